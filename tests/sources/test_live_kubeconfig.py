@@ -17,8 +17,6 @@ from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import SourceError
 from dra_lab.sources.live import ReadLimits, contexts, load_context
-from dra_lab.sources.live.connection import connect, impersonation
-from dra_lab.sources.live.contexts import Context, find_context
 
 QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
 SECRET = "s3cr3t-of-nobody"
@@ -118,13 +116,29 @@ def test_a_token_file_counts_more_than_a_token(use, tmp_path):
 
 
 def test_a_user_may_act_as_somebody_else(server, use):
-    """With `as` and `as-groups`, the rights of that user count, and the origin names the user."""
-    use({"token": "good-token", "as": "bob", "as-groups": ["one", "two"]})
+    """User, UID, groups and extra values are sent as kubectl sends them, and the rights of that user count."""
+    extra = {"as-uid": "u", "as-groups": ["g", "h"], "as-user-extra": {"acme.com/x": ["1", "2"]}}
+    use({"token": "good-token", "as": "bob", **extra})
     server.denied = {("bob", "list", "pods")}
     cluster = load_context("test", limits=QUICK)
-    assert set(server.impersonated) == {("bob", ("one", "two"))}
+    assert set(server.impersonated) == {
+        (
+            ("Impersonate-User", "bob"),
+            ("Impersonate-Uid", "u"),
+            ("Impersonate-Group", "g"),
+            ("Impersonate-Group", "h"),
+            ("Impersonate-Extra-acme.com%2Fx", "1"),
+            ("Impersonate-Extra-acme.com%2Fx", "2"),
+        )
+    }
     assert cluster.read_as == "bob (test-user)"
     assert "'bob (test-user)' may not list pods" in cluster.findings[0].message
+
+
+def test_groups_without_a_user_are_refused(use):
+    """An API server would ignore them."""
+    use({"token": "good-token", "as-groups": ["g"]})
+    assert "without as" in refused()
 
 
 def test_a_user_who_may_not_act_as_somebody_else_is_reported(server, use):
@@ -132,21 +146,6 @@ def test_a_user_who_may_not_act_as_somebody_else_is_reported(server, use):
     use({"token": "good-token", "as": "bob"})
     server.denied = {("admin", "impersonate", "users")}
     assert 'cannot impersonate resource "users"' in refused()
-
-
-def test_impersonation_has_the_headers_that_kubectl_sends():
-    """User, UID, every group, every extra value under its escaped key; groups without a user are refused."""
-    extra = {"as": "a", "as-uid": "u", "as-groups": ["g", "h"], "as-user-extra": {"acme.com/x": ["1", "2"]}}
-    assert impersonation(extra) == (
-        ("Impersonate-User", "a"),
-        ("Impersonate-Uid", "u"),
-        ("Impersonate-Group", "g"),
-        ("Impersonate-Group", "h"),
-        ("Impersonate-Extra-acme.com%2Fx", "1"),
-        ("Impersonate-Extra-acme.com%2Fx", "2"),
-    )
-    with pytest.raises(SourceError, match="without as"):
-        impersonation({"as-groups": ["g"]})
 
 
 def test_a_server_that_is_not_verified_is_a_finding(use):
@@ -202,12 +201,12 @@ def test_the_name_in_a_proxys_url_goes_to_the_proxy(server, use):
         assert set(proxy.authorizations) == {"Basic bWU6cGFzcyB3b3Jk"}
 
 
-def test_commands_name_the_context_as_a_shell_reads_it(use):
-    """Quoted where it must be; in a pod kubectl takes the account by itself, and no option is told."""
+def test_a_command_names_the_context_as_a_shell_reads_it(server, use):
+    """It is quoted where it must be."""
     use(name="o'dd name")
-    assert find_context("o'dd name").option == """ --context 'o'"'"'dd name'"""
-    assert Context("in-cluster").option == ""
-    assert connect(find_context("")).verified
+    server.denied = {("admin", "list", "pods")}
+    (finding,) = load_context("o'dd name", limits=QUICK).findings
+    assert """ --context 'o'"'"'dd name'""" in finding.advice
 
 
 def test_a_client_certificate(server, use, tmp_path):
