@@ -159,26 +159,6 @@ def test_410_again_and_again_waits_between_the_lists(server, watched):
     assert watched.follower.following.state is FollowState.LIVE
 
 
-def test_410_as_a_status_is_handled_as_well(server, watched):
-    """Some servers refuse the watch itself."""
-    server.faults.add("resourceclaims?watch", status=410, reason="Expired")
-    server.drop()
-    server.store.put(claim("late", "gpu-x"))
-    watched.until(held)
-
-
-@pytest.mark.parametrize(
-    "fault", [{"status": 500, "reason": "InternalError"}, {"status": 429, "reason": "TooManyRequests"}, {"cut": 0}]
-)
-def test_trouble_while_resuming_is_tried_again(server, watched, fault):
-    """5xx, 429 and cuts end after some attempts."""
-    server.faults.add("watch=true", times=8, **fault)
-    server.drop()
-    server.store.put(claim("late", "gpu-x"))
-    watched.until(held)
-    watched.until_live()
-
-
 def test_watches_are_renewed_when_the_server_ends_them(server, config):
     """Servers end every watch after a while; it resumes from the last version, and no finding appears."""
     followed = Watched(load_context("test", limits=QUICK), ReadLimits(backoff_first=0.01, watch=1, idle=30))
