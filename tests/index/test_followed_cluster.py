@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import dra_lab
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
-from dra_lab.model.nodes import NodeSpec, ObjectMeta
+from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, NodeSpec, ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
 
 
@@ -82,3 +82,16 @@ def test_a_changed_cluster_answers_as_one_that_is_read_afresh(change):
     fresh = dataclasses.replace(pickle.loads(pickle.dumps(before)), **fields)
     assert answers(before.with_objects(**fields)) == answers(fresh)
     assert answers(before) == first
+
+
+def test_a_label_moves_devices_whose_slice_selects_nodes():
+    """A slice for the nodes of a zone has no devices for a node that leaves the zone."""
+    cluster = dra_lab.load_cluster("sample:eks-p4d")
+    zone = cluster.nodes[0].metadata.labels["topology.kubernetes.io/zone"]
+    wanted = NodeSelectorRequirement(key="topology.kubernetes.io/zone", operator="In", values=(zone,))
+    term = NodeSelectorTerm(match_expressions=(wanted,))
+    spec = replace(cluster.slices[0].spec, node_name=None, node_selector=NodeSelector(node_selector_terms=(term,)))
+    before = cluster.with_objects(slices=(replace(cluster.slices[0], spec=spec), *cluster.slices[1:]))
+    after = before.with_objects(**labelled(before))
+    shown = [dra_lab.devices_frame(world, cluster.nodes[0].name)["device"] for world in (before, after)]
+    assert [names.str.startswith(f"{spec.driver}/").any() for names in shown] == [True, False]
