@@ -89,6 +89,7 @@ def test_a_bomb_is_refused_at_the_stated_limit(tmp_path):
         load_cluster(path)
 
 
+@pytest.mark.long
 def test_more_members_than_the_limit_are_refused(tmp_path):
     """Empty files cost nothing in an archive."""
     path = packed(tmp_path / "c.tar.gz", *(member(f"{index}.json", b"") for index in range(10_001)))
