@@ -122,6 +122,14 @@ def test_a_single_device_of_a_request_needs_no_name():
     assert health(odd, claim=a_claim(result(), pods=("p",))) == {"gpu-0": "Unknown"}
 
 
+@pytest.mark.parametrize("said", [("Healthy", "Unhealthy"), ("Unhealthy", "Unknown"), ("Unhealthy", "Healthy")])
+def test_the_worst_that_pods_say_of_a_device_counts(said):
+    """Unhealthy is worse than unknown, and unknown worse than healthy, whichever pod is read first."""
+    named = zip("pq", said, strict=True)
+    pods = [a_pod(name, health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", one)) for name, one in named]
+    assert health(*pods, claim=a_claim(result(), pods=("p", "q"))) == {"gpu-0": "Unhealthy"}
+
+
 def test_a_pod_that_ended_says_nothing_of_its_devices():
     """The claim is not reserved for it any more, so its status is out of date."""
     ended = a_pod("p", health=("claim:devices/r", "gpu.nvidia.com/n1/gpu-0", "Unhealthy"))

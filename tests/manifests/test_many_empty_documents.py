@@ -40,10 +40,12 @@ def test_a_broken_document_after_many_empty_ones_keeps_its_number():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_documents_have_the_values_that_yaml_gives_them(seed):
-    """Comments, blank lines and block texts in any order, few or many: the values of PyYAML, without empty ones."""
+    """Comments, blank lines, block texts and long runs of empty documents in any order: the values of PyYAML."""
     chance = random.Random(seed)
-    for most in (14, 400):
-        text = "".join(chance.choices(PIECES, k=chance.randint(0, most)))
+    for _ in range(20):
+        pieces = chance.choices(PIECES, k=chance.randint(1, 14))
+        runs = [chance.choice(PIECES[:5]) * 150 for _ in range(chance.randint(0, 2))]
+        text = "".join(chance.sample([*pieces, *runs], len(pieces) + len(runs)))
         expected = [value for value in yaml.safe_load_all(text) if value is not None]
         assert [value for value, _, _ in read(text)[0]] == expected
 
