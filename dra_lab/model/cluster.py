@@ -12,7 +12,7 @@ from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
 from dra_lab.model.claims import DeviceClass, ResourceClaim
-from dra_lab.model.device import Device, DeviceTaint, has_lists
+from dra_lab.model.device import Device, DeviceTaint, has_empty_attributes, has_lists
 from dra_lab.model.grouped import grouped, node_of, pool_of
 from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_slice, once_per_snapshot
 from dra_lab.model.names import DeviceID
@@ -211,6 +211,12 @@ class Cluster:
         """Say whether any device publishes a list-typed attribute."""
         return any(_has_lists(self, slice_) for slice_ in self.slices)
 
+    @property
+    @once_per_devices
+    def publishes_empty_attributes(self) -> bool:
+        """Say whether any device publishes an attribute without a value; every selector fails on such a device."""
+        return any(_has_empty_attributes(self, slice_) for slice_ in self.slices)
+
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`).
 
@@ -285,6 +291,11 @@ class Cluster:
 @once_per_slice
 def _has_lists(_cluster: Cluster, slice_: ResourceSlice) -> bool:
     return any(has_lists(device) for device in slice_.spec.devices or ())
+
+
+@once_per_slice
+def _has_empty_attributes(_cluster: Cluster, slice_: ResourceSlice) -> bool:
+    return any(has_empty_attributes(device) for device in slice_.spec.devices or ())
 
 
 def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:

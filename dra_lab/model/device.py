@@ -169,6 +169,11 @@ def has_lists(device: Device) -> bool:
     return False
 
 
+def has_empty_attributes(device: Device) -> bool:
+    """Say whether an attribute of a device has no value; then every selector fails on the device."""
+    return any(attribute.value is None for attribute in device.attributes.values())
+
+
 def capacity_taken(
     device: Device, requests: Mapping[str, QuantityText | Fraction], release: KubernetesRelease
 ) -> dict[str, Fraction] | None:
