@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from dra_lab.exports.written_files import RECORD
 from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.decoding import from_builtins
+from dra_lab.model.decoding import from_builtins, json_value
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import GangPlan, gang_of
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
@@ -59,7 +58,7 @@ def read_kept(source: str) -> Kept:
 def _json(path: Path) -> Mapping[str, Any]:
     text = utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path))
     try:
-        value = json.loads(text)
+        value = json_value(text)
     except ValueError as error:
         raise SourceError(f"{str(path)!r} is not JSON: {error}") from None
     if not isinstance(value, Mapping):

@@ -16,6 +16,7 @@ from dra_lab.model.release import RELEASES
 from dra_lab.session import MODES, Session
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources import PREFIX as SAMPLE
+from dra_lab.sources import load_texts
 from dra_lab.sources.files import is_archive
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets import messages
@@ -32,7 +33,7 @@ from dra_lab.widgets.bar_values import (
     OfferRow,
     SourceRow,
 )
-from dra_lab.widgets.cluster_loading import Loading, Read, reading_of, reading_of_files
+from dra_lab.widgets.cluster_loading import Loading, Read, Show, reading_of
 from dra_lab.widgets.cluster_rows import (
     MOST_NODES,
     counts,
@@ -50,7 +51,7 @@ from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part
 
 if TYPE_CHECKING:
-    from dra_lab.session.drawables import Drawable
+    from dra_lab.session.drawables import Drawable, Drawables
 
 
 class ClusterBar(FollowingWidget):
@@ -196,31 +197,35 @@ class ClusterBar(FollowingWidget):
             found = Drawable(source, drawing) if drawing is not None else None
             self._read(f"Reading {cluster} ...", reading_of(cluster), found)
 
-    def _offers(self, texts: Mapping[str, str], source: str, *, dropped: bool = False) -> bool:
-        """Offer what texts hold to be drawn; say whether they do. A single drawing that was dropped is opened."""
+    def _offers(self, texts: Mapping[str, str], source: str) -> bool:
+        """Offer what texts hold to be drawn; say whether they do."""
         from dra_lab.session.drawables import drawables
 
-        if self._session is None or not texts:
-            return False
         try:
-            found = drawables(texts)
-            if found is None:
-                return False
-            if dropped and len(found.found) == 1:
-                self._open(self._session, found.found[0], " ".join(found.notes))
-                return True
+            found = drawables(texts) if texts else None
         except DraLabError as error:
             self.refused = str(error)
             return True
+        if found is not None:
+            self._show_found(found, source)
+        return found is not None
+
+    def _show_found(self, found: Drawables, source: str, *, dropped: bool = False) -> None:
+        """Offer drawings; a single one that was dropped is opened."""
+        if self._session is not None and dropped and len(found.found) == 1:
+            try:
+                self._open(self._session, found.found[0], " ".join(found.notes))
+            except DraLabError as error:
+                self.refused = str(error)
+            return
         if not found.found:
             self.refused = " ".join((*found.notes, "Give the files of the pod and of its claims together."))
-            return True
+            return
         self._offered = found.found
         rows = tuple(DrawableRow(label=one.label, detail=one.detail) for one in found.found)
         what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
         words = f"{source} contains no cluster. It contains {what}."
         self._assign(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
-        return True
 
     def _open_offered(self, message: messages.OpenDrawing) -> None:
         offered = self._offered
@@ -260,26 +265,41 @@ class ClusterBar(FollowingWidget):
         if upload.is_whole:
             self._upload = None
             files = upload.files()
-            texts = _plain(files)
-            if not self._opened_page(texts) and not self._offers(texts, ", ".join(files), dropped=True):
-                self._read(f"Reading {', '.join(files)} ...", reading_of_files(files))
+            self._read(f"Reading {', '.join(files)} ...", lambda _stop, _progress: self._dropped(files))
 
-    def _opened_page(self, texts: Mapping[str, str]) -> bool:
-        """Open a plan's page on the canvas; say whether that was what was dropped."""
+    def _dropped(self, files: Mapping[str, str | bytes]) -> Cluster | Show:
+        """Return the cluster in dropped files, or what shows the page or the drawings that they contain."""
+        from dra_lab.session.drawables import drawables
+
+        texts = _plain(files)
+        if (page := self._page_in(texts)) is not None:
+            return page
+        found = drawables(texts) if texts else None
+        if found is None:
+            return load_texts(files)
+        return lambda: self._show_found(found, ", ".join(files), dropped=True)
+
+    def _page_in(self, texts: Mapping[str, str]) -> Show | None:
+        """Return what opens a plan's page on the canvas, None if texts are none."""
         from dra_lab.pictures.page_program import plan_in
-        from dra_lab.session.claim_text import open_page
+        from dra_lab.session.claim_text import open_page, read_page
 
-        if self._session is None or len(texts) != 1:
-            return False
+        session = self._session
+        if session is None or len(texts) != 1:
+            return None
         ((name, text),) = texts.items()
         page = plan_in(text)
         if page is None:
-            return False
-        try:
-            self.refused = open_page(self._session, page, name)
-        except DraLabError as error:
-            self.refused = str(error)
-        return True
+            return None
+        plan, cluster = read_page(page, session.snapshot.name, name)
+
+        def show() -> None:
+            try:
+                self.refused = open_page(session, plan, cluster, name)
+            except DraLabError as error:
+                self.refused = str(error)
+
+        return show
 
     def _list_sources(self, _message: messages.Sources) -> None:
         # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.

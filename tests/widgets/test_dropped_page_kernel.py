@@ -21,6 +21,7 @@ def drop(bar, text, name="plan.html"):
     data = text.encode()
     say(bar, type="upload", number=1, files=[{"name": name, "size": len(data)}])
     say(bar, type="piece", number=1, buffers=[data])
+    assert bar.loading.wait()
 
 
 @pytest.fixture(scope="module")
