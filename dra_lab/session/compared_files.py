@@ -20,6 +20,7 @@ from dra_lab.model.gang import GangPlan, gang_of
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
 from dra_lab.session.fleet_files import fleet_cluster
+from dra_lab.sources.confined import is_live
 from dra_lab.words.comparison import GANGS
 from dra_lab.words.kept_values import values_of_gang, values_of_plan
 
@@ -144,6 +145,9 @@ def _planned(file: str) -> Kept:
     drawing = read_plan_file(file)
     if drawing is None or not drawing.cluster:
         raise InputError(f"{file!r} names no cluster, so dra-lab cannot plan its drawing; plan it and give the JSON")
+    if is_live(drawing.cluster):
+        how = f"dra-lab plan {drawing.cluster} --claim {file} -o json"
+        raise InputError(f"{file!r} names the running cluster {drawing.cluster}; give the JSON of: {how}")
     session = Session(drawing.cluster, sketch=drawing.sketch, drawn=False)
     try:
         session.open(drawing, whole=True)

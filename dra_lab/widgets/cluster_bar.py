@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import traitlets
 
-from dra_lab.errors import DraLabError, SourceError
+from dra_lab.errors import DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.manifests.file_text import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
-from dra_lab.session import MODES, Session
+from dra_lab.session import MODES, READ, Session
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources import PREFIX as SAMPLE
 from dra_lab.sources import load_texts
+from dra_lab.sources.confined import confined_source
 from dra_lab.sources.files import is_archive
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets import messages
@@ -174,6 +175,11 @@ class ClusterBar(FollowingWidget):
         source = message.source.strip()
         if not source or self._session is None:
             return
+        try:
+            confined_source(source)
+        except InputError as error:
+            self.refused = str(error)
+            return
         self._withdraw()
         if source.startswith(SAMPLE) and "/" in source:
             self._open_example(source, self._session)
@@ -234,10 +240,10 @@ class ClusterBar(FollowingWidget):
             self._open(self._session, offered[message.number])
 
     def _open(self, session: Session, found: Drawable, notes: str = "") -> None:
-        """Show a drawing; a plan file with its cluster, if that can be read. Raises SketchError."""
+        """Show a drawing; a plan file with its cluster, if that can be read. Raises SketchError, InputError."""
         from dra_lab.session.claim_text import cluster_to_read, open_drawable
 
-        if found.is_plan and (cluster := cluster_to_read(session, found.drawing)):
+        if found.is_plan and (cluster := confined_source(cluster_to_read(session, found.drawing))):
             self._read(f"Reading {cluster} ...", reading_of(cluster), found)
         else:
             self.refused = " ".join(filter(None, (open_drawable(session, found), notes)))
@@ -369,8 +375,12 @@ class ClusterBar(FollowingWidget):
             self.release = message.value
 
     def _answer(self, message: messages.GiveAnswer) -> None:
-        if self._session is not None:
-            self._session.choose(message.id)
+        session = self._session
+        if session is not None and message.id == READ and session.ask:
+            session.withdraw_question()
+            self._read(f"Reading {session.drawing.cluster} ...", reading_of(session.drawing.cluster))
+        elif session is not None:
+            session.choose(message.id)
 
     def _show_use(self, _message: messages.ShowUse) -> None:
         if (session := self._session) is not None and session.is_prepared:

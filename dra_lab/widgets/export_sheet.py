@@ -23,6 +23,7 @@ from dra_lab.session import Session
 from dra_lab.session.exporting import Exporting
 from dra_lab.session.outputs import POD_PINS
 from dra_lab.sketch.manifest_target import MEANING
+from dra_lab.sources.confined import confined
 from dra_lab.widgets import messages
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.export_values import (
@@ -90,6 +91,8 @@ class ExportSheet(FollowingWidget):
         if self._session is None:
             return
         given = {name: value for name, value in msgspec.structs.asdict(message).items() if value is not None}
+        for path in filter(None, (message.folder, message.workload)):
+            confined(path)
         release = given.pop("release", None)
         if release is not None and release != self._session.release.version:
             self._session.set_release(release)
