@@ -26,7 +26,6 @@ from dra_lab.sources.samples import is_shipped
 
 if TYPE_CHECKING:
     from dra_lab.gitops.corrections import Correction
-    from dra_lab.pictures.page_program import PagePlan
     from dra_lab.session.session import Session
 
 _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
@@ -119,12 +118,17 @@ def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
     return _not_loaded(session, found.drawing, source or found.detail) if found.is_plan else ""
 
 
-def read_page(page: PagePlan, present: str, source: str) -> tuple[Drawing, Cluster | None]:
+def read_page(text: str, present: str, source: str) -> tuple[Drawing, Cluster | None] | None:
     """Return the plan file of a plan's page and the cluster that it carries or names, None for the `present` one.
 
-    If the page names a cluster, only a shipped one is read, because a page may come from anyone. Raises SketchError,
-    ManifestError or SourceError.
+    Returns None for a text that is no such page. If the page names a cluster, only a shipped one is read, because a
+    page may come from anyone. Raises SketchError, ManifestError or SourceError.
     """
+    from dra_lab.pictures.page_program import plan_in
+
+    page = plan_in(text)
+    if page is None:
+        return None
     plan = decode_drawing(page.drawing, source)
     if not plan.cluster or plan.cluster == present:
         return plan, None

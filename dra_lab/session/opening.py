@@ -91,6 +91,14 @@ def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, D
     return cluster, drawing, problem or pinned_problem(layered, drawing.node)
 
 
+def first_question(drawing: Drawing) -> dict[str, object]:
+    """Return the question whether the running cluster that a drawing names is read, {} if it names none."""
+    if not is_live(drawing.cluster):
+        return {}
+    text = f"This drawing was planned on {drawing.cluster}, a running cluster. It is not read until you ask."
+    return {"text": text, "options": [[READ, f"Read {drawing.cluster}"]]}
+
+
 def pinned_problem(cluster: Cluster, node: str) -> str:
     """Return what is wrong with the node that a plan file pins, "" if the cluster has it.
 

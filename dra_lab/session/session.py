@@ -26,7 +26,7 @@ from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.loaded_scene import Loaded, Scene, with_settings
 from dra_lab.session.modes import MODES, mode_of, view_of
-from dra_lab.session.opening import READ, first_cluster, first_drawing, pinned_problem
+from dra_lab.session.opening import READ, first_cluster, first_drawing, first_question, pinned_problem
 from dra_lab.session.planner_worker import PlannerWorker
 from dra_lab.session.preparing import (
     check_node,
@@ -37,7 +37,6 @@ from dra_lab.session.preparing import (
 )
 from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.confined import is_live
 from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:
@@ -73,7 +72,6 @@ class Session(PlannerWorker):
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
         super().__init__(time_limit, drawn=drawn)
         self.file = DrawingFile(Path(file)) if file else None
-        self.ask: Mapping[str, Any] = {}
         self.highlight = ""
         self.looked_at = "", ""
         self.shown = "best"
@@ -84,9 +82,7 @@ class Session(PlannerWorker):
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
         self.snapshot, self.drawing, self.problem = first_cluster(cluster, drawing, node)
-        if not cluster and is_live(drawing.cluster):
-            text = f"This drawing was planned on {drawing.cluster}, a running cluster. It is not read until you ask."
-            self.ask = {"text": text, "options": [[READ, f"Read {drawing.cluster}"]]}
+        self.ask: Mapping[str, Any] = {} if cluster else first_question(drawing)
         self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot), drawing)))
         self.mode = mode_of(drawing)
         self._layers = drawing.layers
@@ -258,11 +254,6 @@ class Session(PlannerWorker):
                 self._save()
             self.fleet.ask()
             self.events.emit("mode")
-
-    def withdraw_question(self) -> None:
-        """Close the open question; nothing is done."""
-        self.ask = {}
-        self.events.emit("ask")
 
     def choose(self, option: str) -> None:
         """Answer the open question: `read` a running cluster; `reload` or `overwrite` a file that changed on disk."""

@@ -54,6 +54,15 @@ def confined_source(source: str) -> str:
     return source
 
 
+def why_refused(source: str) -> str:
+    """Return why a page of a browser may not name a source (`confined_source`), "" if it may."""
+    try:
+        confined_source(source)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
 def _files(source: str) -> Iterator[str]:
     """Yield the files that a source names; with a count or a driver behind it also as if that were part of the name."""
     base, *over = source.split(OVER)

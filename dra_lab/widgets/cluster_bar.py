@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import traitlets
 
-from dra_lab.errors import DraLabError, InputError, SourceError
+from dra_lab.errors import DraLabError, SourceError
 from dra_lab.findings import Finding
-from dra_lab.manifests.file_text import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
 from dra_lab.session import MODES, READ, Session
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources import PREFIX as SAMPLE
 from dra_lab.sources import load_texts
-from dra_lab.sources.confined import confined_source
-from dra_lab.sources.files import is_archive
+from dra_lab.sources.confined import confined_source, why_refused
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets import messages
 from dra_lab.widgets.bar_values import (
@@ -42,12 +40,12 @@ from dra_lab.widgets.cluster_rows import (
     finding_rows,
     meter_rows,
     node_use_rows,
-    read_at,
+    read_words,
     source_rows,
 )
 from dra_lab.widgets.session_view import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.stored_output import source_parts
-from dra_lab.widgets.uploads import Upload
+from dra_lab.widgets.uploads import Upload, plain_texts
 from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part
 
@@ -124,7 +122,7 @@ class ClusterBar(FollowingWidget):
         if (session := self._session) is None:
             return
         cluster, read = session.cluster, session.snapshot
-        self._assign(sources=source_rows(read, self._contexts), source=read.name, read_at=_read_words(read))
+        self._assign(sources=source_rows(read, self._contexts), source=read.name, read_at=read_words(read))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
         if changes := ", ".join(layer.words for layer in session.fleet.layers):
@@ -175,12 +173,10 @@ class ClusterBar(FollowingWidget):
         source = message.source.strip()
         if not source or self._session is None:
             return
-        try:
-            confined_source(source)
-        except InputError as error:
-            self.refused = str(error)
-            return
         self._withdraw()
+        self.refused = why_refused(source)
+        if self.refused:
+            return
         if source.startswith(SAMPLE) and "/" in source:
             self._open_example(source, self._session)
         elif not self._offers(texts_at(source), source):
@@ -208,21 +204,17 @@ class ClusterBar(FollowingWidget):
         from dra_lab.session.drawables import drawables
 
         try:
-            found = drawables(texts) if texts else None
+            if (found := drawables(texts) if texts else None) is not None:
+                self._show_found(found, source)
         except DraLabError as error:
             self.refused = str(error)
             return True
-        if found is not None:
-            self._show_found(found, source)
         return found is not None
 
     def _show_found(self, found: Drawables, source: str, *, dropped: bool = False) -> None:
         """Offer drawings; a single one that was dropped is opened."""
         if self._session is not None and dropped and len(found.found) == 1:
-            try:
-                self._open(self._session, found.found[0], " ".join(found.notes))
-            except DraLabError as error:
-                self.refused = str(error)
+            self._open(self._session, found.found[0], " ".join(found.notes))
             return
         if not found.found:
             self.refused = " ".join((*found.notes, "Give the files of the pod and of its claims together."))
@@ -277,35 +269,35 @@ class ClusterBar(FollowingWidget):
         """Return the cluster in dropped files, or what shows the page or the drawings that they contain."""
         from dra_lab.session.drawables import drawables
 
-        texts = _plain(files)
+        texts = plain_texts(files)
         if (page := self._page_in(texts)) is not None:
             return page
         found = drawables(texts) if texts else None
         if found is None:
             return load_texts(files)
-        return lambda: self._show_found(found, ", ".join(files), dropped=True)
+        return self._shows(lambda: self._show_found(found, ", ".join(files), dropped=True))
+
+    def _shows(self, call: Show) -> Show:
+        """Return a call that reports what it refuses."""
+
+        def show() -> None:
+            try:
+                call()
+            except DraLabError as error:
+                self.refused = str(error)
+
+        return show
 
     def _page_in(self, texts: Mapping[str, str]) -> Show | None:
         """Return what opens a plan's page on the canvas, None if texts are none."""
-        from dra_lab.pictures.page_program import plan_in
         from dra_lab.session.claim_text import open_page, read_page
 
         session = self._session
         if session is None or len(texts) != 1:
             return None
         ((name, text),) = texts.items()
-        page = plan_in(text)
-        if page is None:
-            return None
-        plan, cluster = read_page(page, session.snapshot.name, name)
-
-        def show() -> None:
-            try:
-                self.refused = open_page(session, plan, cluster, name)
-            except DraLabError as error:
-                self.refused = str(error)
-
-        return show
+        page = read_page(text, session.snapshot.name, name)
+        return self._shows(lambda: self._refuse(open_page(session, *page, name))) if page is not None else None
 
     def _list_sources(self, _message: messages.Sources) -> None:
         # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.
@@ -377,7 +369,8 @@ class ClusterBar(FollowingWidget):
     def _answer(self, message: messages.GiveAnswer) -> None:
         session = self._session
         if session is not None and message.id == READ and session.ask:
-            session.withdraw_question()
+            session.ask = {}
+            self._show_ask()
             self._read(f"Reading {session.drawing.cluster} ...", reading_of(session.drawing.cluster))
         elif session is not None:
             session.choose(message.id)
@@ -403,18 +396,3 @@ class ClusterBar(FollowingWidget):
         messages.Release: _set_release,
         messages.GiveAnswer: _answer,
     }
-
-
-def _plain(files: Mapping[str, str | bytes]) -> dict[str, str]:
-    """Return files as texts; none where one of them is an archive."""
-    if any(is_archive(name) for name in files):
-        return {}
-    return {
-        name: data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
-        for name, data in files.items()
-    }
-
-
-def _read_words(cluster: Cluster) -> str:
-    moment = read_at(cluster)
-    return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment

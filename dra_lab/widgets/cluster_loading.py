@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from dra_lab.errors import Cancelled, DraLabError
@@ -54,9 +55,13 @@ class Loading:
 
     def wait(self, timeout: float = 30.0) -> bool:
         """Wait until nothing is read; returns False when the time (in seconds) is over before."""
-        for thread in tuple(self._threads):
-            thread.join(timeout)
-        return not any(thread.is_alive() for thread in self._threads)
+        end = time.monotonic() + timeout
+        # what was found may begin another reading
+        while running := [thread for thread in self._threads if thread.is_alive()]:
+            if time.monotonic() > end:
+                return False
+            running[0].join(max(0.0, end - time.monotonic()))
+        return True
 
     def _run(self, words: str, read: Read, stop: threading.Event) -> None:
         def ending(call: Show) -> None:

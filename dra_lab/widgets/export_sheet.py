@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 import msgspec
@@ -105,6 +106,7 @@ class ExportSheet(FollowingWidget):
 
     def _write_export(self, message: messages.WriteExport) -> None:
         if self._session is not None:
+            _check_link(self._session.exporting.folder)
             self._session.exporting.write(overwrite=message.overwrite, allow_worse=message.allow_worse)
 
     def _write_measure(self, _message: messages.WriteMeasure) -> None:
@@ -112,6 +114,7 @@ class ExportSheet(FollowingWidget):
 
         if self._session is not None:
             exporting = self._session.exporting
+            _check_link(_measure_folder(exporting))
             files = measure(self._session, _measure_folder(exporting), namespace=exporting.choice.namespace)
             exporting.written = files
             self._show_export()
@@ -130,6 +133,12 @@ class ExportSheet(FollowingWidget):
         messages.WriteMeasure: _write_measure,
         messages.UseMeasured: _use_measured,
     }
+
+
+def _check_link(folder: str) -> None:
+    """Raise InputError if a relative folder is a link to another place; only Python code chooses an absolute one."""
+    if not Path(folder).is_absolute():
+        confined(folder)
 
 
 def export_row(session: Session) -> ExportRow:

@@ -116,6 +116,20 @@ def test_a_page_exports_nothing_to_the_outside(lab, notebook, field):
         assert getattr(lab.session.exporting.choice, field) != name
 
 
+@pytest.mark.parametrize(("message", "name"), [("write-export", "manifests"), ("write-measure", "manifests-measure")])
+def test_a_page_writes_through_no_link(lab, notebook, message, name):
+    """A link that came with the folder is not followed to another place."""
+    target = notebook.parent / "target"
+    target.mkdir()
+    (notebook / name).symlink_to(target)
+    lab.plan()
+    say(lab.plan_view, type="show-export")
+    assert lab.session.exporting.wait(60)
+    say(lab.plan_view, type=message, **({"allowWorse": True} if message == "write-export" else {}))
+    assert OUTSIDE in lab.plan_view.problem
+    assert not [*target.iterdir()]
+
+
 def test_a_page_adds_no_workload_from_the_outside(lab, notebook):
     """A workload of a fleet comes from the folder too."""
     for name in outside(notebook)[:3]:
