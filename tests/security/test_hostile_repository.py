@@ -62,7 +62,30 @@ def test_the_settings_of_a_repository_run_nothing(repository, capsys):
 
 @pytest.mark.parametrize("revision", ["--output=x", "-h", "HEAD --exec=x", "--upload-pack=x"])
 def test_a_revision_is_never_an_option(repository, revision, capsys):
-    """What looks like an option of git is a revision that does not exist."""
+    """A text that looks like an option of git is a revision that does not exist."""
     folder, _ = repository
     assert main(["check", "sample:two-sockets", str(folder), f"--baseline={revision}"]) == 2
     assert "there is no revision" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_the_files_of_a_revision_are_counted_before_they_are_read(repository, capsys):
+    """A few hundred bytes of a repository may unpack to any size."""
+    folder, _ = repository
+    with (folder / "zeros.yaml").open("wb") as file:
+        file.truncate(300 * 2**20)
+    git(
+        folder,
+        "-c",
+        "core.attributesFile=/dev/null",
+        "-c",
+        "filter.x.clean=",
+        "-c",
+        "filter.x.process=",
+        "add",
+        "zeros.yaml",
+    )
+    git(folder, "commit", "-q", "-m", "b")
+    (folder / "zeros.yaml").unlink()
+    assert main(["check", "sample:two-sockets", str(folder), "--baseline", "HEAD"]) == 2
+    assert "the limit is 268,435,456" in capsys.readouterr().err
