@@ -47,9 +47,9 @@ def pod_of(options: argparse.Namespace) -> ReadPod | None:
 
     Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
     """
-    name = options.claims[0].pod or "" if "claims" in options else options.pod
+    name = options.claims[0].pod or getattr(options, "pod", "") if "claims" in options else options.pod
     found = None
-    if _may_be_pod(options.claim):
+    if may_be_pod(options.claim):
         from dra_lab.gitops.claims_of_file import read_pod
 
         found = read_pod(options.claim, cluster_of(options), release_of(options), pod=name)
@@ -89,5 +89,6 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     return PodAnswer(pod, plan, release, findings)
 
 
-def _may_be_pod(claim: str) -> bool:
+def may_be_pod(claim: str) -> bool:
+    """Say whether a --claim may be a file with a pod."""
     return not claim.startswith("sample:") and not claim.endswith(".dralab.yaml")

@@ -86,12 +86,13 @@ def make_plan(
     plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)
     held = pod.claims if pod.several else {}
     plan = replace(plan, claims=held, allocated_claims=pod.allocated, admitted=allowed)
+    nowhere = allowed is not None and (not allowed or (bool(node) and node not in allowed))
     if not sketch.requests:
-        return plan
+        return _elsewhere(plan, cluster, pod, node) if pod.allocated and nowhere else plan
     unread = not_read(cluster, (sketch,), selects_nodes=pod.nodes is not None)
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
-    if allowed is not None and (not allowed or (node and node not in allowed)):
+    if nowhere:
         return _elsewhere(plan, cluster, pod, node)
     refuse_claim(sketch)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
@@ -134,6 +135,9 @@ def _elsewhere(plan: Plan, cluster: Cluster, pod: PodClaims, node: str) -> Plan:
         )
         for claim in plan.allocated_claims
     )
+    if pod.why_nowhere:
+        why = f"{pod.why_nowhere[:1].upper()}{pod.why_nowhere[1:]}"
+        reasons = (Shortfall("node", "pod", why, node=node),)
     closed = cluster.cordoned if pod.nodes is None else frozenset()
     admitting = changed(pod, nodes=frozenset(cluster.node_names)).allowed(cluster) or cluster.node_names
     if stopped := closed.intersection((node,) if node else admitting):

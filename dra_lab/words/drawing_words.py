@@ -127,6 +127,8 @@ def _noun(ask: Ask, cluster: Cluster | None, release: KubernetesRelease | None) 
     name = re.sub(r"\s*\(.*\)$", "", entry.label).removeprefix("any ").removeprefix("NVIDIA ")
     if entry.kind == "gpu" and not re.search(r"GPU|partition", name):
         name += " GPU"
+    elif "." in name and " " not in name:  # the name of a driver
+        name += " device"
     return Noun(
         name + selected, _KIND_NOUNS.get(entry.kind, name), amount=entry.kind == "cpu" and bool(entry.capacity_key)
     )

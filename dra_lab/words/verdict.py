@@ -142,7 +142,7 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
     if first.subject not in known or not first.node:
         return sentence(first.message)
     noun = nouns(plan.sketch, cluster)[first.subject]
-    if first.rule == "class" and not first.available and first.widest:
+    if first.rule == "class" and not first.available and first.widest and _COUNTS.fullmatch(first.message):
         name, there = known[first.subject].device_class_name, _classes(cluster)
         return f"No node has a device of class {name}.{there}"
     return _short_of(plan, first, noun) or sentence(first.message)
