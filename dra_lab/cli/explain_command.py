@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from dra_lab.words.drawing_words import Noun
 
 EXAMPLES = (
-    "dra-lab explain docs/examples/pending/dump.yaml --pod team-a/train-7",
-    "dra-lab explain docs/examples/pending/dump.yaml",
-    "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-140-52.ec2.internal",
+    "dra-lab explain cluster/ --pod training/llm-70b-0",
     "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
     'dra-lab explain sample:h100-pod --claim sample:h100-pod/eight-pairs --gang 3 --level "leaf switch" --step',
 )
