@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.findings import Origin
+from dra_lab.findings import Origin, sentence_case
 from dra_lab.gitops.extended import class_of_resource, extended_spec
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
@@ -227,7 +227,7 @@ def blocked_before(waiting: WaitingPod, *, node: str = "") -> bool:
 
 def _sentence(text: str, *, start: bool = True) -> str:
     end = "" if text.endswith("?") else "."
-    return f"{text[:1].upper() if start else text[:1]}{text[1:].rstrip('.')}{end}"
+    return f"{(sentence_case(text) if start else text).rstrip('.')}{end}"
 
 
 def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event | None) -> DeviceAnswer:

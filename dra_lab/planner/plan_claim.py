@@ -10,6 +10,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.checks.taint_validation import ignored_taint_rules
+from dra_lab.findings import sentence_case
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import not_read
@@ -136,8 +137,7 @@ def _elsewhere(plan: Plan, cluster: Cluster, pod: PodClaims, node: str) -> Plan:
         for claim in plan.allocated_claims
     )
     if pod.why_nowhere:
-        why = f"{pod.why_nowhere[:1].upper()}{pod.why_nowhere[1:]}"
-        reasons = (Shortfall("node", "pod", why, node=node),)
+        reasons = (Shortfall("node", "pod", sentence_case(pod.why_nowhere), node=node),)
     closed = cluster.cordoned if pod.nodes is None else frozenset()
     admitting = changed(pod, nodes=frozenset(cluster.node_names)).allowed(cluster) or cluster.node_names
     if stopped := closed.intersection((node,) if node else admitting):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
@@ -124,7 +125,7 @@ def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], 
 def _misfit_words(plan: Plan, cluster: Cluster | None) -> str:
     why = cause(plan, cluster) or "No node can serve it."
     begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
-    return f"Does not fit. {why if begins_with_a_name else why[:1].upper() + why[1:]}"
+    return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
 
 
 def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace as changed
 from msgspec.structs import replace
 
 from dra_lab.errors import UnsupportedFeature
+from dra_lab.findings import sentence_case
 from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.plan import Plan, PlanStatus, Shortfall, Suggestion
@@ -86,10 +87,10 @@ def _with_values(scan: Scan, shortfall: Shortfall, pinned: str) -> Shortfall:
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
     if ask is not None and shortfall.rule == "selector" and not shortfall.available:
         why = why_no_match(scan.rules.matching, ask, seen.values())
-        return changed(shortfall, message=f"{why[0].upper()}{why[1:]}") if why else shortfall
+        return changed(shortfall, message=sentence_case(why)) if why else shortfall
     if ask is not None and shortfall.rule == "class" and not shortfall.available:
         why = why_empty_class(scan.cluster, scan.rules.matching, ask, seen.values())
-        return changed(shortfall, message=f"{why[0].upper()}{why[1:]}") if why else shortfall
+        return changed(shortfall, message=sentence_case(why)) if why else shortfall
     if ask is not None and shortfall.rule == "taint":
         return _with_taints(scan, shortfall, ask)
     if ask is not None and shortfall.rule == "capacity" and ask.capacity:
@@ -121,10 +122,9 @@ def _with_amounts(scan: Scan, shortfall: Shortfall, ask: Ask, seen: Sequence[tup
         there = [device.capacity[key].value for device in own if key in device.capacity]
         if there and max(map(parse_quantity, there)) < parse_quantity(amount):
             values = value_counts(list(map(str, there)), missing=len(own) - len(there))
-            return changed(
-                shortfall,
-                message=f"Request {ask.reference} asks for {amount} of {key} in one device, and devices have {values}",
-            )
+            what = "CPUs" if key.rpartition("/")[2] == "cpu" else f"of {key}"
+            message = f"Request {ask.reference} asks for {amount} {what} in one device, and devices have {values}"
+            return changed(shortfall, message=message)
     return shortfall
 
 

@@ -70,6 +70,9 @@ def why_empty_class(cluster: Cluster, matching: Matching, ask: Ask, devices: Ite
     for expression in expressions(known.spec.selectors):
         for part in conjuncts(expression, matching):
             passing, _ = _pass(part, left)
+            read = reads(part.tree)
+            if left and not passing and not (read.attributes or read.capacity):
+                return ""  # another driver's: its name says enough
             if left and not passing:
                 text = f"its selector {shortened(part.expression)}"
                 return f"the DeviceClass {known.name} selects no device; {text} matches none: {_values(part, left)}"
