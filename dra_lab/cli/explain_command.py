@@ -157,6 +157,7 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
         tuple(replace(f, request=called[name] + f.request) for name, one in found.items() for f in one.funnels),
         tuple(shortfall for one in found.values() for shortfall in one.shortfalls),
         {called[name] + request: users for name, one in found.items() for request, users in one.users.items()},
+        use_known=cluster.claims_known,
     )
     own = ((called[name], nouns(sketch, cluster, release)) for name, sketch in claims.items())
     return merged, {name + request: noun for name, known in own for request, noun in known.items()}

@@ -146,7 +146,7 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
     if first.rule == "class" and not first.available and first.widest and _COUNTS.fullmatch(first.message):
         name, there = known[first.subject].device_class_name, _classes(cluster)
         return f"No node has a device of class {name}.{there}"
-    return _short_of(plan, first, noun) or sentence(first.message)
+    return _short_of(plan, first, noun, cluster) or sentence(first.message)
 
 
 def _classes(cluster: Cluster | None) -> str:
@@ -160,7 +160,7 @@ def _classes(cluster: Cluster | None) -> str:
 _COUNTS = re.compile(r"Request \S+ needs [^:]*\(node [^()]*\)")
 
 
-def _short_of(plan: Plan, first: Shortfall, noun: Noun) -> str:
+def _short_of(plan: Plan, first: Shortfall, noun: Noun, cluster: Cluster | None) -> str:
     # a message that says more than the counts is needed whole
     if _COUNTS.fullmatch(first.message) is None:
         return ""
@@ -168,7 +168,8 @@ def _short_of(plan: Plan, first: Shortfall, noun: Noun) -> str:
     if scarce is not None and scarce.kind == "shortage":
         return f"You ask for {noun.many(scarce.needed)}; {_there(first, scarce)}."
     if scarce is not None and scarce.kind == "fragmentation":
-        free = "" if scarce.free == scarce.matching else "free "
+        hardware = first.rule in ("class", "count", "selector") or scarce.free == scarce.matching
+        free = "" if hardware or (cluster is not None and not cluster.claims_known) else "free "
         none = f"The most that one node has is {scarce.most:,}." if scarce.most else "Not one of them has any."
         return f"No node has {scarce.needed:,} {free}{noun.full if scarce.needed == 1 else plural(noun.full)}. {none}"
     test = {

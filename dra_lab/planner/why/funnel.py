@@ -289,9 +289,11 @@ def _scarce(scan: Scan, ask: Ask, free: int, most: int, node: str) -> Scarcity:
     name, noun = ask.reference, _noun(scan, ask, node)
     matching = scan.matched.get(name, 0) if scan.complete else None
     if free < ask.count:
-        kind, text = "shortage", f"request {name} needs {_many(ask.count, noun)}; {_there(ask, free, matching)}"
+        there = _there(ask, free, free if matching and not scan.cluster.claims_known else matching)
+        kind, text = "shortage", f"request {name} needs {_many(ask.count, noun)}; {there}"
     elif most < ask.count:
-        kind, used = "fragmentation", "exist" if free == matching else f"{_be(free)} free"
+        known = scan.cluster.claims_known and free != matching
+        kind, used = "fragmentation", f"{_be(free)} free" if known else "exist"
         text = f"request {name}: {free} {noun} {used}, no node has {ask.count} (node {node} has {most})"
     else:
         kind, text = "enough", f"request {name}: {_many(free, noun)} {_be(free)} free, node {node} has {most} of them"
