@@ -197,7 +197,7 @@ def _fits(
     seconds: float,
     cancel: threading.Event | None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
-    sentence = timeless(answer_sentence(plan, cluster), cluster)
+    sentence = answer_sentence(plan, cluster)
     nodes = plan.fitting_nodes
     if question.per_node:
         missing = sorted(set(cluster.node_names) - set(nodes))
@@ -219,11 +219,6 @@ def _fits(
     message = f"{question.wanted} replicas are wanted, but only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
-
-
-def timeless(sentence: str, cluster: Cluster) -> str:
-    """Return an answer without "now" where nothing counts as in use."""
-    return sentence if cluster.claims else sentence.replace(" nodes now", " nodes").replace(" node now", " node")
 
 
 def _per_node(

@@ -125,7 +125,7 @@ def _noun(ask: Ask, cluster: Cluster | None, release: KubernetesRelease | None) 
         short = kind if kind != "device" else f"{part_of(ask.request)[1]} device"
         return Noun(f"{kind} of class {ask.device_class_name}{selected}", short)
     name = re.sub(r"\s*\(.*\)$", "", entry.label).removeprefix("any ").removeprefix("NVIDIA ")
-    if selected and entry.kind in _KIND_NOUNS:  # the selectors may exclude the model of the label
+    if selected and entry.kind in ("gpu", "nic"):  # the selectors may exclude the model of the label
         name = _KIND_NOUNS[entry.kind]
     if entry.kind == "cpu" and entry.capacity_key and not ask.capacity:
         return Noun(f"CPU device{selected}", "CPU device")  # one device has many CPUs

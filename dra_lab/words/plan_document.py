@@ -188,12 +188,17 @@ def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
     every = "all " if idle == total and total > 1 else ""
     when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now and not brief else ""
     # without all claims it is not known what is in use now
-    when = f" now{when_idle}"
+    when = f" now{when_idle}" if cluster is None or _any_held(cluster) else ""
     if cluster is not None and not cluster.claims_known:
         when = " if nothing is in use (no claims were read)"
     elif cluster is not None and cluster.claims_in_part:
         when = f" if other namespaces use nothing (their claims were not read){when_idle}"
     return f"Fits on {now:,} of {counted(total, 'node')}{when}."
+
+
+def _any_held(cluster: Cluster) -> bool:
+    """Say whether any claim holds devices; else "now" would be no other time than idle."""
+    return any(claim.status.allocation is not None for claim in cluster.claims)
 
 
 # ---------------------------------------------------------------- the tables
