@@ -51,7 +51,6 @@ PLANS = {
         "256Gi of memory in one device, and devices have 192Gi",
         "is free",
     ),
-    "too few on every node": (cluster(), _of(request(count=6)), "No node has 6 gpu.amd.com GPUs", "6 free"),
     "use that is not known": (cluster(), _of(request(count=9)), "the whole cluster has 8", "are free"),
     "the case of a node": (
         [*CPUS, claim("held", ONE, on="Node-A", devices=["numa-0", "numa-1"], driver="dra.cpu", pods=("a",))],

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from dra_lab.cel.matching import Matching
 from dra_lab.errors import Cancelled, CelError, DraLabError
 from dra_lab.gitops.node_filter import counted_nodes, only_nodes
 from dra_lab.gitops.pending_nodes import AllowedNodes
 from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, part_of
 from dra_lab.model.plan import Plan, PlanStatus, Shortfall
 from dra_lab.model.release import KubernetesRelease
@@ -24,7 +26,7 @@ from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import GIVES_UP, OPEN, never_starts
 from dra_lab.planner import make_plan
 from dra_lab.planner.pod_claims import PodClaims
-from dra_lab.planner.why.no_match import why_fails
+from dra_lab.planner.why.no_match import why_empty_class, why_fails
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.drawing_words import nouns
@@ -187,12 +189,15 @@ def _misfit(plan: Plan, asked: _Asked) -> str:
 def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
     if ask is not None and first.rule in ("in-use", "count"):
         return _apart(plan, asked) or _too_few(plan, first, ask, asked)
+    if ask is not None and first.rule == "class" and not first.available:
+        why = why_empty_class(asked.cluster, _matching(asked), ask, _devices(asked))
+        return why or _clause(cause(plan, asked.cluster), asked.cluster)
     if ask is not None and first.rule == "selector-error":
         why = _fails(asked, ask)
         return f"{why}; kube-scheduler gives up the pod when it meets such a device" if why else _plain(first, asked)
     if first.rule == "link":
         return _link(plan, first, asked.cluster)
-    if first.rule in ("class", "selector", "taint", "capacity", "attribute"):
+    if first.rule in ("selector", "taint", "capacity", "attribute"):
         return _plain(first, asked)
     return _clause(cause(plan, asked.cluster) or first.message, asked.cluster)
 
@@ -206,10 +211,18 @@ _NODE = re.compile(r" \(node [^()]*; no node has more\)(?=\.?$)")
 
 def _fails(asked: _Asked, ask: Ask) -> str:
     """Return which attribute makes a selector fail, "" if none does."""
+    return why_fails(asked.cluster, _matching(asked), ask, _devices(asked))
+
+
+def _matching(asked: _Asked) -> Matching:
+    return node_index(asked.cluster, asked.release).matching
+
+
+def _devices(asked: _Asked) -> list[tuple[str, Device]]:
+    """Return every device that a node sees, once, with its driver."""
     index = node_index(asked.cluster, asked.release)
-    names = asked.cluster.node_names
-    seen = {item.id: (item.driver, item.device) for name in names for item in index.view(name).devices}
-    return why_fails(asked.cluster, index.matching, ask, seen.values())
+    seen = {item.id: item for name in asked.cluster.node_names for item in index.view(name).devices}
+    return [(item.driver, item.device) for item in seen.values()]
 
 
 def _clause(text: str, cluster: Cluster) -> str:

@@ -41,8 +41,9 @@ class Noun(Struct, frozen=True):
 
 def plural(noun: str) -> str:
     """Return a noun for several: `NICs`, `shares of a GPU`, `devices of class x`, `GPUs with model = "A100"`."""
-    head = re.split(r" of | with ", noun, maxsplit=1)[0]
-    return f"{head}{'es' if head.endswith('s') else 's'}{noun[len(head) :]}"
+    head = re.split(r" of | with | that ", noun, maxsplit=1)[0]
+    rest = noun[len(head) :].replace(" that matches ", " that match ", 1)
+    return f"{head}{'es' if head.endswith('s') else 's'}{rest}"
 
 
 def request_sentence(
@@ -169,7 +170,7 @@ def _selected(selectors: Sequence[str]) -> str:
         return ""
     found = [selector_words(text) for text in selectors]
     if "" in found or len(found) > MOST_SELECTORS:
-        return f" with {len(selectors)} selector{'s' if len(selectors) > 1 else ''}"
+        return f" that matches {len(selectors)} selector{'s' if len(selectors) > 1 else ''}"
     return f" with {listed(found)}"
 
 

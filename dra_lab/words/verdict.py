@@ -143,7 +143,7 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
     if first.subject not in known or not first.node:
         return sentence(first.message)
     noun = nouns(plan.sketch, cluster)[first.subject]
-    if first.rule == "class" and not first.available and first.widest and _COUNTS.fullmatch(first.message):
+    if first.rule == "class" and not first.available and first.widest:
         name, there = known[first.subject].device_class_name, _classes(cluster)
         return f"No node has a device of class {name}.{there}"
     return _short_of(plan, first, noun, cluster) or sentence(first.message)
@@ -168,8 +168,7 @@ def _short_of(plan: Plan, first: Shortfall, noun: Noun, cluster: Cluster | None)
     if scarce is not None and scarce.kind == "shortage":
         return f"You ask for {noun.many(scarce.needed)}; {_there(first, scarce)}."
     if scarce is not None and scarce.kind == "fragmentation":
-        hardware = first.rule in ("class", "count", "selector") or scarce.free == scarce.matching
-        free = "" if hardware or (cluster is not None and not cluster.claims_known) else "free "
+        free = "free " if cluster is None or cluster.claims_known else ""
         none = f"The most that one node has is {scarce.most:,}." if scarce.most else "Not one of them has any."
         return f"No node has {scarce.needed:,} {free}{noun.full if scarce.needed == 1 else plural(noun.full)}. {none}"
     test = {

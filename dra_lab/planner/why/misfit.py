@@ -28,7 +28,7 @@ from dra_lab.planner.why.conflict import Fits, find_conflict
 from dra_lab.planner.why.fitting import Trial
 from dra_lab.planner.why.funnel import funnels, node_counts, scarcity
 from dra_lab.planner.why.nearest import explain_misfit
-from dra_lab.planner.why.no_match import MOST_VALUES, unpublished_words, value_counts, why_empty_class, why_no_match
+from dra_lab.planner.why.no_match import MOST_VALUES, unpublished_words, value_counts, why_no_match
 from dra_lab.planner.why.relaxations import as_suggestions, changes, try_changes
 from dra_lab.sketch.links import attribute_for
 
@@ -87,9 +87,6 @@ def _with_values(scan: Scan, shortfall: Shortfall, pinned: str) -> Shortfall:
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
     if ask is not None and shortfall.rule == "selector" and not shortfall.available:
         why = why_no_match(scan.rules.matching, ask, seen.values())
-        return changed(shortfall, message=sentence_case(why)) if why else shortfall
-    if ask is not None and shortfall.rule == "class" and not shortfall.available:
-        why = why_empty_class(scan.cluster, scan.rules.matching, ask, seen.values())
         return changed(shortfall, message=sentence_case(why)) if why else shortfall
     if ask is not None and shortfall.rule == "taint":
         return _with_taints(scan, shortfall, ask)
