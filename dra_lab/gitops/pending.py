@@ -202,6 +202,7 @@ def reason_of(
             sentence = f"{waiting.name} is pending, and dra-lab found no reason: {words}."
         if rule == "unknown":
             sentence = f"{waiting.name} {verb}, and it is not known why: {words}."
+    also += [_sentence(text) for text in answer.also] if answer is not None else []
     plan = answer.plan if answer is not None else None
     return PodReason(
         waiting.name,
@@ -394,14 +395,10 @@ def _classes(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
 
 def _not_checked(waiting: WaitingPod) -> Iterator[str]:
     spec = waiting.pod.spec
-    volumes = spec.get("volumes")
-    claims = [
-        str(value_at(one, "persistentVolumeClaim.claimName"))
-        for one in (volumes if isinstance(volumes, list) else ())
-        if value_at(one, "persistentVolumeClaim") is not None
-    ]
-    if claims:
-        yield f"volumes: where {some(claims)} can be used."
+    volumes = [one for one in spec.get("volumes") or () if value_at(one, "persistentVolumeClaim") is not None]
+    if volumes:
+        names = [str(name) for one in volumes if (name := value_at(one, "persistentVolumeClaim.claimName"))]
+        yield f"volumes: where {some(names) if names else 'its PersistentVolumeClaims'} can be used."
     for field, words in (("podAffinity", "affinity to other pods"), ("podAntiAffinity", "anti-affinity to other pods")):
         if value_at(spec, f"affinity.{field}.requiredDuringSchedulingIgnoredDuringExecution"):
             yield f"{words}."

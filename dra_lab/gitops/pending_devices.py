@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import Cancelled, CelError, DraLabError
@@ -44,6 +45,7 @@ class DeviceAnswer(Struct, frozen=True):
     open: bool = False
     plan: Plan | None = None
     not_checked: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 class _Asked(Struct, frozen=True):
@@ -103,9 +105,7 @@ def device_answer(
         found = DeviceAnswer((("selector", error.message.rstrip(".")),))
     except DraLabError as error:
         found = DeviceAnswer((), error.message.rstrip("."), open=True)
-    return DeviceAnswer(
-        (*first, *found.reasons), found.fits, found.open, found.plan, (*nodes.not_checked, *found.not_checked)
-    )
+    return replace(found, reasons=(*first, *found.reasons), not_checked=(*nodes.not_checked, *found.not_checked))
 
 
 def _allocated_words(allocated: Sequence[ResourceClaim], nodes: AllowedNodes) -> str:
@@ -155,12 +155,14 @@ def _started(asked: _Asked, plan: Plan, nodes: AllowedNodes) -> DeviceAnswer:
         if failing and against.rule == GIVES_UP:
             words = f"{failing}; kube-scheduler gives up the pod when it meets such a device"
             return DeviceAnswer((("selector-error", words),), plan=plan)
-        where = f"on {against.subject} " if against.subject else ""
-        return DeviceAnswer((("search", f"{where}{against.message}"),), plan=plan)
+        where = f"on {against.subject}: " if against.subject else ""
+        limit = "the limit of kube-scheduler's search: " if " s to search " in against.message else ""
+        return DeviceAnswer((("search", f"{limit}{where}{against.message}"),), plan=plan)
     unknown = next((one for one in found if one.rule in OPEN), None)
     if unknown is not None:
         return DeviceAnswer((), f"{fits}, but {unknown.message}", open=True, plan=plan)
-    return DeviceAnswer((), fits, plan=plan, not_checked=_unknown_use(asked.cluster))
+    slow = tuple(f"On {one.subject}, {one.message}" for one in found if one.rule == "manifest-slow")
+    return DeviceAnswer((), fits, plan=plan, not_checked=_unknown_use(asked.cluster), also=slow)
 
 
 def _unknown_use(cluster: Cluster) -> tuple[str, ...]:
@@ -195,6 +197,10 @@ def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
     if ask is not None and first.rule == "selector-error":
         why = _fails(asked, ask)
         return f"{why}; kube-scheduler gives up the pod when it meets such a device" if why else _plain(first, asked)
+    if first.rule == "links":
+        must = [link for link in plan.sketch.links if link.must]
+        places = sorted({PCIE_ROOT if link.where == "pcieRoot" else link.where for link in must})
+        return f"its {len(must)} constraints on {listed(places)} can each be met alone, but not all at once on any node"
     if first.rule == "link":
         return _link(plan, first, asked.cluster)
     if first.rule in ("selector", "taint", "capacity", "attribute"):

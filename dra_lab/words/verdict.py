@@ -348,6 +348,8 @@ def _most(plan: Plan) -> Iterator[Tile]:
     first = short_of_pairs(plan) or (plan.shortfalls[0] if plan.shortfalls else None)
     if plan.status is not PlanStatus.INFEASIBLE or first is None or not first.node or first.needed <= first.available:
         return
+    if first.rule == "links":  # it counts links and no devices
+        return
     what = "pairs" if first.rule == "link" and _link_of(plan, first).how is How.PAIRWISE else "devices"
     where = "most on one node" if first.widest else "on the nearest node"
     lines = (GLOSSARY["most"], f"{first.node} can serve {first.available:,} of {counted(first.needed, what[:-1])}.")

@@ -6,7 +6,10 @@ from pending.dumps import (
     CHIP,
     claim,
     cluster,
+    device,
     device_class,
+    devices_of,
+    node,
     pod,
     request,
     spec_of,
@@ -20,6 +23,7 @@ from dra_lab import DraLabError, explain, load_cluster
 ONE = spec_of(request())
 BIG = spec_of(request(cls="amd-big"))
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+ROOT = "resource.kubernetes.io/pcieRoot"
 GPUS = [f"gpu-{number}" for number in range(4)]
 HERE = f'device.attributes["{AMD}"]'
 KUEUE = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}], "labels": {"kueue.x-k8s.io/queue-name": "team-q"}}
@@ -45,6 +49,25 @@ def _asks(expression, **fields):
 
 def _alternatives(*parts):
     return {"devices": {"requests": [{"name": "gpu", "firstAvailable": list(parts)}]}}
+
+
+def _pairs(*nodes):
+    """Return nodes of 14 GPUs and 14 chips, a number of which share a PCIe root."""
+    items = [device_class(AMD), device_class(CHIP)]
+    for name, shared in nodes:
+        roots = {AMD: range(14), CHIP: [*range(shared), *range(20, 34 - shared)]}
+        items.append(node(name))
+        for driver, own in roots.items():
+            items.append(devices_of(name, driver, [device(f"d{one}", **{ROOT: f"pci{one:02x}"}) for one in own]))
+    return items
+
+
+def _ten_pairs():
+    pairs = [(request(f"gpu-{one}"), request(f"chip-{one}", cls=CHIP)) for one in range(10)]
+    constraints = [{"requests": [one["name"] for one in pair], "matchAttribute": ROOT} for pair in pairs]
+    return {
+        "devices": {"requests": [one for side in zip(*pairs, strict=True) for one in side], "constraints": constraints}
+    }
 
 
 CASES = {
@@ -236,6 +259,15 @@ CASES = {
         cluster(slices=2) + waiting(ONE),
         ("no node has a device of class gpu.amd.com", "pools that are not complete"),
     ),
+    "constraints that compete": (
+        [*_pairs(("short", 9)), *waiting(_ten_pairs())],
+        ("its 10 constraints on resource.kubernetes.io/pcieRoot", "not all at once"),
+    ),
+    # the search
+    "the limit of the search": (
+        [*_pairs(("full", 14), ("short", 9)), *waiting(_ten_pairs())],
+        ("limit of kube-scheduler's search", "on short", "after 10 s"),
+    ),
     # no reason
     "nothing": (cluster() + waiting(ONE), ("found no reason", "free on 2 of 2 nodes")),
     "no nodes in the dump": (
@@ -245,8 +277,11 @@ CASES = {
 }
 
 
+SEARCHED = ("constraints that compete", "the limit of the search")
+
+
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.long] if c in SEARCHED else []) for c in CASES])
 def test_the_first_line_names_what_is_in_the_way(tmp_path, case, version):
     """The sentence of a pending pod names the culprit, in every version of the API."""
     items, words = CASES[case]

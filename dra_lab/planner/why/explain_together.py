@@ -28,6 +28,7 @@ _ADVICE = {
     "capacity": "Ask for less capacity",
     "counters": "Ask for smaller devices, or wait until devices of the same pool are freed",
     "link": "Prefer the link instead of requiring it, or lower the counts.",
+    "links": "Relax one of the links.",
     "node": "Leave out with a selector the devices whose node selector has several terms.",
     "undecided": "Try it without one of the requests or links.",
     "limit": "Split the claim: one claim can hold 32 devices.",
