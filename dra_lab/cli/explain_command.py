@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dra_lab.words.drawing_words import Noun
 
 EXAMPLES = (
-    "dra-lab explain cluster/ --pod training/llm-70b-0",
+    "dra-lab explain dump.json --pod team-a/train-7",
     "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
     'dra-lab explain sample:h100-pod --claim sample:h100-pod/eight-pairs --gang 3 --level "leaf switch" --step',
 )
@@ -108,7 +108,10 @@ def _about_pods(options: argparse.Namespace) -> bool:
 def _one_claim(options: argparse.Namespace) -> ClaimOptions:
     """Return the only --claim of a command. Raises InputError without one, or for several."""
     if "claims" not in options:
-        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
+        from dra_lab.gitops.pending import READ_PODS
+
+        pods = "" if options.cluster.startswith("sample:") else f". To explain pending pods, read them too: {READ_PODS}"
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}{pods}")
     if len(options.claims) > 1:
         names = " and ".join(one.claim for one in options.claims)
         raise InputError(f"one --claim is explained at a time; leave out one of {names}")

@@ -109,7 +109,7 @@ def _in_namespace(pod: PodTemplate) -> str:
 def pod_templates(document: Document) -> Iterator[PodTemplate]:
     """Yield every pod template of an object (`manifests.pod_templates`)."""
     for found in pod_fields(document.value):
-        claims = tuple(_claims(found.spec, found.path))
+        claims = tuple(claim_entries(found.spec, found.path))
         yield PodTemplate(document, found.path, found.spec, max(1, found.pods), found.per_node, claims, found.counts)
 
 
@@ -127,7 +127,8 @@ def count_findings(pod: PodTemplate) -> Iterator[Finding]:
             yield Finding("count-broken", severity, pod.subject, message, advice, pod.document.at(where))
 
 
-def _claims(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
+def claim_entries(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
+    """Yield the entries of a pod's `resourceClaims`; `path` leads to its spec."""
     entries = spec.get("resourceClaims")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, Mapping):

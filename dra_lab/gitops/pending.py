@@ -14,7 +14,7 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Origin, sentence_case
 from dra_lab.gitops.extended import class_of_resource, extended_spec
 from dra_lab.gitops.folder import Document
-from dra_lab.gitops.object_pods import PodTemplate, pod_templates
+from dra_lab.gitops.object_pods import PodTemplate, claim_entries
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
 from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.references import (
@@ -168,7 +168,7 @@ def template_of(pod: Pod, cluster: Cluster) -> PodTemplate:
     value: Mapping[str, Any] = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(msgspec.json.encode(pod))}
     value = {**value, "spec": value.get("spec", {})}
     document = Document(value, Origin(cluster.name, object=f"Pod/{pod.metadata.name}"), lambda _: 0)
-    return next(iter(pod_templates(document)))
+    return PodTemplate(document, "spec", value["spec"], claims=tuple(claim_entries(value["spec"], "spec")))
 
 
 def reason_of(
