@@ -62,7 +62,7 @@ class _Asked(Struct, frozen=True):
     def plan(self, nodes: frozenset[str] | None) -> Plan:
         """Return the plan on some nodes, None for all that the claims allow."""
         own = frozenset(self.cluster.node_names) if nodes is None else nodes
-        pod = PodClaims(self.claims, allocated=self.allocated, nodes=own)
+        pod = PodClaims(self.claims, frozenset(self.claims), allocated=self.allocated, nodes=own)
         left = max(1.0, self.end - time.monotonic())
         return make_plan(self.cluster, pod, release=self.release, node=self.node, time_limit=left, cancel=self.cancel)
 
@@ -197,6 +197,8 @@ def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
     if ask is not None and first.rule == "selector-error":
         why = _fails(asked, ask)
         return f"{why}; kube-scheduler gives up the pod when it meets such a device" if why else _plain(first, asked)
+    if first.rule == "counters":
+        return _counters(first, asked)
     if first.rule == "links":
         must = [link for link in plan.sketch.links if link.must]
         places = sorted({PCIE_ROOT if link.where == "pcieRoot" else link.where for link in must})
@@ -206,6 +208,18 @@ def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
     if first.rule in ("selector", "taint", "capacity", "attribute"):
         return _plain(first, asked)
     return _clause(cause(plan, asked.cluster) or first.message, asked.cluster)
+
+
+def _counters(first: Shortfall, asked: _Asked) -> str:
+    """Return that devices share hardware of which too little is left, and which pods use devices of the node."""
+    owners, allocated = _owners(asked.cluster), asked.cluster.allocated
+    seen = node_index(asked.cluster, asked.release).view(first.node).devices
+    parts = [item for item in seen if item.device.consumes_counters]
+    users = Counter(owners.get(claim, claim) for item in parts for claim in allocated.holders(item.id))
+    request = part_of(first.subject)[1] or first.subject
+    who = f": {_held(users)}" if users else ""
+    short = f"too little is left of the counters that partitions of {first.node} share"
+    return f"request {request} needs {first.needed:,} partitions, and {short}{who}"
 
 
 def _plain(first: Shortfall, asked: _Asked) -> str:

@@ -20,12 +20,13 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import full_name, part_of
 from dra_lab.model.sketch import Ask
 
-MOST_VALUES = 4
+MOST_VALUES = 5
 """Values of an attribute that are named; more are counted."""
 
 Seen = Sequence[tuple[str, Device]]
 """Devices with their drivers."""
 
+_COMPARES = "and the selector compares it with"
 _COMPARED = ("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_")
 _KINDS = {"bool": "a boolean", "int": "an integer", "string": "a string", "version": "a version"}
 _MATCHES_KIND = {"bool": ("bool",), "int": ("int",), "string": ("string",), "number": ("int",)}
@@ -125,7 +126,8 @@ def _failing_words(part: Selector, devices: Seen) -> str:
             return unpublished_words(name, devices, "no such device")
         if without:
             return f"{without:,} of {len(devices):,} such devices do not publish the attribute {name}"
-    return ""
+    words = (_attribute_words(name, part.tree, devices) for name in sorted(reads(part.tree).attributes))
+    return next((one for one in words if _COMPARES in one), "")
 
 
 def conjuncts(expression: str, matching: Matching) -> tuple[Selector, ...]:
@@ -179,11 +181,13 @@ def _attribute_words(name: str, tree: Tree, devices: Seen) -> str:
         return unpublished_words(name, devices, "none of them")
     kinds = {value.kind for value in present}
     wanted = _literal_of(tree.root, name)
-    count = value_counts([plain(value.value) for value in present], missing=len(values) - len(present))
+    texts = [plain(value.value) for value in present]
+    near = wanted[1] if wanted is not None else ""
+    count = value_counts(texts, missing=len(values) - len(present), near=near)
     if wanted is not None and len(kinds) == 1 and not kinds & set(_MATCHES_KIND[wanted[0]]):
         kind = next(iter(kinds))
         return (
-            f"{short} is {_KINDS.get(kind, 'a list')} ({count}), and the selector compares it with "
+            f"{short} is {_KINDS.get(kind, 'a list')} ({count}), {_COMPARES} "
             f"{_KINDS.get(wanted[0], 'a number')}, {wanted[1]}"
         )
     return f"{short} is {count}"
@@ -216,9 +220,14 @@ def _capacity_words(name: str, devices: Seen) -> str:
     return f"{short} is {value_counts(present, missing=len(amounts) - len(present))}"
 
 
-def value_counts(values: Sequence[str], *, missing: int = 0) -> str:
-    """Return values with how many devices have each, the most frequent first: `"A" on 8 devices, "B" on 4`."""
-    counts = sorted(Counter(values).items(), key=lambda row: (-row[1], row[0]))
+def value_counts(values: Sequence[str], *, missing: int = 0, near: str = "") -> str:
+    """Return values with how many devices have each: `"A" on 8, "B" on 4`.
+
+    Those most similar to `near` come first, then the most frequent.
+    """
+    similar = get_close_matches(near, set(values), MOST_VALUES - 1) if near else []
+    order = {value: number for number, value in enumerate(similar)}
+    counts = sorted(Counter(values).items(), key=lambda row: (order.get(row[0], MOST_VALUES), -row[1], row[0]))
     if len(counts) == 1 and not missing:
         return f"{counts[0][0]} on all {counts[0][1]:,}" if counts[0][1] > 1 else counts[0][0]
     words = [f"{value} on {count:,}" for value, count in counts[:MOST_VALUES]]
