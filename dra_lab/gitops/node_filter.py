@@ -180,7 +180,7 @@ def _affinity_test(nodes: Mapping[str, Node], required: object) -> NodeTest | No
     passing = frozenset(name for name, node in nodes.items() if node_matches(selector, node))
 
     def why(others: frozenset[str]) -> str:
-        terms = [_failing(nodes, term, others) for term in selector.node_selector_terms]
+        terms = [_failing(nodes, term, others) for term in selector.node_selector_terms] or ["it has no term"]
         who = _nobody(others, nodes, "meets", "does not meet")
         return f"{who} its required node affinity: {'; or '.join(terms[:2])}"
 

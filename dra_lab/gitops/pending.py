@@ -244,6 +244,7 @@ def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event 
             wanted[entry.name] = sketch_of(written.spec, entry.name)
         elif own is not None:
             wanted[entry.name] = sketch_of(own.spec, entry.name)
+    wanted = {name: sketch for name, sketch in wanted.items() if sketch.requests}
     extended = extended_spec(waiting.pod, waiting.cluster, waiting.release)
     made = _made_for_extended(waiting)
     if made is not None and made.status.allocation is not None:

@@ -65,6 +65,8 @@ def allowed_nodes(
 
 
 def _unchecked(cluster: Cluster) -> Iterator[str]:
+    if not cluster.classes:
+        yield "DeviceClasses, because none was read; those that drivers document were used."
     if not cluster.nodes:
         yield "labels, taints and sizes of nodes, because no Node was read."
     elif not any(not pod.uses_claims for pod in cluster.pods):

@@ -159,6 +159,6 @@ def _older(item):
     if item["kind"] == "ResourceSlice":
         item["spec"]["devices"] = [{"name": one.pop("name"), "basic": one} for one in item["spec"]["devices"]]
     spec = item["spec"].get("spec", item["spec"])
-    for one in spec.get("devices", {}).get("requests", []) if item["kind"].startswith("ResourceClaim") else ():
+    for one in spec.get("devices", {}).get("requests") or [] if item["kind"].startswith("ResourceClaim") else ():
         one.update(one.pop("exactly", {}))
     return item

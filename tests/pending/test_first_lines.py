@@ -19,6 +19,7 @@ from pending.dumps import (
 )
 
 from dra_lab import DraLabError, explain, load_cluster
+from dra_lab.words.shown import in_html
 
 ONE = spec_of(request())
 BIG = spec_of(request(cls="amd-big"))
@@ -270,6 +271,12 @@ CASES = {
     ),
     # no reason
     "nothing": (cluster() + waiting(ONE), ("found no reason", "free on 2 of 2 nodes")),
+    "no request in the claim": (cluster() + waiting({"devices": {"requests": None}}), ("found no reason",)),
+    "fields that are null": (
+        cluster()
+        + waiting(ONE, nodeSelector=None, tolerations=None, affinity=None, schedulingGates=None, volumes=None),
+        ("found no reason",),
+    ),
     "no nodes in the dump": (
         [one for one in cluster() if one["kind"] != "Node"] + waiting(ONE, nodeSelector={"zone": "z9"}),
         ("found no reason",),
@@ -338,3 +345,10 @@ def test_a_node_may_be_named(tmp_path):
     read = load_cluster(write(tmp_path, items))
     assert "node-b does not have the label zone=z0" in explain(read, "train-7", node="node-b").sentence
     assert not explain(read, "train-7", node="node-a").pods[0].blocked
+
+
+def test_text_from_a_cluster_is_harmless(tmp_path):
+    """Control signs of a label and markup in a gate change neither a terminal nor a page."""
+    items = cluster() + waiting(ONE, nodeSelector={"zone": "\x1b[31m"}, schedulingGates=[{"name": "<script>"}])
+    found = explain(load_cluster(write(tmp_path, items)), "train-7")
+    assert ("\x1b" in str(found), "<script" in in_html(found)) == (False, False)
