@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from dra_lab.gitops.extended import class_of_resource, extended_spec
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate, claim_entries
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
-from dra_lab.gitops.pending_nodes import allowed_nodes
+from dra_lab.gitops.pending_nodes import allowed_nodes, not_checked
 from dra_lab.gitops.references import (
     Claims,
     HeldClaims,
@@ -139,7 +139,7 @@ def _alike(waiting: WaitingPod) -> bytes:
     parts = [(claim.spec, claim.status, claim.metadata.deletion_timestamp) if claim else None for claim in claims]
     spec = {key: part for key, part in waiting.pod.spec.items() if key != "volumes"}
     own = (spec, waiting.queue, value_at(value, "status.phase"), value_at(value, "metadata.deletionTimestamp"))
-    return msgspec.json.encode((namespace_of(waiting.pod), own, parts, [*_not_checked(waiting)]))
+    return msgspec.json.encode((namespace_of(waiting.pod), own, parts, [*not_checked(waiting.pod.spec)]))
 
 
 def _renamed(reason: PodReason, name: str) -> PodReason:
@@ -186,7 +186,7 @@ def reason_of(
         else _placed(waiting, node, end, cancel)
     )
     found = [*before, *(answer.reasons if answer is not None else ())]
-    unchecked = (*_not_checked(waiting), *(answer.not_checked if answer is not None else ()))
+    unchecked = (*not_checked(waiting.pod.spec), *(answer.not_checked if answer is not None else ()))
     verb = "is pending" if waiting.there else "would stay pending"
     if found:
         rule, words = found[0]
@@ -389,34 +389,6 @@ def _classes(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
         for name in extended_resources(container):
             if name.startswith(IMPLICIT) and class_of_resource(waiting.cluster, name) is None:
                 yield "class", f"it requests {name}, and there is no such DeviceClass"
-
-
-# ---------------------------------------------------------------- what is not checked
-
-
-def _not_checked(waiting: WaitingPod) -> Iterator[str]:
-    spec = waiting.pod.spec
-    volumes = [one for one in spec.get("volumes") or () if value_at(one, "persistentVolumeClaim") is not None]
-    if volumes:
-        names = [str(name) for one in volumes if (name := value_at(one, "persistentVolumeClaim.claimName"))]
-        yield f"volumes: where {some(names) if names else 'its PersistentVolumeClaims'} can be used."
-    for field, words in (("podAffinity", "affinity to other pods"), ("podAntiAffinity", "anti-affinity to other pods")):
-        if value_at(spec, f"affinity.{field}.requiredDuringSchedulingIgnoredDuringExecution"):
-            yield f"{words}."
-    if spec.get("topologySpreadConstraints"):
-        yield "topology spread constraints."
-    if spec.get("schedulingGroup"):
-        yield "its group: whether enough pods of it can start together."
-    if any(port.get("hostPort") for port in _ports(spec)):
-        yield "host ports."
-    scheduler = spec.get("schedulerName")
-    if scheduler not in (None, "", "default-scheduler"):
-        yield f"the rules of the scheduler {scheduler}, which schedules it; dra-lab follows those of kube-scheduler."
-
-
-def _ports(spec: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    found = [port for _, container in containers(spec) for port in container.get("ports") or ()]
-    return [port for port in found if isinstance(port, Mapping)]
 
 
 def _reported(waiting: WaitingPod) -> str:

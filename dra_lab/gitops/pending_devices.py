@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import Cancelled, CelError, DraLabError
-from dra_lab.gitops.node_filter import counted_nodes, only_nodes
+from dra_lab.gitops.node_filter import only_nodes
+from dra_lab.gitops.node_tests import counted_nodes
 from dra_lab.gitops.pending_nodes import AllowedNodes
 from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import ResourceClaim

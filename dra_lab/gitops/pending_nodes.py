@@ -10,8 +10,9 @@ from msgspec import Struct
 
 from dra_lab.errors import QuantityError
 from dra_lab.gitops.extended import class_of_resource
-from dra_lab.gitops.node_filter import NodeTest, node_tests, only_words, why_no_node
-from dra_lab.manifests.device_asks import IMPLICIT
+from dra_lab.gitops.node_tests import NodeTest, node_tests, only_words, why_no_node
+from dra_lab.manifests.device_asks import IMPLICIT, containers
+from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import node_matches
@@ -123,3 +124,28 @@ def _requested(cluster: Cluster) -> dict[str, dict[str, Fraction]]:
             for name, amount in amounts.items():
                 own[name] = own.get(name, Fraction()) + amount
     return found
+
+
+def not_checked(spec: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what kube-scheduler tests of a pod and dra-lab does not."""
+    volumes = [one for one in spec.get("volumes") or () if value_at(one, "persistentVolumeClaim") is not None]
+    if volumes:
+        names = [str(name) for one in volumes if (name := value_at(one, "persistentVolumeClaim.claimName"))]
+        yield f"volumes: where {some(names) if names else 'its PersistentVolumeClaims'} can be used."
+    for field, words in (("podAffinity", "affinity to other pods"), ("podAntiAffinity", "anti-affinity to other pods")):
+        if value_at(spec, f"affinity.{field}.requiredDuringSchedulingIgnoredDuringExecution"):
+            yield f"{words}."
+    if spec.get("topologySpreadConstraints"):
+        yield "topology spread constraints."
+    if spec.get("schedulingGroup"):
+        yield "its group: whether enough pods of it can start together."
+    if any(port.get("hostPort") for port in _ports(spec)):
+        yield "host ports."
+    scheduler = spec.get("schedulerName")
+    if scheduler not in (None, "", "default-scheduler"):
+        yield f"the rules of the scheduler {scheduler}, which schedules it; dra-lab follows those of kube-scheduler."
+
+
+def _ports(spec: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found = [port for _, container in containers(spec) for port in container.get("ports") or ()]
+    return [port for port in found if isinstance(port, Mapping)]

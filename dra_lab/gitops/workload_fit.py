@@ -11,7 +11,8 @@ from typing import Any
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
-from dra_lab.gitops.node_filter import admitted_nodes, node_tests, only_nodes, why_no_node
+from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
+from dra_lab.gitops.node_tests import node_tests, why_no_node
 from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.index.not_read import not_read
