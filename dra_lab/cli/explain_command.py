@@ -70,8 +70,9 @@ def run(options: argparse.Namespace) -> int:
 
     if "claims" not in options and _about_pods(options):
         return explain_pods(options)
-    claim = _one_claim(options)
-    if is_gang(options):
+    claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
+    options.claim = claim.claim
+    if options.claim and is_gang(options):
         from dra_lab.cli.explain_gang import explain_gangs
 
         return explain_gangs(options)
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--{option} {value} is for a gang; write --gang SIZE after --claim")
     if options.node:
         cluster_of(options).node_named(options.node)
-    status = None if options.step or options.device else explain_written_pod(options)
+    status = None if options.step or options.device or not options.claim else explain_written_pod(options)
     if status is not None:
         return status
     plan, cluster, findings = _planned(options)

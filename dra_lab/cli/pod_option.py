@@ -43,12 +43,16 @@ class PodAnswer(Struct, frozen=True):
 
 
 def pod_of(options: argparse.Namespace) -> ReadPod | None:
-    """Return the pod in a command's --claim, None where that is one claim or drawing alone.
+    """Return the pod in a command's --claim, None where that is one claim or drawing alone; without one, --pod's.
 
     Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
     """
     name = options.claims[0].pod or getattr(options, "pod", "") if "claims" in options else options.pod
     found = None
+    if not options.claim:
+        from dra_lab.gitops.claims_of_file import read_cluster_pod
+
+        return read_cluster_pod(cluster_of(options), name, release_of(options))
     if may_be_pod(options.claim):
         from dra_lab.gitops.claims_of_file import read_pod
 

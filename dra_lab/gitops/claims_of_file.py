@@ -16,7 +16,7 @@ from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.given_classes import with_classes
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates, subjects_of
-from dra_lab.gitops.pending import WaitingPod
+from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
 from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.references import (
@@ -116,6 +116,12 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     if not pods:
         return _without_pod(claims, complete)
     return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
+
+
+def read_cluster_pod(cluster: Cluster, name: str, release: KubernetesRelease) -> ReadPod:
+    """Return a pod of the cluster with its claims. Raises InputError for an unknown pod, SourceError for its claims."""
+    pod = template_of(pod_named(cluster, name), cluster)
+    return _of_pod(pod, pod.subject, {}, cluster, release)
 
 
 def waiting_pod(

@@ -18,6 +18,7 @@ from dra_lab.gitops.object_pods import PodTemplate, claim_entries
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
 from dra_lab.gitops.pending_nodes import allowed_nodes, not_checked
 from dra_lab.gitops.references import (
+    DEFAULT_NAMESPACE,
     Claims,
     HeldClaims,
     check_references,
@@ -103,7 +104,7 @@ def explain(
         The pods with one reason each.
 
     Raises:
-        InputError: There is no such pod, or several of that name.
+        InputError: There is no such pod or node, or several pods of that name.
 
     Example:
         >>> from dra_lab import explain, load_cluster
@@ -111,6 +112,8 @@ def explain(
         'No pod is pending for devices.'
     """
     target = cluster.target_release(release)
+    if node:
+        cluster.node_named(node)
     chosen = [pod_named(cluster, pod)] if pod else [one for one in cluster.pods if _waits(one)]
     known: dict[bytes, PodReason] = {}
     found = []
@@ -148,15 +151,14 @@ def _renamed(reason: PodReason, name: str) -> PodReason:
 
 def pod_named(cluster: Cluster, name: str) -> Pod:
     """Return the pod of `namespace/name`, or of a name that one pod has. Raises InputError for others."""
-    found = [
-        pod for pod in cluster.pods if name in (pod.metadata.name, f"{pod.metadata.namespace}/{pod.metadata.name}")
-    ]
+    names = [(pod, f"{pod.metadata.namespace or DEFAULT_NAMESPACE}/{pod.metadata.name}") for pod in cluster.pods]
+    found = [(pod, full) for pod, full in names if name in (pod.metadata.name, full)]
     if len(found) == 1:
-        return found[0]
-    every = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in cluster.pods]
+        return found[0][0]
+    every = [full for _, full in names]
     if found:
-        names = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in found]
-        raise InputError(f"{len(found)} pods are called {name}: {some(sorted(names))}; write --pod NAMESPACE/NAME")
+        full_names = some(sorted(full for _, full in found))
+        raise InputError(f"{len(found)} pods are called {name}: {full_names}; write --pod NAMESPACE/NAME")
     if not every:
         raise InputError(f"no pods were read of {cluster.name}; write them with: {READ_PODS}")
     kept = " that use claims" if cluster.resource_versions else ""

@@ -83,3 +83,17 @@ def test_a_template_of_the_dump_counts(tmp_path, capsys, command):
     status = main([command, DUMP, *words])
     out = capsys.readouterr()
     assert (status, "not in the files" in out.out + out.err) == (0, False)
+
+
+@pytest.mark.parametrize("more", [("--step",), ("--device", "gpu-3"), ("--node", "ip-192-168-140-52.ec2.internal")])
+def test_a_pod_of_the_dump_is_traced(capsys, more):
+    """The search, a device and a node are explained for the claims of a pod of the dump, as for a file."""
+    status, out = _run(capsys, "explain", "--pod", "training/ok-0", *more)
+    assert (status, bool(out)) == (0, True)
+
+
+def test_a_dump_without_pods_says_how_to_read_them(tmp_path, capsys):
+    """Without --claim, a cluster without pods ends with the command that reads them."""
+    (tmp_path / "dump.json").write_text('{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}')
+    assert main(["explain", str(tmp_path / "dump.json")]) == 2
+    assert "kubectl get pods,resourceclaims,resourceclaimtemplates" in capsys.readouterr().err
