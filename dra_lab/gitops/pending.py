@@ -16,7 +16,7 @@ from dra_lab.gitops.extended import class_of_resource, extended_spec
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate, claim_entries
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
-from dra_lab.gitops.pending_nodes import allowed_nodes, not_checked
+from dra_lab.gitops.pending_nodes import allowed_nodes, not_checked, reported
 from dra_lab.gitops.references import (
     DEFAULT_NAMESPACE,
     Claims,
@@ -212,7 +212,7 @@ def reason_of(
         rule,
         tuple(map(printable, also)),
         tuple(map(printable, unchecked)),
-        printable(_reported(waiting)),
+        printable(reported(waiting.pod.document.value)),
         plan,
     )
 
@@ -391,11 +391,3 @@ def _classes(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
         for name in extended_resources(container):
             if name.startswith(IMPLICIT) and class_of_resource(waiting.cluster, name) is None:
                 yield "class", f"it requests {name}, and there is no such DeviceClass"
-
-
-def _reported(waiting: WaitingPod) -> str:
-    conditions = value_at(waiting.pod.document.value, "status.conditions")
-    for one in conditions if isinstance(conditions, list) else ():
-        if isinstance(one, Mapping) and one.get("type") == "PodScheduled" and one.get("status") == "False":
-            return str(one.get("message") or "")
-    return ""

@@ -149,3 +149,12 @@ def not_checked(spec: Mapping[str, Any]) -> Iterator[str]:
 def _ports(spec: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     found = [port for _, container in containers(spec) for port in container.get("ports") or ()]
     return [port for port in found if isinstance(port, Mapping)]
+
+
+def reported(value: Mapping[str, Any]) -> str:
+    """Return kube-scheduler's last message about a pod, "" without one."""
+    conditions = value_at(value, "status.conditions")
+    for one in conditions if isinstance(conditions, list) else ():
+        if isinstance(one, Mapping) and one.get("type") == "PodScheduled" and one.get("status") == "False":
+            return str(one.get("message") or "")
+    return ""
