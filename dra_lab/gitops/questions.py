@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dra_lab.errors import CelError, SketchError
@@ -16,7 +16,7 @@ from dra_lab.gitops.extended import (
     unserved_resources,
 )
 from dra_lab.gitops.object_pods import PodTemplate, subjects_of
-from dra_lab.gitops.references import CLAIM, Claims, claim_of, distinct_entries, held_key
+from dra_lab.gitops.references import CLAIM, Claims, HeldClaims, claim_of, distinct_entries
 from dra_lab.gitops.workload_fit import Question
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
@@ -31,12 +31,12 @@ def questions_of(
     cluster: Cluster,
     release: KubernetesRelease,
     findings: list[Finding],
-    held: Mapping[tuple[str, str], ResourceClaim],
+    held: HeldClaims,
 ) -> list[Question]:
     """Return the questions; what keeps a claim from being planned is added to `findings`.
 
-    A claim that is not among the manifests may be one that the cluster has (`held`). A workload that names any other
-    claim is not asked for, as its reference has a finding; its other claims are asked for by themselves.
+    A claim or template that is not among the manifests may be one that the cluster has (`held`). A workload that names
+    any other claim is not asked for, as its reference has a finding; its other claims are asked for by themselves.
     """
     questions, used = [], set()
     for pod, subject in zip(pods, subjects_of(pods), strict=True):
@@ -60,7 +60,7 @@ def _of_pod(
     cluster: Cluster,
     release: KubernetesRelease,
     findings: list[Finding],
-    held: Mapping[tuple[str, str], ResourceClaim],
+    held: HeldClaims,
 ) -> Question | None:
     sketches: dict[str, ClaimSketch | None] = {}
     named: dict[str, tuple[str, str]] = {}
@@ -68,14 +68,15 @@ def _of_pod(
     for entry in distinct_entries(pod):
         claim = claim_of(pod, entry, claims)
         if claim is None:
-            there = held.get(held_key(pod, entry)) if entry.claim else None
+            there = held.of(pod, entry)
             if there is None:
                 return None
             if there.status.allocation is not None:
                 allocated.append(there)
             else:
                 sketches[entry.name] = _sketch(findings, pod.document.at(entry.path), there.spec, entry.name)
-                named[entry.name] = (pod.document.namespace, entry.claim)
+                if entry.claim:
+                    named[entry.name] = (pod.document.namespace, entry.claim)
             continue
         sketches[entry.name] = _sketch(findings, claim.document.at(claim.path), claim.spec, entry.name)
         if claim.document.kind == CLAIM:
