@@ -141,7 +141,14 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     )
     claims = rules.claims * rules.replicas
     counting = rules.gates.partitionable_devices
-    books = counter_books(rules.cluster, pools if counting else (), rules.allocated, frozenset(shared), claims)
+    books = counter_books(
+        rules.cluster,
+        pools if counting else (),
+        rules.allocated,
+        frozenset(shared),
+        claims,
+        skip_groups=rules.gates.skip_groups,
+    )
     state = _State(devices, remaining, pools, books)
     found = _all_or_none(tuple(_asks(rules, state)), pools)
     seen = {
