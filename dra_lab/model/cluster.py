@@ -73,6 +73,10 @@ class Cluster:
         """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
         return printed(self)
 
+    def __repr__(self) -> str:
+        """Return what tells clusters apart in a line; `print` shows what is in it."""
+        return f"<Cluster {self.name!r}: {len(self.nodes)} nodes, {len(self.slices)} slices, {len(self.claims)} claims>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes without what was derived: that is much, and some of it goes by identity."""
         values = vars(self)

@@ -99,7 +99,7 @@ def replay_pod_group(
 
 
 def pod_group_name(release: KubernetesRelease) -> str:
-    """Return the name and version of kube-scheduler's PodGroup loop, and the gate that 1.36 needs to start whole gangs."""
+    """Return the name and version of kube-scheduler's PodGroup loop, and the gate that 1.36 needs for whole gangs."""
     if not release.is_at_least(_POD_GROUPS_SINCE):
         return f"kube-scheduler {release.version}"
     gate = "" if release.is_at_least("1.37") else ", GangScheduling on"

@@ -69,6 +69,6 @@ def test_the_version_of_the_api_server_decides_then_the_lowest_kubelet(server, k
 
 
 def test_a_snapshot_keeps_the_version_of_the_api_server(tmp_path):
-    """What was read from it has the same release."""
+    """A cluster that is read from it has the same release."""
     write_snapshot(make_snapshot(with_versions("v1.37.0", ["v1.36.2"])), tmp_path / "c")
     assert load_cluster(tmp_path / "c").default_release == "1.37.0"

@@ -54,7 +54,7 @@ def test_every_verdict_of_1_36_3_agrees():
 
 @pytest.mark.long
 def test_1_37_differs_from_its_july_only_by_later_changes():
-    """These are distinctAttribute (3.9.18), counters and what they leave booked (3.10.8): docs/semantics.md lists them."""
+    """These are distinctAttribute (3.9.18) and counters (3.10.8); docs/semantics.md lists them."""
     cases = expected("allocation-1.37-2026-07.expect.ndjson.gz")
     found = wrong(cases, "1.37.0")
     later = [case for case in cases if case["id"] in found]
