@@ -32,8 +32,8 @@ def test_both_schedulers_are_explained(capsys):
         "The gang fits in spine-1/leaf-2: 3 pods on 3 nodes. Every ",
         "Kueue 0.19: no. Kueue's counts admit it, but on h100-01 th",
         "Kueue 0.19 starts 0; the best plan starts 1 of 1 gang, pro",
-        "kube-scheduler 1.36.2 (PodGroup, GangScheduling on): yes. It finds a place in o",
-        "kube-scheduler 1.36.2 (PodGroup, GangScheduling on) starts as many gangs as the",
+        "kube-scheduler 1.36.2 (PodGroup, GangScheduling on): yes. ",
+        "kube-scheduler 1.36.2 (PodGroup, GangScheduling on) starts",
         "--step shows each step of their choice.",
     ]
 

@@ -45,7 +45,7 @@ def test_a_plan_of_nothing_has_no_trace():
 def test_a_trace_is_shown_with_its_end_first(plan):
     """Text and HTML begin with what the search ends with."""
     trace = plan.trace(links=False)
-    first = "kube-scheduler 1.36 without links on ip-192-168-128-17.ec2.internal allocates 4 devices in 20 steps."
+    first = "kube-scheduler 1.36.2 without links on ip-192-168-128-17.ec2.internal allocates 4 devices in 20 steps."
     assert str(trace).splitlines()[0] == in_words(trace).splitlines()[0] == first
     assert first in in_html(trace)
 
