@@ -69,6 +69,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         topologies=_of(kept, TopologyObject),
         queues=_of(kept, QueueObject),
         templates=_of(kept, ResourceClaimTemplate) or None,
+        server_version=info.server_version if info is not None else "",
     )
 
 
