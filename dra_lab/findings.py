@@ -42,6 +42,11 @@ class Origin:
     path: str = ""
     line: int = 0
 
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """Return the object that it is a place of: source, number of the document, name."""
+        return self.source, self.document, self.object
+
     def __str__(self) -> str:
         """Return `file, document 2, ResourceSlice/a, spec.devices[0].name`, leaving out what is unknown."""
         place = f"{self.source}:{self.line}" if self.source and self.line else self.source

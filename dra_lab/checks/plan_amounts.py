@@ -116,7 +116,7 @@ def capacity_taken(
     if any(key not in device.capacity for key in requests):
         return None
     requested = {key: v if isinstance(v, Fraction) else parse_quantity(v) for key, v in requests.items()}
-    if release.version == "1.37" and any(amount < 0 for amount in requested.values()):
+    if release.is_at_least("1.37") and any(amount < 0 for amount in requested.values()):
         return None
     unit = Fraction(1, 1000) if release.enabled("DRAFractionalCapacityRange") else Fraction(1)
     found = {key: _taken(requested.get(key), capacity, unit) for key, capacity in device.capacity.items()}

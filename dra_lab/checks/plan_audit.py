@@ -55,7 +55,7 @@ class AuditedPlan:
             self.cluster,
             self.plan.node,
             partitionable_devices=self.release.enabled("DRAPartitionableDevices"),
-            counters_everywhere=self.release.version != "1.37",
+            counters_everywhere=not self.release.is_at_least("1.37"),
         )
 
     @cached_property

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dra_lab.checks.plan_amounts import can_give
 from dra_lab.checks.plan_audit import AuditedPlan, broken
 from dra_lab.findings import Finding
+from dra_lab.index.counter_draws import grouped_sets
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask
 
@@ -40,10 +41,14 @@ def is_visible(held: AuditedPlan, device: DeviceID) -> bool:
     published, gate = held.devices[device], held.release.enabled
     if published.binding_conditions and not gate("DRADeviceBindingConditions"):
         return False
-    grouped = any(use.compatibility_groups for use in published.consumes_counters)
-    if grouped and held.release.version == "1.37" and not gate("DRADeviceCompatibilityGroups"):
-        return False
-    return gate("DRAPartitionableDevices") or not published.consumes_counters
+    if not published.consumes_counters:
+        return True
+    if held.release.is_at_least("1.37") and not gate("DRADeviceCompatibilityGroups"):
+        pool = next(pool for pool in held.pools if (pool.driver, pool.name) == (device.driver, device.pool))
+        sets = grouped_sets(held.cluster, pool, held.cluster.allocated)
+        if any(use.compatibility_groups or use.counter_set in sets for use in published.consumes_counters):
+            return False
+    return gate("DRAPartitionableDevices")
 
 
 def looks_at_every(held: AuditedPlan, ask: Ask) -> Iterator[Finding]:
@@ -61,7 +66,7 @@ def all_devices(held: AuditedPlan, ask: Ask) -> Sequence[DeviceID]:
 
     Rule: docs/semantics.md 3.6.5.
     """
-    now = held.release.version in ("1.34", "1.35", "1.36")
+    now = not held.release.is_at_least("1.37")
     return [
         device
         for device in held.devices

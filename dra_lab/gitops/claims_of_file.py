@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from dra_lab.checks.document_checks import check_text
@@ -23,6 +24,7 @@ from dra_lab.gitops.references import (
     check_references,
     claim_of,
     distinct_entries,
+    every_claim,
     held_claims,
     held_key,
     written_claims,
@@ -105,7 +107,11 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     claims = written_claims(manifests)
     if not pods:
         _raise([finding for pod in every for finding in amount_findings(pod)])
-    if not pods and Path(source).is_file() and (len(claims) < 2 or not _all_read(manifests, claims)):
+    if (
+        not pods
+        and Path(source).is_file()
+        and (sum(1 for _ in every_claim(claims)) < 2 or not _all_read(manifests, claims))
+    ):
         return None
     _refuse(manifests, release)
     if not pods and not claims:
@@ -146,12 +152,15 @@ def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tup
     some = ", ".join(labels[:_SOME]) + (" ..." if len(labels) > _SOME else "")
     number = "1 workload" if len(among) == 1 else f"{len(among)} workloads"
     why = f"there is no workload {wanted!r} in {source}, which" if wanted and not found else str(source)
-    raise InputError(f"{why} contains {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
+    raise InputError(
+        f"{why} contains {number} ({some}); choose one with --pod NAME, for example --pod {quote(labels[0])}"
+    )
 
 
 def _all_read(manifests: Manifests, claims: Claims) -> bool:
     kinds = [document.kind for document in manifests.documents]
-    return len(claims) == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")
+    read = sum(len(claim.documents) for claim in every_claim(claims))
+    return read == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")
 
 
 def _refuse(manifests: Manifests, release: KubernetesRelease) -> None:
@@ -170,7 +179,7 @@ def _raise(findings: Sequence[Finding]) -> None:
 
 def _without_pod(claims: Claims, cluster: Cluster) -> ReadPod:
     sketches: dict[str, ClaimSketch] = {}
-    for claim in claims.values():
+    for claim in every_claim(claims):
         name = claim.document.name or "claim"
         if name in sketches:
             raise InputError(f"two claims are called {name!r}; add the pod that says which one it uses")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
-from dra_lab.gitops.folder import Document, Manifests
+from dra_lab.gitops.folder import SUFFIXES, Document, Manifests
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.plugin_shares import Share, shares_of
@@ -127,11 +127,19 @@ def migrate(
                 work.texts[f"{template.metadata.name}.yaml"] = files[source].dump(encode(template))
             work.findings += (*what_changes(pod, known_requested), *what_is_not_read(pod, known_requested, cluster))
     for source, file in files.items():
-        path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
-        taken = path.name in work.texts
-        work.texts[f"{path.parent.name}-{path.name}" if taken else path.name] = file.text()
+        work.texts[_file_name(source, work.texts)] = file.text()
     findings = sort_findings((*manifests.findings, *without_repeats(work.findings)))
     return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
+
+
+def _file_name(source: str, taken: Collection[str]) -> str:
+    """Return the name of a changed file: its own, behind as many of its folders as make it another name."""
+    path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
+    name = path.name if path.suffix.lower() in SUFFIXES else f"{path.name}.yaml"
+    above = [part for part in path.parent.parts if part.strip("./")]
+    while name in taken:
+        name = f"{above.pop() if above else 'more'}-{name}"
+    return name
 
 
 KnownRequests = list[tuple[PluginRequest, PluginResource]]
@@ -272,11 +280,11 @@ def _rewrite(
         for part in ("limits", "requests"):
             remove_keys(resources, part, gone)
         claims = [{"name": entry_of[request], "request": request} for request in wanted]
-        resources["claims"] = [*resources.get("claims", ()), *claims]
+        resources["claims"] = [*(resources.get("claims") or ()), *claims]
     templates = [names.one(object_name(f"{document.name or document.kind}-devices")) for _ in parts]
     spec = file.at(document.origin.document, prefix + pod.path)
     added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
-    spec["resourceClaims"] = [*spec.get("resourceClaims", ()), *added]
+    spec["resourceClaims"] = [*(spec.get("resourceClaims") or ()), *added]
     work.findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
     return [
         _template(document, name, part, _different(part, uses)) for name, part in zip(templates, parts, strict=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as changed
+from itertools import chain
+from pathlib import PurePath
 
 from msgspec.structs import replace
 
@@ -26,11 +29,20 @@ DEFAULT_NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class WrittenClaim:
-    """A claim or template as written: its document, its spec, and the path at which that spec stands."""
+    """A claim or template as written: its document, its spec, and the path at which that spec stands.
+
+    `copies` are other documents with exactly the same object.
+    """
 
     document: Document
     spec: ResourceClaimSpec
     path: str
+    copies: tuple[Document, ...] = ()
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """Return every document that has it."""
+        return self.document, *self.copies
 
     @property
     def requests(self) -> tuple[str, ...]:
@@ -38,13 +50,18 @@ class WrittenClaim:
         return tuple(request.name for request in self.spec.devices.requests)
 
 
-Claims = Mapping[tuple[str, str, str], WrittenClaim]
-"""Claims and templates by (kind, namespace, name)."""
+Claims = Mapping[tuple[str, str, str], tuple[WrittenClaim, ...]]
+"""Claims and templates by (kind, namespace, name): several where files have different objects of one name."""
+
+
+def every_claim(claims: Claims) -> Iterator[WrittenClaim]:
+    """Yield all claims and templates."""
+    return chain.from_iterable(claims.values())
 
 
 def written_claims(manifests: Manifests) -> Claims:
     """Return the claims and templates that can be read; what is wrong with the others, the API's validation tells."""
-    found: dict[tuple[str, str, str], WrittenClaim] = {}
+    found: dict[tuple[str, str, str], tuple[WrittenClaim, ...]] = {}
     for document in manifests.documents:
         kind = document.kind
         if kind not in (TEMPLATE, CLAIM) or not is_read(kind, document.value.get("apiVersion")):
@@ -55,14 +72,35 @@ def written_claims(manifests: Manifests) -> Claims:
         except DraLabError:
             continue
         spec, path = (item.spec, "spec") if kind == CLAIM else (item.spec.spec, "spec.spec")
-        found[kind, document.namespace, document.name] = WrittenClaim(document, spec, path)
+        key = kind, document.namespace, document.name
+        others = found.get(key, ())
+        same = next((n for n, other in enumerate(others) if other.document.value == document.value), None)
+        if same is None:
+            found[key] = (*others, WrittenClaim(document, spec, path))
+        else:
+            more = changed(others[same], copies=(*others[same].copies, document))
+            found[key] = (*others[:same], more, *others[same + 1 :])
     return found
 
 
 def claim_of(pod: PodTemplate, entry: PodClaim, claims: Claims) -> WrittenClaim | None:
-    """Return the claim or template that an entry of a pod names, in the pod's namespace; None when it is not there."""
+    """Return the claim or template that an entry of a pod names, in the pod's namespace; None when it is not there.
+
+    It is the nearest of several: in the pod's file, in its folder, in a folder above, or elsewhere.
+    """
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
-    return claims.get((kind, pod.document.namespace, name))
+    there = claims.get((kind, pod.document.namespace, name), ())
+    if len(there) < 2:
+        return there[0] if there else None
+    return min(there, key=lambda claim: min(_distance(pod.document, one) for one in claim.documents))
+
+
+def _distance(pod: Document, other: Document) -> int:
+    """Return how many folders above a pod's file another file is: -1 for the same file, many if it is elsewhere."""
+    if pod.origin.source == other.origin.source:
+        return -1
+    own, its = PurePath(pod.origin.source).parent.parts, PurePath(other.origin.source).parent.parts
+    return len(own) - len(its) if own[: len(its)] == its else len(own) + 1
 
 
 def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:

@@ -36,7 +36,8 @@ class Question:
     `named` are the claims that all pods share (`resourceClaimName`), each with the namespace and name of the
     ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses.
     `without` are nodes on which a device plugin serves it. `unserved` are extended resources that no DeviceClass
-    serves. `allocated` are claims of the pod that the cluster has, with the devices that they hold.
+    serves. `allocated` are claims of the pod that the cluster has, with the devices that they hold. `copies` are the
+    places of the same question in other files, and `told_apart` says that another workload has the same name.
     """
 
     subject: str
@@ -49,6 +50,13 @@ class Question:
     without: frozenset[str] = frozenset()
     unserved: tuple[str, ...] = ()
     allocated: tuple[ResourceClaim, ...] = ()
+    copies: tuple[Origin, ...] = ()
+    told_apart: bool = False
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Return every place of the question."""
+        return self.origin, *self.copies
 
     @property
     def shared(self) -> frozenset[str]:
@@ -280,14 +288,14 @@ def plan_together(
 ) -> FleetPlan | None:
     """Return the plan of all workloads at once, None where they cannot be planned as one.
 
-    Workloads that run on every node, share claims or have pods with different admitted nodes are not planned together.
-    They get an answer for each workload alone. Claims that no pod uses do not count. Raises Cancelled once `cancel` is
-    set.
+    Workloads that run on every node, share claims, have the same name in several files or have pods with different
+    admitted nodes are not planned together. They get an answer for each workload alone. Claims that no pod uses do not
+    count. Raises Cancelled once `cancel` is set.
     """
     questions = [q for q in questions if q.spec]
     if len(questions) < 2:
         return None
-    alone = [q for q in questions if q.per_node or q.shared or q.allocated]
+    alone = [q for q in questions if q.per_node or q.shared or q.allocated or q.told_apart]
     places = {q.nodes(cluster) for q in questions}
     if alone or len(places) != 1 or len({q.subject for q in questions}) < len(questions):
         return None

@@ -20,7 +20,7 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
 from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
-from dra_lab.model.release import KubernetesRelease, release_of, release_of_kubelet
+from dra_lab.model.release import KubernetesRelease, release_of, release_of_cluster
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
@@ -40,7 +40,8 @@ class Cluster:
     of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` are objects
     that say which nodes are close and `queues` those of Kueue that limit what workloads may use; where it is
     followed, both as they were last read. `given_classes` are the names of
-    `classes` that a claim's own files bring and the real cluster does not have so. `memo` keeps what is derived from
+    `classes` that a claim's own files bring and the real cluster does not have so. `server_version` is that of the API
+    server (`v1.36.2`), "" if it is not known. `memo` keeps what is derived from
     the other fields; it is no part of the value.
 
     Example:
@@ -65,11 +66,16 @@ class Cluster:
     topologies: tuple[TopologyObject, ...] = ()
     queues: tuple[QueueObject, ...] = ()
     given_classes: frozenset[str] = frozenset()
+    server_version: str = ""
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
         return printed(self)
+
+    def __repr__(self) -> str:
+        """Return what tells clusters apart in a line; `print` shows what is in it."""
+        return f"<Cluster {self.name!r}: {len(self.nodes)} nodes, {len(self.slices)} slices, {len(self.claims)} claims>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes without what was derived: that is much, and some of it goes by identity."""
@@ -186,8 +192,8 @@ class Cluster:
     @property
     @once_per_snapshot
     def default_release(self) -> str:
-        """Return the release of the lowest kubelet version read, else the default release."""
-        return release_of_kubelet(tuple(n.status.node_info.kubelet_version for n in self.nodes))
+        """Return the release of the API server, else of the lowest kubelet version read, else the default release."""
+        return release_of_cluster(self.server_version, (n.status.node_info.kubelet_version for n in self.nodes))
 
     def target_release(self, given: KubernetesRelease | str | None = None) -> KubernetesRelease:
         """Return the release to plan for, with the gates that the slices prove.

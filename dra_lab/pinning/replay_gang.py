@@ -39,7 +39,7 @@ KUEUE = "Kueue 0.19"
 
 SHARED = "claims that pods share are not replayed"
 
-_POD_GROUP_RELEASES = ("1.36", "1.37")
+_POD_GROUPS_SINCE = "1.36"
 
 
 def replay_pod_group(
@@ -99,15 +99,18 @@ def replay_pod_group(
 
 
 def pod_group_name(release: KubernetesRelease) -> str:
-    """Return the name and version of kube-scheduler's PodGroup loop."""
-    return f"kube-scheduler {release.version}" + (" (PodGroup)" if release.version in _POD_GROUP_RELEASES else "")
+    """Return the name and version of kube-scheduler's PodGroup loop, and the gate that 1.36 needs for whole gangs."""
+    if not release.is_at_least(_POD_GROUPS_SINCE):
+        return f"kube-scheduler {release.version}"
+    gate = "" if release.is_at_least("1.37") else ", GangScheduling on"
+    return f"kube-scheduler {release.version} (PodGroup{gate})"
 
 
 def pod_group_unknown(gang: Gang, hierarchy: Hierarchy | None, release: KubernetesRelease) -> str:
     """Return why kube-scheduler's choice for a gang is unknown, "" if it is known."""
     if gang.every_shared_claim:
         return SHARED
-    if release.version not in _POD_GROUP_RELEASES:
+    if not release.is_at_least(_POD_GROUPS_SINCE):
         return f"Kubernetes {release.version} has no PodGroup with a level; it starts the pods one by one"
     if gang.required and not level_key(gang.required, hierarchy):
         return f"the level {gang.required!r} has no node label, which a PodGroup needs"

@@ -68,6 +68,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         overlays=overlays_of(info.overlays) if info is not None else {},
         topologies=_of(kept, TopologyObject),
         queues=_of(kept, QueueObject),
+        server_version=info.server_version if info is not None else "",
     )
 
 

@@ -9,7 +9,7 @@ from dra_lab.errors import InputError, QuantityError, SemverError, SourceError
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
 from dra_lab.model.numbers import unsigned_number, whole_number
 from dra_lab.model.quantity import canonical_quantity, parse_quantity
-from dra_lab.model.release import DEFAULT_RELEASE, release_of_kubelet
+from dra_lab.model.release import DEFAULT_RELEASE, release_of_cluster
 from dra_lab.model.semver import semver_key
 from dra_lab.sources import load_cluster
 
@@ -35,7 +35,7 @@ def test_a_version_is_refused(three):
 @pytest.mark.parametrize("three", THREE)
 def test_a_kubelet_version_is_unknown(three):
     """It counts as no version at all."""
-    assert release_of_kubelet((f"v1.{three}.1",)) == DEFAULT_RELEASE
+    assert release_of_cluster("", [f"v1.{three}.1"]) == DEFAULT_RELEASE
 
 
 @pytest.mark.parametrize("three", [*THREE, "1_0", " 3"])

@@ -57,6 +57,7 @@ class Reading:
     refused: dict[str, Refusal] = field(default_factory=dict)
     custom: tuple[CustomObject, ...] = ()
     read_at: str = ""
+    server_version: str = ""
 
     def objects(self, kind: str) -> dict[Key, Any]:
         """Return the objects of a kind, of all namespaces that were read, in the API server's order."""
@@ -109,6 +110,7 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
         },
         topologies=tuple(item for item in reading.custom if isinstance(item, TopologyObject)),
         queues=tuple(item for item in reading.custom if isinstance(item, QueueObject)),
+        server_version=reading.server_version,
     )
 
 
@@ -168,6 +170,8 @@ def read_all(
             found = pool.submit(lambda: (discover(client), _release(client)))
             _wait(client, (found,), watched)
         reading.served, release = found.result()
+        # what a builder of Kubernetes adds names a product, and nothing depends on it
+        reading.server_version = re.split(r"[-+]", release)[0]
         reading.findings += not_served(context, reading.served, release)
         if not client.verified:
             reading.findings.append(server_not_verified(context, client.server))
