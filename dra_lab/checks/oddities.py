@@ -37,7 +37,7 @@ def find_oddities(document: Mapping[str, Any]) -> Iterator[Finding]:
         case "ResourceSlice":
             odd = _slice(spec)
         case "DeviceTaintRule" if "deviceSelector" not in spec:
-            message = "it has no deviceSelector, and kube-scheduler 1.36 then taints every device of the cluster"
+            message = "it has no deviceSelector, and kube-scheduler to 1.37.0 then taints every device, later ones none"
             odd = iter((("spec.deviceSelector", "taints-everything", message, "Name a driver, pool or device."),))
     for path, rule, message, advice in odd:
         yield Finding(rule, Severity.WARNING, subject, message, advice, Origin(path=path))

@@ -25,7 +25,7 @@ def stopping(held: AuditedPlan, ask: Ask, device: DeviceID) -> Iterator[Finding]
         yield broken("in-use", device, f"claim {held.cluster.allocated.exclusive[device]} holds it")
     if not held.release.enabled("DRADeviceTaints"):
         return
-    rules = held.release.enabled("DRADeviceTaintRules")
+    rules = held.release.counted_rules
     for taint in held.cluster.taints_of(device, held.devices[device], rules=rules):
         if taint.effect in ("NoSchedule", "NoExecute") and not any(
             t.key in ("", taint.key)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
+from dra_lab.gitops.folder import SUFFIXES
+from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
 from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
@@ -49,6 +52,16 @@ class YamlFile:
     def dump(self, value: Any) -> str:
         """Return another document in the form of this file, as far as it is YAML: in flow style beside KYAML."""
         return dump_kyaml(value) if is_kyaml(self._text) else dump_yaml(value)
+
+
+def changed_name(source: str, taken: Collection[str]) -> str:
+    """Return the name of a changed file: its own, behind as many of its folders as make it another name."""
+    path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
+    name = path.name if path.suffix.lower() in SUFFIXES else f"{path.name}.yaml"
+    above = [part for part in path.parent.parts if part.strip("./")]
+    while name in taken:
+        name = f"{above.pop() if above else 'more'}-{name}"
+    return name
 
 
 def _own(value: Any) -> Any:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
-from dra_lab.gitops.folder import SUFFIXES, Document, Manifests
+from dra_lab.gitops.edit_yaml import YamlFile, changed_name, remove_keys
+from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.plugin_shares import share_refusals
 from dra_lab.gitops.what_changes import what_changes, what_is_not_read, without_repeats
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
-from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.model.claims import (
     CELDeviceSelector,
     DeviceClaim,
@@ -110,19 +108,9 @@ def migrate(
                 work.texts[f"{template.metadata.name}.yaml"] = files[source].dump(encode(template))
             work.findings += (*what_changes(pod, known_requested), *what_is_not_read(pod, known_requested, cluster))
     for source, file in files.items():
-        work.texts[_file_name(source, work.texts)] = file.text()
+        work.texts[changed_name(source, work.texts)] = file.text()
     findings = sort_findings((*manifests.findings, *without_repeats(work.findings)))
     return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
-
-
-def _file_name(source: str, taken: Collection[str]) -> str:
-    """Return the name of a changed file: its own, behind as many of its folders as make it another name."""
-    path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
-    name = path.name if path.suffix.lower() in SUFFIXES else f"{path.name}.yaml"
-    above = [part for part in path.parent.parts if part.strip("./")]
-    while name in taken:
-        name = f"{above.pop() if above else 'more'}-{name}"
-    return name
 
 
 KnownRequests = list[tuple[PluginRequest, PluginResource]]

@@ -20,7 +20,7 @@ from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.overlay import Overlay
 from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
-from dra_lab.model.release import KubernetesRelease, release_of, release_of_cluster
+from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
@@ -249,24 +249,27 @@ class Cluster:
 
     @property
     @once_per_snapshot
-    def rules_taint(self) -> bool:
+    def rules_taint(self) -> CountedRules:
         """Say whether DeviceTaintRules count where only the cluster is known: in its default release they do."""
-        return KubernetesRelease(self.default_release).enabled("DRADeviceTaintRules")
+        return KubernetesRelease(self.default_release).counted_rules
 
-    def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool | None = None) -> tuple[DeviceTaint, ...]:
+    def taints_of(
+        self, device_id: DeviceID, device: Device, *, rules: CountedRules | bool | None = None
+    ) -> tuple[DeviceTaint, ...]:
         """Return a device's taints, followed by those of matching DeviceTaintRules.
 
         Args:
             device_id: The key of the device.
             device: The device as published.
-            rules: Whether rules count (gate DRADeviceTaintRules); default None: `rules_taint` decides.
+            rules: The rules that count (gate DRADeviceTaintRules); default None: `rules_taint` decides.
 
         Returns:
             The taints, in the order of the slice, then of the rules.
         """
-        if not self.taint_rules or not (self.rules_taint if rules is None else rules):
+        counted = self.rules_taint if rules is None else rules
+        if not self.taint_rules or not counted:
             return device.taints
-        extra: list[_Numbered] = []
+        extra: list[_Numbered] = [] if counted is CountedRules.SELECTING else [*self._unselecting]
         for named, taints in self._rules_by_device.items():
             key = tuple(part if wanted else None for part, wanted in zip(device_id, named, strict=True))
             extra += taints.get(key, ())
@@ -282,10 +285,20 @@ class Cluster:
         found: dict[tuple[bool, ...], dict[tuple[str | None, ...], list[_Numbered]]] = {}
         for number, rule in enumerate(self.taint_rules):
             wanted = rule.spec.device_selector
-            key = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
+            if wanted is None:
+                continue
+            key = (wanted.driver, wanted.pool, wanted.device)
             named = tuple(part is not None for part in key)
             found.setdefault(named, {}).setdefault(key, []).append((number, rule.spec.taint))
         return found
+
+    @property
+    @once_per_snapshot
+    def _unselecting(self) -> tuple[_Numbered, ...]:
+        """Return the taints of rules without a `deviceSelector`, with their places."""
+        return tuple(
+            (at, rule.spec.taint) for at, rule in enumerate(self.taint_rules) if rule.spec.device_selector is None
+        )
 
 
 @once_per_slice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import CountedRules, KubernetesRelease
 
 RECORDED_RELEASES = ("1.36.2", "1.36.3")
 """The releases whose allocators were recorded; verdicts of all others come from documentation."""
@@ -29,7 +29,7 @@ class Gates(Struct, frozen=True):
     admin_access: bool
     consumable_capacity: bool
     device_taints: bool
-    taint_rules: bool
+    taint_rules: CountedRules
     partitionable_devices: bool
     binding_conditions: bool
     list_attributes: bool
@@ -54,7 +54,7 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
         admin_access=release.enabled("DRAAdminAccess"),
         consumable_capacity=release.enabled("DRAConsumableCapacity"),
         device_taints=taints,
-        taint_rules=taints and release.enabled("DRADeviceTaintRules"),
+        taint_rules=release.counted_rules if taints else CountedRules.NONE,
         partitionable_devices=release.enabled("DRAPartitionableDevices"),
         binding_conditions=release.enabled("DRADeviceBindingConditions"),
         list_attributes=lists,

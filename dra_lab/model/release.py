@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from dra_lab.errors import InputError
 from dra_lab.model.numbers import whole_number
@@ -56,6 +57,14 @@ _COMES_WITH: dict[str, str] = {
 """The first release that has a gate, where that is not 1.34 (docs/semantics.md 1.2)."""
 LIST_ATTRIBUTES = "DRAListTypeAttributes"
 """The gate of list-typed attributes (KEP-5491): the API server keeps a list only where it is on."""
+
+
+class CountedRules(StrEnum):
+    """The DeviceTaintRules that count: none, those with a `deviceSelector`, or also those without, for all devices."""
+
+    NONE = ""
+    SELECTING = "selecting"
+    EVERY = "every"
 
 
 def has_gate(version: str, gate: str) -> bool:
@@ -152,6 +161,13 @@ class KubernetesRelease:
     def minor(self) -> str:
         """Return the minor release, such as `1.36`."""
         return ".".join(self.version.split(".")[:2])
+
+    @property
+    def counted_rules(self) -> CountedRules:
+        """Say which DeviceTaintRules count (docs/semantics.md 1.9.3, 1.9.4)."""
+        if not self.enabled("DRADeviceTaintRules"):
+            return CountedRules.NONE
+        return CountedRules.SELECTING if self.is_at_least("1.37.1") else CountedRules.EVERY
 
     @property
     def reads_lists(self) -> bool:

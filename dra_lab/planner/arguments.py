@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -16,15 +15,6 @@ MOST_WANTED = 1_000_000
 """More replicas, or gangs, are not planned at once."""
 
 T = TypeVar("T")
-
-
-def limit_of(seconds: Any) -> float | None:
-    """Return a time limit in seconds, None for none: an infinite limit is no limit. Raises InputError."""
-    if seconds is None:
-        return None
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
-        raise InputError(f"time_limit is a number of seconds, not {seconds!r}; give None for no limit")
-    return None if seconds == math.inf else seconds
 
 
 def given(name: str, value: Any, kind: type[T]) -> T:

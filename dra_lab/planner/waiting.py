@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -12,8 +13,8 @@ from functools import wraps
 from types import FrameType, TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
+from dra_lab.errors import InputError
 from dra_lab.garbage import rare_collections
-from dra_lab.planner.arguments import limit_of
 
 STOPPING = "stopping: the best answer so far follows (Ctrl-C again ends without one)"
 
@@ -97,6 +98,15 @@ def command_waits() -> Iterator[tuple[Callable[[Any], None], threading.Event]]:
     """Give `progress` and `cancel` for the questions of a command: a line on a terminal, and Ctrl-C."""
     with stoppable() as cancel, WaitingBar(shown=sys.stderr.isatty()) as waiting:
         yield waiting.show, cancel
+
+
+def limit_of(seconds: Any) -> float | None:
+    """Return a time limit in seconds, None for none: an infinite limit is no limit. Raises InputError."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
+        raise InputError(f"time_limit is a number of seconds, not {seconds!r}; give None for no limit")
+    return None if seconds == math.inf else seconds
 
 
 def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:

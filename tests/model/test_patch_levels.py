@@ -5,8 +5,11 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from dra_lab import KubernetesRelease, load_cluster
+from dra_lab import KubernetesRelease, load_cluster, make_plan, read_sketch
 from dra_lab.errors import InputError
+from dra_lab.model.device import DeviceTaint
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 
 VERSIONS = {
@@ -72,3 +75,14 @@ def test_a_snapshot_keeps_the_version_of_the_api_server(tmp_path):
     """A cluster that is read from it has the same release."""
     write_snapshot(make_snapshot(with_versions("v1.37.0", ["v1.36.2"])), tmp_path / "c")
     assert load_cluster(tmp_path / "c").default_release == "1.37.0"
+
+
+@pytest.mark.parametrize(("release", "tainted"), [("1.36", False), ("1.37.0", True), ("1.37.1", False)])
+@pytest.mark.parametrize("selector", [None, DeviceTaintSelector()], ids=["no selector", "an empty selector"])
+def test_a_taint_rule_without_a_selector_selects_nothing_from_1_37_1(release, tainted, selector):
+    """An empty selector still selects every device."""
+    spec = DeviceTaintRuleSpec(device_selector=selector, taint=DeviceTaint(key="k", effect="NoSchedule"))
+    rule = DeviceTaintRule(metadata=ObjectMeta(name="r"), spec=spec)
+    cluster = replace(load_cluster("sample:two-sockets"), taint_rules=(rule,))
+    plan = make_plan(cluster, read_sketch("sample:two-sockets/lesson"), release=release)
+    assert plan.fits != (tainted or (selector is not None and release == "1.37.1"))

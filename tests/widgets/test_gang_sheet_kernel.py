@@ -46,7 +46,7 @@ def test_the_scheduler_is_chosen_by_its_name(view):
     """Its files and what it does with the gang are shown instead."""
     row = shown(view, type="choose-gang-export", scheduler="kube-scheduler")
     assert "podgroup.yaml" in {file["name"] for file in row["files"]}
-    assert row["plain"]["detail"].startswith("kube-scheduler 1.36 (PodGroup) finds a place")
+    assert row["plain"]["detail"].startswith("kube-scheduler 1.36.2 (PodGroup, GangScheduling on) finds a place")
 
 
 def test_a_choice_of_kueue_where_the_claims_do_not_fit_is_a_warning(view):

@@ -209,7 +209,7 @@ class _Free:
         self._fleet, self._rules, self._counters = fleet, fleet.scan.rules, counters
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
-        self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
+        self._tainting, self._ruled = enabled("DRADeviceTaints"), self._rules.release.counted_rules
         self._shared: dict[int, tuple[bool, str]] = {}
         self._left: dict[tuple[int, int, int], int] = {}
         self._named: dict[int, str] = {}
