@@ -5,11 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 from widget_messages import answered, say
 
-from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
 from dra_lab.session import read_sketch
-from dra_lab.session.claim_text import open_drawable
-from dra_lab.session.drawables import drawables
 from dra_lab.widgets.plan_view import PlanView
 
 
@@ -107,34 +104,3 @@ def test_the_drawings_own_text_is_corrected(session):
     answered(session)
     assert session.sketch.requests[0].exactly.device_class_name == "gpu.nvidia.com"
     assert view.claim_fixes == []
-
-
-def test_kyaml_that_was_opened_stays_kyaml(session):
-    """A claim that is opened from a KYAML file is shown as KYAML; one in block style turns it back."""
-    view = PlanView(session)
-    block = view.claim_text
-    opened = in_kyaml(block).replace("gpu-nic-pairs", "opened")
-    open_drawable(session, drawables({"a.yaml": opened}).found[0])
-    answered(session)
-    assert is_kyaml(view.claim_text)
-    assert 'name: "opened"' in view.claim_text
-    open_drawable(session, drawables({"b.yaml": block}).found[0])
-    answered(session)
-    assert not is_kyaml(view.claim_text)
-
-
-def test_kyaml_that_was_typed_stays_kyaml(session):
-    """After KYAML is typed the editor's text is KYAML, also when the drawing changes; block style turns it back."""
-    view = PlanView(session)
-    block = view.claim_text
-    typed = in_kyaml(block).replace("gpu-nic-pairs", "typed")
-    say(view, type="edit-claim", text=typed, number=1)
-    answered(session)
-    assert session.sketch.name == "typed"
-    session.edit(replace(session.sketch, name="drawn"))
-    answered(session)
-    assert is_kyaml(view.claim_text)
-    assert 'name: "drawn"' in view.claim_text
-    say(view, type="edit-claim", text=block, number=2)
-    answered(session)
-    assert view.claim_text == block
