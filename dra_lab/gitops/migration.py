@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.gitops.edit_yaml import YamlFile, changed_name, remove_keys
-from dra_lab.gitops.folder import Document, Manifests
+from dra_lab.gitops.folder import SUFFIXES, Document, Manifests
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
 from dra_lab.gitops.plugin_shares import share_refusals
 from dra_lab.gitops.what_changes import what_changes, what_is_not_read, without_repeats
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
+from dra_lab.manifests.file_text import STANDARD_INPUT
+from dra_lab.manifests.yaml_file import YamlFile
+from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
     CELDeviceSelector,
     DeviceClaim,
@@ -105,12 +109,22 @@ def migrate(
             if source not in files:
                 files[source] = YamlFile(manifests.texts[source], source)
             for template in _rewrite(work, files[source], pod, known_requested, names):
-                work.texts[f"{template.metadata.name}.yaml"] = files[source].dump(encode(template))
+                work.texts[f"{template.metadata.name}.yaml"] = dump_yaml(encode(template))
             work.findings += (*what_changes(pod, known_requested), *what_is_not_read(pod, known_requested, cluster))
     for source, file in files.items():
-        work.texts[changed_name(source, work.texts)] = file.text()
+        work.texts[_changed_name(source, work.texts)] = file.text()
     findings = sort_findings((*manifests.findings, *without_repeats(work.findings)))
     return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
+
+
+def _changed_name(source: str, taken: Collection[str]) -> str:
+    """Return the name of a changed file: its own, behind as many of its folders as make it another name."""
+    path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
+    name = path.name if path.suffix.lower() in SUFFIXES else f"{path.name}.yaml"
+    above = [part for part in path.parent.parts if part.strip("./")]
+    while name in taken:
+        name = f"{above.pop() if above else 'more'}-{name}"
+    return name
 
 
 KnownRequests = list[tuple[PluginRequest, PluginResource]]
@@ -210,7 +224,7 @@ def _rewrite(
         resources = container["resources"]
         gone = frozenset(request.resource for request, _ in known_requested if request.path == path)
         for part in ("limits", "requests"):
-            remove_keys(resources, part, gone)
+            _remove_keys(resources, part, gone)
         claims = [{"name": entry_of[request], "request": request} for request in wanted]
         resources["claims"] = [*(resources.get("claims") or ()), *claims]
     templates = [names.one(object_name(f"{document.name or document.kind}-devices")) for _ in parts]
@@ -219,6 +233,17 @@ def _rewrite(
     spec["resourceClaims"] = [*(spec.get("resourceClaims") or ()), *added]
     work.findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
     return [_template(document, name, part) for name, part in zip(templates, parts, strict=True)]
+
+
+def _remove_keys(parent: Any, name: str, keys: frozenset[str]) -> None:
+    """Remove keys from the mapping `parent[name]`, and that mapping where nothing is left in it."""
+    found = parent.get(name)
+    if not isinstance(found, dict):
+        return
+    for key in [key for key in found if key in keys]:
+        del found[key]
+    if not found:
+        del parent[name]
 
 
 def _template(document: Document, name: str, requests: Requests) -> ResourceClaimTemplate:

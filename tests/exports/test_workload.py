@@ -84,14 +84,6 @@ def test_line_ends_stay_as_they_are(tmp_path):
     assert text.count("\n") == text.count("\r\n")
 
 
-def test_a_key_that_is_there_twice_is_reported_with_its_line(tmp_path):
-    """In one line, and nothing is guessed."""
-    twice = TEXT.replace("  namespace: team-a\n", "  namespace: team-a\n  namespace: team-b\n")
-    with pytest.raises(InputError, match=r"deployment\.yaml:7: .*duplicate key") as refusal:
-        patch_copy(workload(tmp_path, twice), CLAIM)
-    assert "\n" not in str(refusal.value)
-
-
 def test_patching_what_was_patched_changes_nothing(tmp_path):
     once = patch_copy(workload(tmp_path), CLAIM, affinity=PIN)
     again = patch_copy(changed(workload(tmp_path), text=once.text), CLAIM, affinity=PIN)

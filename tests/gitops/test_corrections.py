@@ -150,7 +150,7 @@ def test_comments_order_and_form_stay(name):
 def test_only_the_wrong_values_change():
     """In the text of an article three lines differ: two classes, of which one needs a selector, and the attribute."""
     changed = [line for line in ndiff(ARTICLE.splitlines(), fixed(ARTICLE).splitlines()) if line[0] in "+-"]
-    selector = json.dumps(RDMA)
+    selector = f"'{RDMA}'"
     assert changed == [
         "-         deviceClassName: nvidia-gpu  # any",
         "+         deviceClassName: gpu.nvidia.com  # any",
