@@ -1,5 +1,5 @@
 # Two commands matter: `make lab` sets up and opens the planner, `make test` sets up and runs everything.
-# `make quick` is `make test` without notebooks, browser and packaging. Set PYTHON to choose an interpreter (3.11 to 3.14).
+# `make quick` is lint, types, contracts and unit tests. Set PYTHON to choose an interpreter (3.11 to 3.14).
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -12,19 +12,20 @@ unexport PYTHONDONTWRITEBYTECODE
 
 say     = @printf '\n== %s\n' "$(1)"
 
-# Seconds that each stage may take on two cores; `make test` adds up to 15 minutes, `make test-long` to an hour.
+# Seconds that each stage may take on two cores; the stages of `make test` add up to 480, `make test-long` to an hour.
 BUDGET_front-end  := 15
 BUDGET_lint       := 5
-BUDGET_types      := 50
 BUDGET_contracts  := 5
-BUDGET_unit       := 360
+BUDGET_types      := 50
 BUDGET_typescript := 30
+BUDGET_pages      := 30
+BUDGET_together   := 75
+BUDGET_unit       := 220
+BUDGET_browser    := 120
+BUDGET_packaging  := 100
+BUDGET_installed  := 160
 BUDGET_docs       := 85
-BUDGET_together   := 90
-BUDGET_installed  := 420
-BUDGET_browser    := 330
-BUDGET_packaging  := 180
-BUDGET_test-long  := 3600
+BUDGET_long       := 3500
 
 # A stage begins with its title and ends with its time beside its budget; $(TIMES) keeps both for the sum of `make test`.
 TIMES := $(VENV)/.stage-times
@@ -38,15 +39,15 @@ report = '{ time = $$1; budget = $$2; sub(/^[0-9]+ [0-9]+ /, ""); \
 FRONT_END := $(filter-out %.py,$(wildcard widgets/*.* widgets/src/* widgets/src/*/* widgets/labextension/*.json widgets/labextension/src/* widgets/labextension/style/*))
 SET_UP    := pyproject.toml hatch_build.py widgets/front_end.py widgets/package-lock.json
 
-.PHONY: help lab test test-long quick golden bench docs wheelhouse clean lint types contracts unit typescript browser packaging installed together front-end no-times
+.PHONY: help lab test test-long quick golden bench docs wheelhouse clean lint types contracts unit typescript pages browser packaging installed together long front-end no-times
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make lab     set up and open the planner in JupyterLab"
-	@echo "make test    set up and run everything: lint, types, contracts, tests, TypeScript, documentation, browser, packaging"
+	@echo "make test    set up and check a change: lint, contracts, types, TypeScript, documentation, unit tests, browser, wheel"
 	@echo "make docs    build the documentation in build/docs/html: notebooks, screenshots, pages; no network is needed"
 	@echo "make wheelhouse   dra-lab and its packages as wheels in dist/wheelhouse, for machines without a network"
-	@echo "make test-long   run the tests with thousands of cases; DRA_LAB_SEEDS=1000:3000 chooses other cases"
+	@echo "make test-long   everything else, in an hour: notebooks, thousands of cases; DRA_LAB_SEEDS=1000:3000 chooses others"
 	@echo "make quick   lint, types, contracts and unit tests"
 	@echo "make golden  write the golden files again; git diff shows what changed"
 	@echo "make bench   measure the speeds of the README and print them beside their targets"
@@ -89,15 +90,12 @@ lab: $(VENV)/.ready-to-plan
 test: no-times lint contracts together unit installed
 	$(call sum)
 
+# Every notebook, thousands of random cases, every real file, every screen: what takes too long for each change.
+test-long: no-times docs long
+	$(call sum)
+
 no-times: | $(BIN)/python
 	@rm -f $(TIMES)
-
-# Thousands of random cases, every real file, and the further cases of other tests: what takes too long for each change.
-test-long: front-end
-	$(call begin,tests that take too long for each change: pytest -m long)
-	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
-	  && $(BIN)/python -m pytest -q -n auto --dist worksteal -m long
-	$(call end)
 
 quick: lint types contracts unit
 
@@ -136,6 +134,11 @@ unit: front-end
 	@$(BIN)/python -m pytest -q -n auto -m "not browser and not slow and not long"
 	$(call end)
 
+long: front-end
+	$(call begin,tests that take too long for each change: pytest -m long)
+	$(call in_the_browser,-n auto --dist worksteal,-m long)
+	$(call end)
+
 typescript: front-end
 	$(call begin,TypeScript: biome$(COMMA) tsc and vitest)
 	@$(BIN)/python widgets/front_end.py npm run lint
@@ -144,13 +147,19 @@ typescript: front-end
 	@$(BIN)/python widgets/front_end.py npm test
 	$(call end)
 
-# mypy uses one core, and the documentation waits for JupyterLab, so two stages run at a time. Each prints all at its end;
-# a make before 4.0 mixes the lines. The front end is built already.
+# mypy uses one core, so two stages run at a time. Each prints all at its end; a make before 4.0 mixes the lines.
+# The front end is built already.
 WHOLE := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 together: front-end
 	$(call begin,types$(COMMA) TypeScript and documentation$(COMMA) side by side)
-	@+$(MAKE) --no-print-directory --old-file=front-end -j2 $(WHOLE) TIMES=/dev/null docs types typescript
+	@+$(MAKE) --no-print-directory --old-file=front-end -j2 $(WHOLE) TIMES=/dev/null types typescript pages
+	$(call end)
+
+# Sphinx and its checks, with the pages of notebooks and the screenshots left out.
+pages: front-end
+	$(call begin,documentation: pages)
+	@$(BIN)/python docs/build_site.py --no-notebooks
 	$(call end)
 
 # Every notebook runs from top to bottom for its page; what was run and photographed is kept until something changes.
@@ -167,28 +176,26 @@ wheelhouse: front-end
 	@$(BIN)/python -m pip wheel -q --wheel-dir dist/wheelhouse ".[lab]"
 	@echo "install on another machine with: pip install --no-index --find-links dist/wheelhouse 'dra-lab[lab]'"
 
-# Side by side, each worker with a JupyterLab and a Chromium of its own; packaging is given out first, for it takes longest.
-SIDE_BY_SIDE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
-
 # Nothing is run again: what fails shows what its pages and kernels did.
 define in_the_browser
 	@DRA_LAB_CHROMIUM="$$($(BIN)/python tests/browser/provide_chromium.py)" && export DRA_LAB_CHROMIUM \
-	  && $(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(1)
+	  && $(BIN)/python -m pytest -q $(1) $(2)
 endef
 
 browser: front-end
-	$(call begin,browser tests: JupyterLab in Chromium$(COMMA) no network)
-	$(call in_the_browser,-m "browser and not long" tests/browser)
+	$(call begin,ten flows: JupyterLab in Chromium$(COMMA) no network)
+	$(call in_the_browser,,-m "browser and not long" tests/browser)
 	$(call end)
 
 packaging: front-end
-	$(call begin,packaging: wheel$(COMMA) sdist$(COMMA) fresh environment)
+	$(call begin,packaging: a wheel in a fresh environment)
 	@$(BIN)/python -m pytest -q -m "slow and not long" tests/test_packaging.py
 	$(call end)
 
+# The wheel is installed by one worker while the other one has JupyterLab and Chromium.
 installed: front-end
-	$(call begin,browser tests and packaging$(COMMA) side by side)
-	$(call in_the_browser,-m "(browser or slow) and not long" tests/test_packaging.py tests/browser)
+	$(call begin,ten flows in the browser and a wheel$(COMMA) side by side)
+	$(call in_the_browser,-n 2 --dist loadfile,-m "(browser or slow) and not long" tests/test_packaging.py tests/browser)
 	$(call end)
 
 clean:

@@ -46,10 +46,11 @@ def main() -> None:
     listed = "\n".join(name for name, _ in notebooks)
     hint = "Each notebook was run from top to bottom for this page." if listed else "They are in `notebooks/`."
     write(SOURCE / "notebooks-shown.md", f"# Notebooks\n\n{hint}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n")
-    from site_pictures import draw_pictures, take_screenshots
+    from site_pictures import draw_pictures, layers_svg, take_screenshots
 
     for (name, _), page in zip(notebooks, with_charts([page for _, page in notebooks], CACHE), strict=True):
         write(SOURCE / f"{name}.md", page)
+    write(DOCS / "layers.svg", layers_svg())
     draw_pictures(SOURCE / "_static")
     take_screenshots(SOURCE / "_static", CACHE, key_of(), made=not given.no_notebooks)
     for folder in (SITE, DOCTREES):

@@ -13,7 +13,7 @@ author = "the dra_lab authors"
 version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["examples/*.patch", "upstream/*.lp", "upstream/*.mps"]
+exclude_patterns = ["upstream/*.lp", "upstream/*.mps"]
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
 myst_heading_anchors = 4
 # GitHub draws its own tables and quotes in the same files, so the Markdown stays plain.

@@ -365,8 +365,7 @@ def _course() -> str:
 
 def _root_page(name: str, prefix: str) -> str:
     """Return a page of the repository's root, whose links to `docs/` stay inside the site."""
-    text = (ROOT / name).read_text(encoding="utf-8").replace(f"]({prefix}", "](")
-    return re.sub(r"\[([^\]]+)\]\(([^)#:]+\.patch)\)", r"`\1`", text)
+    return (ROOT / name).read_text(encoding="utf-8").replace(f"]({prefix}", "](")
 
 
 def _regret() -> str:

@@ -32,6 +32,14 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT // 2]}... ({len(text):,} characters)"
 
 
+_WORD = re.compile(r"[a-z]+[,:]?(?= |$)")
+
+
+def sentence_case(text: str) -> str:
+    """Return a text that begins with a capital letter, or with a name (`node-1`, `kube-scheduler`) as it is."""
+    return f"{text[0].upper()}{text[1:]}" if _WORD.match(text) else text
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a document came from: source (file, URL, sample), number of the document in it (from 1), object, line."""

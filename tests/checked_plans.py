@@ -1,8 +1,10 @@
-"""`make_plan` and `plan_fleet` for tests, which assert that every plan keeps the rules of DRA before a test has it."""
+"""`make_plan` and `plan_fleet` for tests; every plan must keep the rules of DRA and count its goals correctly."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+
+from recounted_goals import wrong_goals, wrong_sums
 
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plans import check_plan
@@ -26,7 +28,7 @@ from dra_lab.planner.fleet import plan_fleet
 
 
 def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
-    """Return what `make_plan` returns; assert that it keeps every rule of `check_plan`."""
+    """Return what `make_plan` returns; assert `check_plan` and its goals."""
     plan = make_plan(cluster, claims, release=release, **options)
     assert not (broken := broken_rules(cluster, plan, release)), "\n".join(broken)
     asked, nodes = options.get("node"), getattr(claims, "nodes", None)
@@ -38,7 +40,7 @@ def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
 def checked_fleet(
     cluster: Cluster, workloads, *, release=None, held: AllocatedDevices | None = None, **options
 ) -> FleetPlan:
-    """Return what `plan_fleet` returns; assert that it keeps every rule of `check_fleet`."""
+    """Return what `plan_fleet` returns; assert `check_fleet` and its goals."""
     plan = plan_fleet(cluster, workloads, release=release, held=held, **options)
     world = cluster if held is None else replace(cluster, claims=(holder_of(held),))
     assert not (broken := broken_rules(world, plan, release)), "\n".join(broken)
@@ -47,16 +49,21 @@ def checked_fleet(
 
 
 def broken_rules(cluster: Cluster, plan: Plan | FleetPlan, release=None) -> list[str]:
-    """Return the rules that a plan breaks on the cluster that it was made for, a line each."""
+    """Return the rules that a plan breaks on the cluster that it was made for, and what is wrong with its goals."""
     target = release_of(release, cluster.default_release)
     if isinstance(plan, FleetPlan):
-        found = check_fleet(with_documented_classes(cluster), plan, target)
+        world, check, recount = cluster, check_fleet, wrong_sums
     else:
         known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}
         own = [c for c in plan.allocated_claims if (c.metadata.namespace, c.metadata.name) not in known]
-        world = replace(cluster, claims=(*cluster.claims, *own)) if own else cluster
-        found = check_plan(with_documented_classes(world), plan, target)
-    return [f"{finding.rule} {finding.subject}: {finding.message}" for finding in found]
+        world, check, recount = (
+            replace(cluster, claims=(*cluster.claims, *own)) if own else cluster,
+            check_plan,
+            wrong_goals,
+        )
+    world = with_documented_classes(world)
+    found = [f"{finding.rule} {finding.subject}: {finding.message}" for finding in check(world, plan, target)]
+    return found or list(recount(world, plan, world.target_release(target)))
 
 
 def holder_of(held: AllocatedDevices) -> ResourceClaim:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import tomllib
@@ -107,25 +106,6 @@ def test_a_container_file_has_known_instructions_and_no_root(path: Path):
     assert dict(lines)["USER"] != "root"
 
 
-@by_container
-def test_a_container_file_copies_what_exists_or_is_made(path: Path):
-    """A source is in the repository, or a command at the head of the file writes it."""
-    text = path.read_text(encoding="utf-8")
-    copied = re.findall(r"(?m)^COPY (?:--\S+ )?(\S+) \S+$|--mount=type=bind,source=([^,]+),", text)
-    made = {"dist/wheelhouse": "make wheelhouse", "dist/wheels": "--wheel-dir dist/wheels"}
-    sources = [copy or mount for copy, mount in copied]
-    assert len(sources) == 2
-    assert [name for name in sources if made.get(name, "\0") not in text and not any(ROOT.glob(name))] == []
-
-
-def test_the_classroom_image_starts_the_planner_and_keeps_what_students_write():
-    """It starts as `dra-lab lab` does, without a look for news, and the folder of the course is a volume."""
-    lines = (EXAMPLES / "Containerfile").read_text(encoding="utf-8").splitlines()
-    words = dict(line.split(maxsplit=1) for line in lines if line[:1].isalpha())
-    assert json.loads(words["CMD"])[:2] == ["dra-lab", "lab"]
-    assert words["VOLUME"] == words["WORKDIR"] == "/home/student/course"
-
-
 @pytest.mark.parametrize("path", [*CONTAINERS, EXAMPLES / "binder" / "postBuild"], ids=lambda path: path.name)
 def test_what_is_installed_is_an_extra_of_dra_lab(path: Path):
     """`dra-lab[EXTRA]` names an extra that there is."""
@@ -133,17 +113,3 @@ def test_what_is_installed_is_an_extra_of_dra_lab(path: Path):
     named = re.findall(r"dra-lab\[(\w+)\]", path.read_text(encoding="utf-8"))
     assert named
     assert set(named) <= set(extras)
-
-
-def test_binder_has_a_python_that_dra_lab_supports():
-    """The version is in the range of the project."""
-    (python,) = [one for one in read("binder/environment.yml")["dependencies"] if one.startswith("python=")]
-    assert python.removeprefix("python=") in ("3.11", "3.12", "3.13", "3.14")
-
-
-def test_every_example_is_in_the_readme():
-    """A person finds each example in the table."""
-    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    files = [path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.rglob("*") if path.is_file()]
-    named = [name for name in files if f"({name})" in text or f"({name.rpartition('/')[0]})" in text]
-    assert set(files) - set(named) == {"README.md"}

@@ -1,4 +1,4 @@
-"""What pip installs: a wheel with everything in it, an sdist that needs no Node.js, commands that work after it."""
+"""What pip installs: a wheel from an sdist that needs no Node.js, with commands that work and a planner that opens."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import urllib.request
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+from lab_server import LabServer
 
 ROOT = Path(__file__).parents[1]
 BIN = "Scripts" if os.name == "nt" else "bin"
@@ -52,49 +54,21 @@ def wheel(sdist, tmp_path_factory):
     return built
 
 
-@pytest.fixture(scope="session")
-def wheel_names(wheel):
-    """The files in the wheel."""
-    with zipfile.ZipFile(wheel) as archive:
-        return archive.namelist()
-
-
-def test_the_wheel_holds_the_built_widgets(wheel_names):
-    """Each widget has its bundle and its style sheet."""
-    stems = ("claim_canvas", "cluster_bar", "plan_view", "hardware_view")
-    wanted = {f"dra_lab/widgets/static/{stem}.{ending}" for stem in stems for ending in ("js", "css")}
-    assert wanted | {"dra_lab/pictures/static/plan_page.js"} <= set(wheel_names)
-
-
-def test_the_wheel_holds_the_extension_once(wheel_names):
-    """The extension lies where JupyterLab looks for it, and nowhere else."""
-    place = ".data/data/share/jupyter/labextensions/dra-lab/"
-    extension = [name for name in wheel_names if "labextension" in name]
-    assert all(place in name for name in extension)
-    assert {"package.json", "install.json"} <= {name.split(place)[1] for name in extension}
-    assert len([name for name in extension if "remoteEntry" in name]) == 1
-
-
-def test_the_wheel_holds_every_sample_and_notebook(wheel_names):
-    """Each sample cluster and each notebook template of the checkout is in the wheel."""
-    samples = [path for path in (ROOT / "sample_clusters").glob("*/*") if path.suffix in (".yaml", ".json")]
-    kept = [path for path in samples if not path.parent.name.startswith(("_", "."))]
-    wanted = {f"dra_lab/_samples/{path.relative_to(ROOT / 'sample_clusters').as_posix()}" for path in kept}
-    wanted |= {f"dra_lab/_notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert len(kept) > 0
-    assert wanted - set(wheel_names) == set()
-
-
-def test_the_wheel_holds_nothing_else(wheel_names):
+def test_the_wheel_has_widgets_extension_samples_and_notebooks_and_nothing_else(wheel):
     """No sources of the front end, no tests, no caches, no generators go to a person's machine."""
-    strange = [
-        name
-        for name in wheel_names
-        if not name.startswith(("dra_lab/", "dra_lab-"))
-        or any(part in name for part in ("node_modules", "__pycache__", "/tests/", ".ipynb_checkpoints", ".ts"))
-        or (name.startswith("dra_lab/_samples/") and name.endswith(".py"))
-    ]
-    assert strange == []
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    stems = ("claim_canvas", "cluster_bar", "plan_view", "hardware_view", "lesson_view")
+    samples = [path for path in (ROOT / "sample_clusters").glob("[!._]*/*") if path.suffix in (".yaml", ".json")]
+    wanted = {f"dra_lab/widgets/static/{stem}.{ending}" for stem in stems for ending in ("js", "css")}
+    wanted |= {f"dra_lab/_samples/{path.relative_to(ROOT / 'sample_clusters').as_posix()}" for path in samples}
+    wanted |= {f"dra_lab/_notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert wanted - set(names) == set()
+    assert len([name for name in names if "remoteEntry" in name]) == 1
+    strange = ("node_modules", "__pycache__", "/tests/", ".ipynb_checkpoints", ".ts")
+    assert [name for name in names if any(part in name for part in strange)] == []
+    assert [name for name in names if not name.startswith(("dra_lab/", "dra_lab-"))] == []
+    assert [name for name in names if name.startswith("dra_lab/_samples/") and name.endswith(".py")] == []
 
 
 @pytest.fixture(scope="session")
@@ -107,37 +81,19 @@ def installed(wheel, tmp_path_factory):
     return folder / BIN
 
 
-def test_a_fresh_install_lists_and_answers_the_samples(installed, tmp_path):
-    """After `pip install`, far from the checkout, the samples are there."""
-    listed = run(installed / "dra-lab", "samples", cwd=tmp_path)
-    assert "sample:eks-p4d" in listed
-
-
-def test_a_fresh_install_has_the_extension_enabled(installed, tmp_path):
-    """JupyterLab of the fresh environment finds our extension and is content with it."""
-    done = subprocess.run(
-        [installed / "python", "-m", "jupyter", "labextension", "list"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (line,) = [line for line in (done.stdout + done.stderr).splitlines() if "dra-lab v" in line]
-    assert "enabled" in line
-    assert "OK" in line
-
-
-def test_a_fresh_install_has_every_name_of_the_front_door(installed, tmp_path):
-    """Every name in `dra_lab.__all__` can be had without the checkout."""
-    code = "import dra_lab; print(len([getattr(dra_lab, name) for name in dra_lab.__all__]) == len(dra_lab.__all__))"
+def test_a_fresh_install_plans_and_opens(installed, tmp_path):
+    """Far from the checkout a sample is planned, and JupyterLab opens a planner notebook with our extension."""
+    claim = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
+    assert "proven optimal" in run(installed / "dra-lab", "plan", *claim, cwd=tmp_path)
+    code = "import dra_lab; print(all(hasattr(dra_lab, name) for name in dra_lab.__all__))"
     assert run(installed / "python", "-c", code, cwd=tmp_path).strip() == "True"
-
-
-def test_a_fresh_install_makes_a_planner_notebook(installed, tmp_path):
-    """The template comes with the wheel."""
-    code = "from dra_lab.jupyter_launch import planner_notebook as make; from pathlib import Path; make(Path())"
-    run(installed / "python", "-c", code, cwd=tmp_path, JUPYTER_DATA_DIR=str(tmp_path / "data"))
-    assert (tmp_path / "plan.ipynb").is_file()
+    server = LabServer(tmp_path / "lab", program=[installed / "dra-lab", "lab"])
+    try:
+        with urllib.request.urlopen(f"{server.url}lab/tree/plan.ipynb?token={server.token}", timeout=60) as page:
+            assert '"name": "dra-lab"' in page.read().decode()
+    finally:
+        server.close()
+    assert (server.root / "plan.ipynb").is_file()
 
 
 def interpreter(version: str) -> Path | None:

@@ -1,53 +1,56 @@
-"""Hold a plan for a fleet against the rules of DRA: each pod with all the others, without the solver's code."""
+"""Check the pods of a fleet against the rules of DRA, each with the devices of all other pods in use."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-from dra_lab.checks.fleet_moves import better_sums, more_fit
-from dra_lab.checks.fleet_pods import FleetPods, drawn
-from dra_lab.checks.plan_audit import broken
-from dra_lab.checks.plan_places import asks_for_nics
-from dra_lab.checks.plan_proofs import check_proofs
-from dra_lab.checks.plans import check_plan
+from msgspec.structs import replace as changed
+
+from dra_lab.cel.matching import Matching
+from dra_lab.checks.node_view import InUse, NodeView, broken
+from dra_lab.checks.plans import PodRules
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.names import MARK
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 
 
 def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> tuple[Finding, ...]:
-    """Return every rule that a fleet's pods break, as errors.
+    """Return every rule of DRA that the pods of a fleet break, as errors.
 
-    Every pod is checked with `check_plan` with the devices of all other pods of the plan in use, so that their order
-    does not matter. Numbers of replicas, sums of the goals, bounds and status follow. If the plan says that no more
-    replicas fit, none may be placed beside it, also if another one moves, nor more of them by beginning again. No
-    replica may be moved so that a sum is below its bound. The cluster is to be the one that was planned on, with the
-    device classes of the plan. No pod is on a cordoned node.
+    Each pod keeps the rules of `check_plan` while the devices of all other pods are in use, so that their order does
+    not matter. The replicas exist, no more are placed than wanted, and none is on a cordoned node. Values, bounds and
+    proofs of the goals are not checked, nor which nodes a pod may run on, nor `first_fit`, `regrets` and `start`.
 
-    It does not see a bound that only a plan with several other places refutes (`fleet_moves` has the limits). It knows
-    neither which other nodes a pod may run on, nor whether `first_fit`, `regrets` and `start` are right.
+    Args:
+        cluster: The cluster of the plan, with the device classes of the plan.
+        plan: The plan of the fleet.
+        release: The Kubernetes release of the plan.
     """
-    release = cluster.target_release(release)
-    found = list(_numbers(plan, cluster))
-    if not found:
-        found.extend(_status(plan))
-        found.extend(_sums(plan))
-        nics = {w.name: asks_for_nics(cluster, release, drawn(w)) for w in plan.workloads}
-        pods = FleetPods(cluster, plan, release)
-        for node in pods.on_node:
-            found.extend(_on_node(pods, node, nics))
-        found.extend(more_fit(pods))
-        if not found:
-            found.extend(better_sums(pods, nics))
-    return sort_findings(found)
+    found = list(_numbers(cluster, plan))
+    return sort_findings(found or list(_devices(cluster, plan, cluster.target_release(release))))
 
 
-def _numbers(plan: FleetPlan, cluster: Cluster) -> Iterator[Finding]:
-    """Each replica has a workload, a node of the cluster and a number of its own, and no more are there than wanted."""
+def drawn(workload: Workload) -> ClaimSketch:
+    """Return the claims of a pod as one drawing, with requests `claim:request` if there are several claims."""
+    if len(workload.claims) == 1:
+        return workload.claims[0]
+    requests, links = [], []
+    for claim in workload.claims:
+        requests += [changed(request, name=f"{claim.name}{MARK}{request.name}") for request in claim.requests]
+        for link in claim.links:
+            ends = tuple(f"{claim.name}{MARK}{name}" for name in link.requests)
+            links.append(changed(link, name=f"{claim.name}{MARK}{link.name}", requests=ends))
+    return ClaimSketch(workload.name, tuple(requests), tuple(links))
+
+
+def _numbers(cluster: Cluster, plan: FleetPlan) -> Iterator[Finding]:
+    """Each replica has a workload, an open node of the cluster and its own number, and no more exist than wanted."""
     for node in sorted(plan.on_node.keys() - cluster.node_by_name.keys()):
         yield broken("node", node, "the cluster has no such node")
     for node in sorted(plan.on_node.keys() & cluster.cordoned):
@@ -58,37 +61,25 @@ def _numbers(plan: FleetPlan, cluster: Cluster) -> Iterator[Finding]:
             yield broken("workload", name, "the plan has no such workload")
         elif times > 1 or not 0 <= number < wanted[name]:
             yield broken("replicas", name, f"replica {number} is there {times} times, {wanted[name]} are wanted")
-
-
-def _status(plan: FleetPlan) -> Iterator[Finding]:
-    """A plan says that it is proven only where every goal is."""
-    yield from check_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
-    if plan.status is PlanStatus.OPTIMAL and not plan.goals:
-        yield broken("status", plan.status, "the plan is called proven without a goal")
     if bool(plan.replicas) != (plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)):
         yield broken("status", plan.status, f"{len(plan.replicas)} replicas are placed")
-    missing = sum(workload.replicas for workload in plan.workloads) - len(plan.replicas)
+    missing = sum(wanted.values()) - len(plan.replicas)
     if plan.replicas and plan.objective == "nodes" and missing:
         yield broken("replicas", "nodes", f"{missing} replicas are not placed, but all were asked for")
 
 
-def _sums(plan: FleetPlan) -> Iterator[Finding]:
-    """The goals are the sums over the replicas; what has no place and the nodes used are counted."""
-    wanted = sum(workload.replicas for workload in plan.workloads)
-    names = {goal.goal for goal in plan.goals}
-    for name in sorted({goal.goal for replica in plan.replicas for goal in replica.goals} - names) if names else ():
-        yield broken("goal", name, "its replicas have it, and the plan does not say it")
-    for goal in plan.goals if plan.replicas else ():
-        have = sum(value.value for replica in plan.replicas for value in replica.goals if value.goal == goal.goal)
-        have = {UNPLACED: wanted - len(plan.replicas), NODES: len(plan.nodes)}.get(goal.goal, have)
-        if have != goal.value:
-            yield broken("goal", goal.goal, f"the plan says {goal.value}, its replicas have {have}")
-
-
-def _on_node(pods: FleetPods, node: str, nics: Mapping[str, bool]) -> Iterator[Finding]:
-    """Hold the pods of one node against the rules, each with the others in use."""
-    for replica, held in pods.held(node):
-        if not replica.placements and pods.workloads[replica.workload].claims:
-            yield broken("served", replica.workload, f"replica {replica.number} has no devices")
-        for finding in check_plan(held.cluster, held.plan, pods.release, asks_for_nics=nics[replica.workload]):
-            yield replace(finding, subject=f"{replica.workload}/{replica.number}: {finding.subject}")
+def _devices(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> Iterator[Finding]:
+    matching, in_use = Matching(cluster, release), InUse(cluster)
+    sketches = {workload.name: drawn(workload) for workload in plan.workloads}
+    views = {name: NodeView(cluster, name, matching, release) for name in plan.on_node}
+    pods = [(one, PodRules(views[one.node], in_use, sketches[one.workload], one.placements)) for one in plan.replicas]
+    for _, pod in pods:
+        pod.hold()
+    for replica, pod in pods:
+        pod.hold(-1)
+        subject = f"{replica.workload}/{replica.number}"
+        if not pod.placements and pod.sketch.requests:
+            yield broken("served", subject, "it has no devices")
+        for finding in pod.findings():
+            yield replace(finding, subject=f"{subject}: {finding.subject}")
+        pod.hold()

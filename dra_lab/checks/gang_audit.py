@@ -1,4 +1,4 @@
-"""Hold a plan for gangs against the rules: levels, minimum, slices and goals, without the planner's code."""
+"""Check a plan for gangs against the rules: levels, minimum, slices and devices; no code of the planner is used."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.checks.fleets import check_fleet
-from dra_lab.checks.plan_audit import broken
-from dra_lab.checks.plan_proofs import check_proofs
+from dra_lab.checks.node_view import broken
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, Replica
-from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, HOST, LEVELS, Gang, GangGroup, GangPlan, PlacedGang
+from dra_lab.model.fleet import Replica
+from dra_lab.model.gang import HOSTS, Gang, GangGroup, GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 
 
@@ -23,19 +21,22 @@ def check_gangs(
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan for gangs breaks, as errors.
 
-    The devices of all pods are checked with `check_fleet`, as if each group of each gang were a workload. It does not
-    see whether a better plan exists.
+    Each gang is in one domain of its level, has its minimum and whole slices, and sees its shared claims. The devices
+    of all pods keep the rules of `check_fleet`, as if each group of each gang were a workload. Values, bounds and
+    proofs of the goals are not checked.
+
+    Args:
+        cluster: The cluster of the plan, with the device classes of the plan.
+        plan: The plan of the gangs.
+        hierarchies: The hierarchies that have the levels of the gangs.
+        release: The Kubernetes release of the plan.
     """
     audit = _Audit(cluster, plan, hierarchies)
     found = [finding for placed in plan.placed for finding in audit.gang(placed)]
     found += audit.numbers()
     if not found:
         found += check_fleet(cluster, plan.as_fleet(), release)
-        found += audit.goals()
     return sort_findings(found)
-
-
-HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
 
 
 class _Audit:
@@ -114,7 +115,7 @@ class _Audit:
         domains = self.domains(gang, level)
         return not level or (nodes <= domains.keys() and len({domains[node] for node in nodes}) <= 1)
 
-    # ------------------------------------------------------------------ devices and goals
+    # ------------------------------------------------------------------ the pods
 
     def pods(self) -> Iterator[Replica]:
         """Yield all pods, those that stand for shared claims too."""
@@ -123,64 +124,3 @@ class _Audit:
             yield from (*placed.replicas, *placed.group_shared)
             if placed.shared is not None:
                 yield placed.shared
-
-    def goals(self) -> Iterator[Finding]:
-        """The goals are counted again, and a plan says that it is proven only where every goal is."""
-        plan = self.plan
-        if plan.placed or plan.replicas:
-            yield from check_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
-        several = len({gang.priority for gang in plan.gangs} | ({0} if plan.workloads else set())) > 1
-        for goal in plan.goals:
-            name, _, number = goal.goal.partition(" ")
-            mine = [gang for gang in plan.gangs if not several or not number or gang.priority == int(number)]
-            have = self.value(name, mine)
-            if have != goal.value:
-                yield broken("goal", goal.goal, f"the plan says {goal.value}, its pods have {have}")
-
-    def value(self, name: str, gangs: Sequence[Gang]) -> int:
-        """Return the value of a goal, counted from the pods."""
-        names = {gang.name for gang in gangs}
-        mine = [placed for placed in self.plan.placed if placed.gang in names]
-        if name == GANGS:
-            return sum(gang.replicas for gang in gangs) - len(mine)
-        if name == BEYOND:
-            wanted = sum(gang.replicas * (gang.size - gang.least) for gang in gangs)
-            return wanted - sum(len(placed.replicas) - self.gangs[placed.gang].least for placed in mine)
-        if name == UNPLACED:
-            return sum(workload.replicas for workload in self.plan.workloads) - len(self.plan.replicas)
-        if name == LEVELS:
-            return sum(self.preferred(placed) for placed in self.plan.placed)
-        if name == DOMAINS:
-            return len({self.used(placed) for placed in self.plan.placed} - {()})
-        if name == NODES:
-            return len({replica.node for replica in self.pods()})
-        return sum(value.value for pod in self.pods() for value in pod.goals if value.goal == name)
-
-    def preferred(self, placed: PlacedGang) -> int:
-        """Return how many domains of preferred levels a gang and its groups use; nodes in none count as one domain."""
-        gang = self.gangs[placed.gang]
-        rows = [(gang.preferred, placed.replicas)]
-        for group in gang.groups:
-            pods = tuple(pod for pod in placed.replicas if pod.workload == group.workload.name)
-            rows.append((group.preferred, pods))
-        found = 0
-        for level, pods in rows:
-            domains = self.domains(gang, level)
-            found += len({domains.get(pod.node) for pod in pods}) if level else 0
-        return found
-
-    def used(self, placed: PlacedGang) -> tuple[str, ...]:
-        """Return the level and domain that a gang uses, () without a required level."""
-        gang = self.gangs[placed.gang]
-        shared = gang.shared_claims and placed.domain == (placed.replicas[0].node,)
-        if shared or gang.required in HOSTS:
-            return (HOST, *placed.domain)
-        able = [name for name, one in self.hierarchies.items() if gang.hierarchy in ("", name) and _has(one, gang)]
-        if not gang.shared_claims or placed.domain in self.domains(gang, gang.required).values():
-            return (able[0], *placed.domain) if able else ()
-        return (HOST, *placed.domain)  # nodes that see one device of a network
-
-
-def _has(hierarchy: Hierarchy, gang: Gang) -> bool:
-    level = gang.required
-    return any(level and (level == one.key or level.casefold() == one.name.casefold()) for one in hierarchy.levels)

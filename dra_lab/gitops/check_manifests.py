@@ -23,7 +23,7 @@ from dra_lab.gitops.object_pods import PodTemplate, count_findings, pod_template
 from dra_lab.gitops.outcomes import AnsweredPod, checked_objects, without_unmet
 from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.questions import questions_of
-from dra_lab.gitops.references import check_references, every_claim, held_claims, template_makers, written_claims
+from dra_lab.gitops.references import HeldClaims, check_references, every_claim, template_makers, written_claims
 from dra_lab.gitops.repeated import repeated_findings
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.gitops.tied import answer_tied, tied_groups
@@ -87,7 +87,7 @@ def check_manifests(
     findings += [f for pod in pods for f in count_findings(pod)]
     findings += repeated_findings(manifests, claims, pods)
     findings += [f for document in manifests.documents for p in pod_templates(document) for f in amount_findings(p)]
-    held = held_claims(cluster, idle=not now)
+    held = HeldClaims(cluster, idle=not now)
     makers = template_makers(manifests)
     findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
     findings = without_templates(manifests, with_corrections(findings, manifests, read, target))

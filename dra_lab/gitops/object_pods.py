@@ -8,9 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+import msgspec
+
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
+from dra_lab.manifests.documents import without_nulls
 from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.workloads import PodSpec
 
 _MOST_PODS = 2**31 - 1
 """Counts of pods are whole numbers of 32 bits in the API."""
@@ -79,6 +84,14 @@ class PodTemplate:
         return found if isinstance(found, Mapping) else {}
 
 
+def typed_spec(spec: Mapping[str, Any]) -> PodSpec | None:
+    """Return a pod's spec as a model value, None for one that the API server would refuse."""
+    try:
+        return from_builtins(without_nulls(dict(spec)), PodSpec)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+
+
 def subjects_of(pods: Sequence[PodTemplate]) -> tuple[str, ...]:
     """Return what each of several pod templates is called: `Kind/name`, or more if that is the name of several.
 
@@ -124,7 +137,7 @@ def _in_namespace(pod: PodTemplate) -> str:
 def pod_templates(document: Document) -> Iterator[PodTemplate]:
     """Yield every pod template of an object (`manifests.pod_templates`)."""
     for found in pod_fields(document.value):
-        claims = tuple(_claims(found.spec, found.path))
+        claims = tuple(claim_entries(found.spec, found.path))
         yield PodTemplate(document, found.path, found.spec, max(1, found.pods), found.per_node, claims, found.counts)
 
 
@@ -142,7 +155,8 @@ def count_findings(pod: PodTemplate) -> Iterator[Finding]:
             yield Finding("count-broken", severity, pod.subject, message, advice, pod.document.at(where))
 
 
-def _claims(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
+def claim_entries(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
+    """Yield the entries of a pod's `resourceClaims`; `path` leads to its spec."""
     entries = spec.get("resourceClaims")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, Mapping):

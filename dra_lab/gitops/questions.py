@@ -20,11 +20,11 @@ from dra_lab.gitops.object_pods import PodTemplate, subjects_of
 from dra_lab.gitops.references import (
     CLAIM,
     Claims,
+    HeldClaims,
     WrittenClaim,
     claim_of,
     distinct_entries,
     every_claim,
-    held_key,
 )
 from dra_lab.gitops.repeated import claim_subjects
 from dra_lab.gitops.workload_fit import Question
@@ -41,13 +41,13 @@ def questions_of(
     cluster: Cluster,
     release: KubernetesRelease,
     findings: list[Finding],
-    held: Mapping[tuple[str, str], ResourceClaim],
+    held: HeldClaims,
 ) -> list[Question]:
     """Return the questions; what keeps a claim from being planned is added to `findings`.
 
-    A claim that is not among the manifests may be one that the cluster has (`held`). A workload that names any other
-    claim is not asked for, as its reference has a finding; its other claims are asked for by themselves. A workload
-    that several files have, with the same claims, is asked for once.
+    A claim or template that is not among the manifests may be one that the cluster has (`held`). A workload that names
+    any other claim is not asked for, as its reference has a finding; its other claims are asked for by themselves. A
+    workload that several files have, with the same claims, is asked for once.
     """
     questions, used = [], set()
     copies = _copies(pods, claims)
@@ -96,7 +96,7 @@ def _of_pod(
     cluster: Cluster,
     release: KubernetesRelease,
     findings: list[Finding],
-    held: Mapping[tuple[str, str], ResourceClaim],
+    held: HeldClaims,
 ) -> Question | None:
     sketches: dict[str, ClaimSketch | None] = {}
     named: dict[str, tuple[str, str]] = {}
@@ -104,14 +104,15 @@ def _of_pod(
     for entry in distinct_entries(pod):
         claim = claim_of(pod, entry, claims)
         if claim is None:
-            there = held.get(held_key(pod, entry)) if entry.claim else None
+            there = held.of(pod, entry)
             if there is None:
                 return None
             if there.status.allocation is not None:
                 allocated.append(there)
             else:
                 sketches[entry.name] = _sketch(findings, pod.document.at(entry.path), there.spec, entry.name)
-                named[entry.name] = (pod.document.namespace, entry.claim)
+                if entry.claim:
+                    named[entry.name] = (pod.document.namespace, entry.claim)
             continue
         sketches[entry.name] = _sketch(findings, claim.document.at(claim.path), claim.spec, entry.name)
         if claim.document.kind == CLAIM:

@@ -62,6 +62,6 @@ def _object(document: Document, earlier: Sequence[Document]) -> Finding:
         advice = (
             "kubectl applies both, and the later one replaces the earlier one or is refused. Remove one, or rename it."
         )
-        return Finding("object-twice", Severity.ERROR, place.object, message, advice, place)
+        return Finding("manifest-twice", Severity.ERROR, place.object, message, advice, place)
     advice = "Each is checked with the objects of its own folder. Apply one of them, or rename one."
-    return Finding("object-twice", Severity.WARNING, place.object, message, advice, place)
+    return Finding("manifest-twice", Severity.WARNING, place.object, message, advice, place)

@@ -12,6 +12,8 @@ from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
+from dra_lab.gitops.node_tests import node_tests, why_no_node
+from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
@@ -68,6 +70,11 @@ class Question:
         admitted = admitted_nodes(cluster, self.spec, per_node=self.per_node)
         allowed = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted)).allowed(cluster)
         return tuple(n for n in admitted if n not in self.without and (allowed is None or n in allowed))
+
+    def why_nowhere(self, cluster: Cluster, release: KubernetesRelease) -> str:
+        """Return why no node admits it."""
+        why = why_no_node(cluster, [*node_tests(cluster, self.spec, per_node=self.per_node)])
+        return why or allowed_nodes(cluster, self.spec, self.allocated, "", release).why or "no node admits the pod"
 
     @property
     def wanted(self) -> int:
@@ -166,7 +173,7 @@ def _planned(
     if unread is not None and (question.claims or not nodes):
         return _refused(question, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
-        message = "the pod's node name, selector, affinity and tolerations admit no node"
+        message = question.why_nowhere(cluster, release)
         return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)
     if not question.claims:
         sentence = f"Its claims are allocated already; the pod may run on {counted(len(nodes), 'node')}."
@@ -199,7 +206,7 @@ def _fits(
     seconds: float,
     cancel: threading.Event | None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
-    sentence = timeless(answer_sentence(plan, cluster), cluster)
+    sentence = answer_sentence(plan, cluster)
     nodes = plan.fitting_nodes
     if question.per_node:
         missing = sorted(set(cluster.node_names) - set(nodes))
@@ -221,11 +228,6 @@ def _fits(
     message = f"{question.wanted} replicas are wanted, but only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
-
-
-def timeless(sentence: str, cluster: Cluster) -> str:
-    """Return an answer without "now" where nothing counts as in use."""
-    return sentence if cluster.claims else sentence.replace(" nodes now", " nodes").replace(" node now", " node")
 
 
 def _per_node(

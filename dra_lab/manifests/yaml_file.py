@@ -11,6 +11,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.yaml_edits import Edit, EditableDocument, NotInTextError, apply_edits, steps
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.model.decoding import json_value
 
 
 class YamlFile:
@@ -93,7 +94,7 @@ def _own(value: Any) -> Any:
 def _json_indent(text: str) -> int | None:
     """Return by how much the lines of a JSON text are indented, 0 for a single line, None for what is no JSON."""
     try:
-        json.loads(text)
+        json_value(text)
     except (ValueError, RecursionError):
         return None
     inner = re.search(r"\n( +)\S", text)

@@ -11,8 +11,8 @@ import msgspec
 from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
-from dra_lab.model.claims import DeviceClass, ResourceClaim
-from dra_lab.model.device import Device, DeviceTaint, has_lists
+from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.device import Device, DeviceTaint, has_empty_attributes, has_lists
 from dra_lab.model.grouped import grouped, node_of, pool_of
 from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_slice, once_per_snapshot
 from dra_lab.model.names import DeviceID
@@ -32,8 +32,9 @@ _Numbered = tuple[int, DeviceTaint]
 class Cluster:
     """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
 
-    `pods` are those that use claims, as far as pods were read; planning does not need them. `name` is what the person
-    gave (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
+    `pods` are those that were read, of a running cluster those that use claims; planning does not need them.
+    `templates` are the ResourceClaimTemplates, None if none were read. `name` is what the person gave
+    (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
     `claims_known` is False if no claims were read, so that devices in use are unknown. `read_as` is the user of the
     kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
     (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` has, by node, places
@@ -66,6 +67,7 @@ class Cluster:
     topologies: tuple[TopologyObject, ...] = ()
     queues: tuple[QueueObject, ...] = ()
     given_classes: frozenset[str] = frozenset()
+    templates: tuple[ResourceClaimTemplate, ...] | None = None
     server_version: str = ""
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
@@ -217,6 +219,12 @@ class Cluster:
         """Say whether any device publishes a list-typed attribute."""
         return any(_has_lists(self, slice_) for slice_ in self.slices)
 
+    @property
+    @once_per_devices
+    def publishes_empty_attributes(self) -> bool:
+        """Say whether any device publishes an attribute without a value; every selector fails on such a device."""
+        return any(_has_empty_attributes(self, slice_) for slice_ in self.slices)
+
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`).
 
@@ -304,6 +312,11 @@ class Cluster:
 @once_per_slice
 def _has_lists(_cluster: Cluster, slice_: ResourceSlice) -> bool:
     return any(has_lists(device) for device in slice_.spec.devices or ())
+
+
+@once_per_slice
+def _has_empty_attributes(_cluster: Cluster, slice_: ResourceSlice) -> bool:
+    return any(has_empty_attributes(device) for device in slice_.spec.devices or ())
 
 
 def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_claims
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.slices import ResourceSlice
 
@@ -211,3 +214,29 @@ def _not_copied(cluster: Cluster, like: str) -> Iterator[Finding]:
 
 def _note(subject: str, message: str, advice: str) -> Finding:
     return Finding("not-on-new-nodes", Severity.NOTE, subject, message, advice)
+
+
+def part_of_cluster(cluster: Cluster, node: str) -> Cluster:
+    """Return what matters for one node: it alone, the whole pools of the slices that it may see, and their holders."""
+    if len(cluster.node_names) <= 2:
+        return cluster
+    seen = (*cluster.slices_by_node.get(node, ()), *cluster.network_slices)
+    pools = dict.fromkeys((s.spec.driver, s.spec.pool.name) for s in seen)
+    by_pool = _claims_by_pool(cluster)
+    claims = {id(claim): claim for pool in pools for claim in by_pool.get(pool, {}).values()}
+    return dataclasses.replace(
+        cluster,
+        slices=tuple(slice_ for pool in pools for slice_ in cluster.slices_by_pool[pool]),
+        nodes=tuple(one for one in cluster.nodes if one.name == node),
+        claims=tuple(claims.values()),
+    )
+
+
+@once_per_claims
+def _claims_by_pool(cluster: Cluster) -> Mapping[tuple[str, str], Mapping[int, ResourceClaim]]:
+    """Return the claims by the pools that they hold devices of, and by identity."""
+    found: dict[tuple[str, str], dict[int, ResourceClaim]] = {}
+    for claim in cluster.claims:
+        for result in claim.status.allocation.devices.results if claim.status.allocation else ():
+            found.setdefault((result.driver, result.pool), {})[id(claim)] = claim
+    return found

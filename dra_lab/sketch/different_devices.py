@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dra_lab.checks.plan_amounts import capacity_taken
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceConstraint
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
+from dra_lab.model.device import Device, capacity_taken
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks

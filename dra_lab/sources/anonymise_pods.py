@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import structs
 
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.nodes import NodeSelector, ObjectMeta
 from dra_lab.model.workloads import Container, ContainerStatus, Pod, ResourceHealth
 from dra_lab.sources.anonymise_devices import Replacing
+from dra_lab.sources.snapshots_kept import REQUIRED
 
 ENTRY = "podclaim"
 """Kind of the names that a pod gives to its claims (`spec.resourceClaims[].name`)."""
 CLAIM = "claim:"
+_AMOUNTS = ("requests", "limits")
+_KNOWN = ("", "default-scheduler", "volcano", "kai-scheduler")
+"""Names of schedulers that many clusters have."""
 
 
 def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
@@ -52,6 +58,18 @@ def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
             node_name=names.of("node", spec.node_name),
             containers=_containers(spec.containers, replacing),
             init_containers=_containers(spec.init_containers, replacing),
+            node_selector={
+                replacing.label_key(key): replacing.label_value(key, str(value))
+                for key, value in spec.node_selector.items()
+            },
+            affinity=_affinity(spec.affinity, replacing),
+            tolerations=tuple(_toleration(one, replacing) for one in spec.tolerations),
+            overhead=_amounts(spec.overhead, replacing),
+            resources={key: _amounts(value, replacing) for key, value in spec.resources.items() if key in _AMOUNTS},
+            scheduling_gates=tuple(
+                {"name": replacing.label_key(str(one.get("name")))} for one in spec.scheduling_gates
+            ),
+            scheduler_name=spec.scheduler_name if spec.scheduler_name in _KNOWN else "another-scheduler",
         ),
         status=structs.replace(
             status,
@@ -61,6 +79,29 @@ def replace_pod(pod: Pod, replacing: Replacing) -> Pod:
             init_container_statuses=_statuses(status.init_container_statuses, replacing),
         ),
     )
+
+
+def _affinity(affinity: dict[str, object], replacing: Replacing) -> dict[str, object]:
+    """Return an affinity under pseudonyms; one that is no node selector is left out."""
+    own = affinity.get("nodeAffinity")
+    found = {key: value for key, value in affinity.items() if key != "nodeAffinity"}
+    try:
+        selector = from_builtins(own[REQUIRED], NodeSelector) if isinstance(own, dict) else None
+    except (msgspec.ValidationError, KeyError):
+        return found
+    hidden = replacing.node_selector(selector)
+    return found if hidden is None else {**found, "nodeAffinity": {REQUIRED: msgspec.to_builtins(hidden)}}
+
+
+def _toleration(one: dict[str, object], replacing: Replacing) -> dict[str, object]:
+    key, value = str(one.get("key") or ""), str(one.get("value") or "")
+    new = {**one, "key": replacing.label_key(key)} if key else {**one}
+    return {**new, "value": replacing.label_value(key, value)} if value else new
+
+
+def _amounts(amounts: object, replacing: Replacing) -> dict[str, object]:
+    given = amounts if isinstance(amounts, dict) else {}
+    return {replacing.resource(str(key)): value for key, value in given.items()}
 
 
 def _mapped(key: str, value: str, replacing: Replacing) -> str:

@@ -56,7 +56,7 @@ def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
         ("DeviceClass", len(cluster.classes)),
         ("ResourceClaim", len(cluster.claims)),
         ("DeviceTaintRule", len(cluster.taint_rules)),
-        ("pod with claims", len(cluster.pods)),
+        ("pod with claims", sum(pod.uses_claims for pod in cluster.pods)),
     )
     rows = [
         ("Cluster", cluster.name),
@@ -179,3 +179,9 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
         )
         for key, count in sorted(total.items(), key=lambda pair: (METERS.index(pair[0][1]), pair[0]))
     )
+
+
+def read_words(cluster: Cluster) -> str:
+    """Return when a cluster was read, and as whom."""
+    moment = read_at(cluster)
+    return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment

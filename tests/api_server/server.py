@@ -62,7 +62,7 @@ class ApiServer:
         self.requests: list[tuple[str, str]] = []
         self.whole: list[str] = []
         self.users: list[str] = []
-        self.impersonated: list[tuple[str, tuple[str, ...]]] = []
+        self.impersonated: list[tuple[tuple[str, str], ...]] = []
         self.stopping = threading.Event()
         self.authority = trustme.CA()
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -203,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
             return user
         if (user, "impersonate", "users") in api.denied:
             raise forbidden(user, "impersonate", "users", "")
-        api.impersonated.append((other, tuple(self.headers.get_all("Impersonate-Group", ()))))
+        api.impersonated.append(tuple(pair for pair in self.headers.items() if pair[0].startswith("Impersonate-")))
         return other
 
     def _asks(self) -> str:

@@ -74,10 +74,6 @@ class Drawn:
     def boxes(self) -> Locator:
         return self.root.locator(".react-flow__node-request")
 
-    @property
-    def knots(self) -> Locator:
-        return self.root.locator(".react-flow__node-link")
-
     def box(self, name: str) -> Locator:
         return self.root.locator(f'.react-flow__node[data-id="r:{name}"]')
 

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from playwright.sync_api import WebSocket
 
@@ -66,12 +65,3 @@ class KernelTraffic:
         now = time.monotonic()
         for since, what, lacks in list(self._waiting.values()):
             yield f"{what}, asked {now - since:.1f} s ago: no {' and no '.join(sorted(lacks))}"
-
-
-def frame_of(channel: str, header: dict[str, Any], parent: dict[str, Any], content: dict[str, Any]) -> bytes:
-    """Put a frame together as `parts_of` takes it apart."""
-    parts = [channel.encode(), *(json.dumps(part).encode() for part in (header, parent, {}, content))]
-    offsets = [8 * (len(parts) + 2)]
-    for part in parts:
-        offsets.append(offsets[-1] + len(part))
-    return b"".join(number.to_bytes(8, "little") for number in (len(offsets), *offsets)) + b"".join(parts)

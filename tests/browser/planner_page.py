@@ -45,6 +45,42 @@ class Planner:
         return words.text_content() or ""
 
 
+class Fleet(Planner):
+    """The planner in Fleet mode on the shipped fleet of eight nodes."""
+
+    def __init__(self, open_notebook: Callable[..., LabPage]) -> None:
+        super().__init__(open_notebook, "from dra_lab import Lab\nlab = Lab('sample:dgx-h100', file=None)\nlab")
+        self.root.locator(".dra-modes label", has_text="Fleet").click()
+        self.pane = self.root.locator(".dra-fleet-mode")
+        self.pane.wait_for()
+        self.planned()
+
+    def planned(self) -> None:
+        """Wait until the fleet is planned, and the screen shows that answer."""
+        done = "not lab.fleet.stale and lab.fleet.answer.complete and lab.plan_view.fleet_answer['verdict']"
+        verdict = self.pane.locator("h2")
+        until(lambda: self.lab.eval(done) == (verdict.text_content() or "-"), "the fleet is planned")
+
+    def form(self, button: str, **fields: str) -> None:
+        """Fill in the form of a button and press Enter."""
+        self.pane.get_by_role("button", name=button).click()
+        form = self.pane.locator(".dra-fleet-form:popover-open")
+        for label, value in fields.items():
+            form.get_by_label(label).fill(value)
+        form.locator("input").last.press("Enter")
+
+    def scenario(self, name: str) -> list[str]:
+        """Return the cells of a scenario."""
+        heading = self.page.get_by_role("rowheader", name=name, exact=True)
+        row = self.pane.get_by_role("row").filter(has=heading)
+        row.wait_for()
+        return row.locator("td").all_text_contents()[:-1]
+
+    def node(self, name: str) -> Locator:
+        """Return the row of a node."""
+        return self.pane.locator(f'.dra-fleet-row[data-id="{name}"]')
+
+
 IN_TAB = ".jp-LinkedOutputView .dra-lab-grid"
 
 

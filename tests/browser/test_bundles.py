@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 STATIC = Path(__file__).parents[2] / "dra_lab" / "widgets" / "static"
-EXTENSION = STATIC.parents[1] / "labextension" / "static"
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 # React tells this hook of itself as soon as it runs.
 _LOAD = """async source => {
@@ -34,9 +33,3 @@ def test_a_widget_is_loaded_before_react_runs(page: Page, stem: str):
     """A module has two seconds to run through: after them anywidget loses every message to the widget."""
     source = (STATIC / f"{stem}.js").read_text(encoding="utf-8")
     assert page.evaluate(_LOAD, source) == ["function", 0]
-
-
-def test_the_widgets_share_react_in_jupyterlab():
-    """One file of the extension has it: a page fetches, compiles and starts it once."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in EXTENSION.glob("*.js")}
-    assert len([name for name, text in texts.items() if "react.portal" in text]) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lab_server import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 _ZOOM = """canvas => new DOMMatrix(getComputedStyle(canvas.querySelector('.react-flow__viewport')).transform).a"""
 # Boxes that a person sees: inside the canvas, and not hidden.

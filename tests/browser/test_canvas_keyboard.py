@@ -9,7 +9,7 @@ import pytest
 from drawn_canvas import LINKED, TWO
 from lab_server import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def test_a_linked_sketch_is_drawn_by_keyboard_alone(draw):
@@ -88,16 +88,6 @@ def test_delete_with_the_focus_elsewhere_leaves_the_drawing_alone(draw):
     canvas.lab.run("canvas.height = 461")
     until(lambda: canvas.root.evaluate("n => n.style.height") == "461px", "a later message has arrived")
     assert canvas.names() == ["gpu", "nic"]
-
-
-def test_shift_and_arrows_move_the_box(draw):
-    canvas = draw(LINKED)
-    canvas.box("gpu").focus()
-    canvas.press("Shift+ArrowRight")
-    until(lambda: "gpu" in canvas.lab.eval("canvas.positions"), "a place in the kernel")
-    x = canvas.lab.eval("canvas.positions['gpu'][0]")
-    canvas.press("Shift+ArrowRight")
-    until(lambda: canvas.lab.eval("canvas.positions['gpu'][0]") == x + 20, "one stride further")
 
 
 def test_notebook_shortcuts_do_not_fire_inside_the_canvas(draw):

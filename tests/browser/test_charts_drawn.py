@@ -43,6 +43,7 @@ CELLS = [
 
 
 @pytest.mark.browser
+@pytest.mark.long
 def test_charts_are_drawn_without_a_network_and_follow_the_theme(open_notebook):
     """JupyterLab draws every chart as SVG by itself; all texts are readable then, and after the theme changed."""
     lab = open_notebook(CELLS, run=False, width=1280, height=2600)

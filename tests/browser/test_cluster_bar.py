@@ -11,7 +11,7 @@ from lab_page import box_of
 from lab_server import until
 from planner_page import Planner
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 HOSTILE = '<img src=x onerror="window.hacked=1">'
@@ -81,48 +81,6 @@ def test_a_wrong_path_is_reported_where_it_was_typed(open_notebook):
     planner.bar.locator(".dra-sources").wait_for(state="hidden")
 
 
-def test_a_wrong_path_is_reported_in_the_view_that_asked(open_notebook):
-    """The planner in the notebook, hidden behind the tab, must not close the message of the tab."""
-    planner = Planner(open_notebook)
-    planner.button("Open in a tab", planner.bar).click()
-    tab = planner.page.locator(".jp-LinkedOutputView .dra-cluster-bar")
-    tab.get_by_role("button", name="Load your cluster").click()
-    planner.page.keyboard.type("./nowhere.json")
-    planner.page.keyboard.press("Enter")
-    problem = tab.locator(".dra-sources .dra-problem")
-    problem.wait_for()
-    planner.lab.run("lab.bar.problem")
-    assert problem.is_visible()
-    assert "nowhere.json" in (problem.text_content() or "")
-
-
-def test_a_claim_at_a_path_is_offered_and_opens_as_a_drawing(open_notebook, tmp_path):
-    """What is no cluster is not refused: the choice offers it, and one undo step takes it back."""
-    (tmp_path / "claim.yaml").write_text(
-        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: mine}\n"
-        "spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu.nvidia.com, count: 1}}]}}\n"
-    )
-    planner = Planner(open_notebook)
-    planner.button("Load your cluster", planner.bar).click()
-    planner.page.keyboard.type(str(tmp_path / "claim.yaml"))
-    planner.page.keyboard.press("Enter")
-    planner.bar.get_by_role("button", name="Open as a drawing").click()
-    until(lambda: planner.lab.eval("lab.sketch.name") == "mine", "the drawing of the claim")
-    planner.bar.locator(".dra-sources").wait_for(state="hidden")
-    planner.lab.eval("lab.undo()")
-    until(lambda: planner.lab.eval("lab.sketch.name") == "gpu-nic-pairs", "the drawing before")
-
-
-@pytest.mark.long
-def test_a_large_file_is_sent_in_pieces(planner):
-    """More than one message of Jupyter can carry arrives whole."""
-    objects = {"apiVersion": "v1", "kind": "List", "items": [node("n1"), device_slice("n1", "gpu-0", "large")]}
-    text = json.dumps(objects) + " " * (12 * 2**20)
-    planner.page.evaluate(DROP, [".dra-canvas", "large.json", text])
-    until(lambda: planner.lab.eval("lab.cluster.name") == "large.json", "the dropped cluster")
-    assert planner.lab.eval("lab.bar.uploaded") == len(text)
-
-
 def test_a_running_cluster_that_does_not_answer_can_be_given_up(open_notebook, tmp_path):
     """Contexts of the kubeconfig are offered; while one is read the kernel answers, and Cancel ends it at once."""
     silent = socket.create_server(("127.0.0.1", 0))  # takes connections and never says anything
@@ -147,7 +105,6 @@ def test_a_running_cluster_that_does_not_answer_can_be_given_up(open_notebook, t
     silent.close()
 
 
-@pytest.mark.some(2)
 @pytest.mark.parametrize("width", [1280, 1060, 1000, 940])
 def test_nothing_in_the_bar_is_cut(open_notebook, width):
     """At the usual widths every control can be read; where it is narrow the meters fold; the rest is in the choice."""
@@ -162,21 +119,6 @@ def test_nothing_in_the_bar_is_cut(open_notebook, width):
     planner.bar.locator("[data-key=source]").click()
     details = planner.bar.locator(".dra-details")
     assert words.split(" · read")[0] in (details.text_content() or "")
-
-
-def test_findings_open_and_close_by_keyboard(open_notebook):
-    """The button counts by severity; Enter opens the list, Escape gives the focus back."""
-    sketch = "read_sketch('sample:eks-p4d/gpu-nic-pairs')"
-    code = f"from dra_lab import Lab, read_sketch\nlab = Lab('sample:trouble', file=None, sketch={sketch})\nlab"
-    planner = Planner(open_notebook, code)
-    button = planner.bar.locator(".dra-findings-button")
-    button.focus()
-    planner.page.keyboard.press("Enter")
-    panel = planner.bar.locator(".dra-findings-panel")
-    panel.get_by_text("the pool is incomplete").first.wait_for()
-    planner.page.keyboard.press("Escape")
-    panel.wait_for(state="hidden")
-    assert planner.page.evaluate("() => document.activeElement.classList.contains('dra-findings-button')")
 
 
 def test_the_planner_opens_in_a_tab_of_its_own(open_notebook):
@@ -195,17 +137,3 @@ def test_the_planner_opens_in_a_tab_of_its_own(open_notebook):
         return Boolean(document.getElementById(id)?.closest('.jp-LinkedOutputView')); }"""
     pattern = tab.locator(".dra-hw-pattern").first
     until(lambda: pattern.evaluate(script), "the pattern is one of the tab")
-
-
-def test_a_bar_alone_in_a_cell(open_notebook):
-    """Without Lab around it the bar is usable by itself, and shortcuts of the notebook do not reach it."""
-    page = open_notebook(["from dra_lab import ClusterBar, Session\nsession = Session()\nClusterBar(session)", "1"])
-    bar = page.page.locator(".dra-cluster-bar")
-    bar.locator(".dra-bar-summary", has_text="32 GPUs").wait_for()
-    cells = page.page.locator(".jp-Notebook .jp-Cell").count()
-    bar.locator(".dra-findings-button").focus()
-    for key in ("a", "b", "x"):
-        page.page.keyboard.press(key)
-    assert page.page.locator(".jp-Notebook .jp-Cell").count() == cells
-    bar.get_by_role("toolbar").get_by_label("Kubernetes release that the manifests are for").select_option("1.37")
-    until(lambda: page.eval("session.release.version") == "1.37", "the release")

@@ -14,7 +14,7 @@ from lab_page import LabPage, write_notebook
 from lab_server import LabServer, until
 from playwright.sync_api import Browser
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 LAB_PAGE = Path(sys.prefix) / "share" / "jupyter" / "lab" / "static" / "index.html"
 _REPORT = """window.violations = [];
@@ -62,7 +62,6 @@ def strict(chromium: Browser, tmp_path: Path) -> Iterator[LabPage]:
     server.close()
 
 
-@pytest.mark.long
 def test_a_claim_is_drawn_and_answered_under_a_strict_policy(strict):
     """Open the graph, clear the example and draw a GPU: all of it comes, and the browser had nothing to block."""
     planner = strict.page.locator(".dra-lab").first

@@ -10,12 +10,10 @@ from signs import signs_function
 from small_nodes import a_slice, cluster, device, gpu
 from small_plans import GPU, SKETCH, a_plan, busy_cluster
 
-from dra_lab.model.names import DeviceID
+from dra_lab import DeviceID, hardware_svg, load_cluster
 from dra_lab.model.plan import Placement
-from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.sources import load_cluster
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 # The state of each device, and what tells it apart without a hue: lines, patterns, marks, letters, four steps of grey.
 _DEVICES = signs_function("device_signs.js")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lab_server import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def _choose(planner, *kinds):
@@ -34,21 +34,3 @@ def test_chosen_devices_become_the_drawing(planner):
     assert panel.is_hidden()
     planner.lab.eval("lab.session.undo()")
     until(lambda: planner.lab.eval("[r.name for r in lab.sketch.requests]") == before, "one step back")
-
-
-@pytest.mark.long
-def test_devices_are_chosen_and_added_by_keyboard(planner):
-    """Space chooses the device that has the focus, Escape ends; adding keeps what was drawn."""
-    planner.button("By example", planner.hardware).click()
-    planner.hardware.locator("[role=treeitem][data-id]").first.focus()
-    planner.page.keyboard.press("Space")
-    panel = planner.hardware.get_by_label("Claim by example")
-    panel.locator("li").first.wait_for()
-    number = planner.lab.eval("len(lab.sketch.requests)")
-    planner.button("Add to the drawing", panel.locator("li").first).focus()
-    planner.page.keyboard.press("Enter")
-    until(lambda: planner.lab.eval("len(lab.sketch.requests)") == number + 1, "one request more")
-    planner.button("By example", planner.hardware).click()
-    planner.hardware.locator("[role=treeitem][data-id]").first.focus()
-    planner.page.keyboard.press("Escape")
-    panel.wait_for(state="hidden")

@@ -7,7 +7,7 @@ from itertools import groupby
 import pytest
 from lab_server import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 NO_FIT = "from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:eks-p4d/five-pairs')"
 ONE_PAIR = """from msgspec.structs import replace
@@ -59,7 +59,6 @@ def test_the_focus_goes_to_the_canvas_after_a_change_that_helps(shown):
     assert pane(shown) == "canvas"
 
 
-@pytest.mark.long
 def test_the_focus_stays_on_the_canvas_after_clear_and_delete(shown):
     """The focused element is gone, and the keys still draw."""
     shown.root.locator('.react-flow__node[data-id="r:gpu"]').focus()
@@ -73,7 +72,6 @@ def test_the_focus_stays_on_the_canvas_after_clear_and_delete(shown):
     assert pane(shown) == "canvas"
 
 
-@pytest.mark.long
 def test_the_mode_has_the_focus_though_the_browser_took_it_before(shown):
     """A slow page draws a frame between hiding a view and the news of the mode; Chromium drops the focus in it."""
     shown.root.locator(".dra-hardware [tabindex='0']").first.focus()
@@ -84,7 +82,6 @@ def test_the_mode_has_the_focus_though_the_browser_took_it_before(shown):
     until(lambda: chosen.evaluate("one => one === document.activeElement"), "the mode has the focus")
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [1440, 900])
 def test_another_picture_leaves_the_focus_on_its_device(shown, width):
     """An answer arrives, or there is room for less, while a person walks through the devices."""
@@ -101,7 +98,6 @@ def test_another_picture_leaves_the_focus_on_its_device(shown, width):
     assert shown.page.evaluate(focused) == device != ""
 
 
-@pytest.mark.long
 def test_a_button_that_changes_the_mode_does_not_lose_the_focus(shown):
     """Open in Plan takes Fleet away with itself."""
     shown.mode("Fleet")

@@ -9,7 +9,7 @@ from desk import Desk
 from lab_server import until
 from planner_page import InTab
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,6 @@ def test_what_was_opened_gives_the_focus_back(tab, opener, panel):
     until(lambda: button.evaluate("node => node === document.activeElement"), "the button has the focus again")
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("mode", "at"),
     [
@@ -61,3 +60,14 @@ def test_another_mode_takes_the_focus_to_its_name(tab, mode, at):
         tab.page.keyboard.press(key)
         chosen = tab.bar.locator(".dra-modes input").nth(int(key) - 1)
         until(lambda radio=chosen: radio.evaluate("one => one === document.activeElement"), "the mode has the focus")
+
+
+def test_tab_goes_round_inside_the_export_sheet(tab):
+    """The sheet is modal: Tab never leaves it while it is open."""
+    tab.root.locator(".dra-export").first.click()
+    tab.root.locator(".dra-sheet").wait_for()
+    for _ in range(40):
+        tab.page.keyboard.press("Tab")
+        assert tab.page.evaluate("() => Boolean(document.activeElement.closest('.dra-sheet'))")
+    tab.page.keyboard.press("Escape")
+    tab.root.locator(".dra-sheet").wait_for(state="hidden")

@@ -9,7 +9,7 @@ from api_server.small_cluster import claim, recorded_store
 from lab_server import until
 from planner_page import Planner
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 GPU = "DeviceRequest(name='gpu', exactly=ExactDeviceRequest(device_class_name='gpu.nvidia.com'))"
 CODE = f"""import os

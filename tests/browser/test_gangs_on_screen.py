@@ -6,7 +6,7 @@ import pytest
 from lab_server import until
 from planner_page import Planner
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CELL = """
 from dra_lab import Lab, read_sketch
@@ -78,15 +78,6 @@ def test_a_gang_is_made_refused_explained_and_kept(open_notebook):
     assert gangs.pane.locator(".dra-fleet-levels input:checked + span").text_content() == "leaf switch"
 
 
-def test_the_tiles_of_fleet_hold_their_numbers(open_notebook):
-    """A tile such as 39 other devices is as wide as its text."""
-    planner = Planner(open_notebook, "from dra_lab import Lab\nlab = Lab('sample:gb200-nvl72', file=None)\nlab")
-    planner.root.locator(".dra-modes label", has_text="Fleet").click()
-    tile = planner.root.locator(".dra-fleet-tiles .dra-tile-figure", has_text="other devices")
-    tile.wait_for()
-    assert tile.evaluate("tile => tile.scrollWidth <= tile.clientWidth")
-
-
 def test_a_frame_is_drawn_edited_and_deleted_by_keyboard(open_notebook):
     """G draws the frame, Enter opens its form, Delete removes it, and one undo brings it back."""
     planner = Planner(open_notebook, "from dra_lab import Lab\nlab = Lab('sample:h100-pod', file=None)\nlab")
@@ -106,49 +97,3 @@ def test_a_frame_is_drawn_edited_and_deleted_by_keyboard(open_notebook):
     planner.page.keyboard.press("Control+z")
     frame.wait_for()
     assert planner.lab.eval("lab.session.drawing.workloads[0].gang.size") == 8
-
-
-@pytest.mark.long
-def test_the_nodes_to_add_are_found_added_and_undone(open_notebook):
-    """One click below the verdict finds the cheapest nodes, another plans with them, and Undo takes them out."""
-    gangs = Gangs(open_notebook, CELL.replace("gangs-on-screen", "nodes-to-add"))
-    gangs.pane.get_by_role("button", name=f"Actions for {POD}").click()
-    gangs.page.get_by_role("menuitem", name="Make it a gang").click()
-    gangs.field(f"pods of one gang of {POD}", "4")
-    gangs.verdict("No leaf switch holds 4 pods.")
-    gangs.pane.get_by_role("button", name="Which nodes to add?").click()
-    panel = gangs.pane.get_by_role("region", name="Nodes to add")
-    panel.get_by_text("Nothing cheaper exists, proven.").wait_for()
-    gangs.lab.picture("nodes-to-add")
-    assert gangs.lab.low_contrast(".dra-adding") == []
-    assert panel.locator(".dra-adding-rows tbody td").all_text_contents()[1:] == ["1", "1"]
-    panel.get_by_text("Show the YAML").click()
-    assert "kind: ProvisioningRequest" in panel.locator("pre").inner_text()
-    panel.get_by_role("button", name="Add as what-if").click()
-    gangs.verdict("All 4 pods fit in leaf switch")
-    gangs.pane.get_by_role("button", name="Undo").click()
-    gangs.verdict("No leaf switch holds 4 pods.")
-
-
-def test_a_drawn_gang_is_exported_for_a_scheduler(open_notebook, server):
-    """Frame, Export, scheduler, queue, pin: the folder has the bytes of the command for the same plan file."""
-    planner = Planner(open_notebook, CELL.replace("gangs-on-screen.yaml", "exported.dralab.yaml"))
-    planner.root.locator('.react-flow__node[data-id="r:gpu"]').focus()
-    planner.page.keyboard.press("g")
-    pods = planner.root.locator(".dra-inspector").get_by_label("Pods")
-    pods.fill("3")
-    pods.press("Enter")
-    planner.button("Export…").click()
-    sheet = planner.root.get_by_role("dialog", name="Export")
-    sheet.get_by_label("Queue").fill("training/train")
-    sheet.get_by_label("Queue").press("Enter")
-    sheet.get_by_label("Scheduler").select_option("KAI 0.17")
-    sheet.get_by_role("switch", name="Pin the planned domain").click()
-    sheet.get_by_text("spine-1/leaf-2: the pods may run in no other.").wait_for()
-    sheet.get_by_role("button", name="Export 6 files").click()
-    sheet.get_by_text("Written: ").wait_for()
-    assert [planner.lab.low_contrast(".dra-sheet"), planner.lab.axe(".dra-sheet")] == [[], []]
-    command = ["export", "sample:h100-pod", "--claim", "exported.dralab.yaml", "--scheduler", "kai", "--pin"]
-    planner.lab.run(f"from dra_lab.cli import main\nmain([*{command}, '--dir', 'by-command'])")
-    folders = [server.root / name for name in ("manifests-eight-pairs", "by-command")]
-    assert len({tuple(sorted((one.name, one.read_bytes()) for one in folder.iterdir())) for folder in folders}) == 1

@@ -19,6 +19,7 @@ GROUNDS = {"dark": "rgb(22, 25, 29)", "light": "rgb(255, 255, 255)"}
 
 
 @pytest.mark.browser
+@pytest.mark.long
 def test_the_graph_in_a_cell_follows_the_theme_also_after_it_was_changed(open_notebook):
     """A white page in a dark notebook blinds; the frame is shut off and cannot see the theme by itself."""
     lab = open_notebook([CELL], run=False)

@@ -7,37 +7,7 @@ from lab_page import box_of
 from lab_server import until
 from planner_page import Planner
 
-pytestmark = pytest.mark.browser
-
-
-FLEET = """from dra_lab.widgets.fleet_values import Fleet, FleetItem
-from dra_lab.widgets.wire import wire
-fits = ("best", "worse", "no", "unknown")
-lab.hardware.fleet = wire(Fleet(kind="classes", total=5000, best="n1", items=tuple(
-    FleetItem(id=f"n{i}", label=f"class {i}", nodes=1000 - i, fit=fits[i % 4]) for i in range({count}))))"""
-
-
-def test_the_picture_shows_what_is_chosen_and_what_kube_scheduler_takes(planner):
-    """Chosen devices carry their request; the switch shows what counts and selectors alone would take."""
-    chosen = planner.hardware.locator(".dra-hw-chosen[data-request]")
-    assert sorted(item.get_attribute("data-request") for item in chosen.all()) == ["gpu", "gpu", "nic", "nic"]
-    best = {item.get_attribute("data-id") for item in chosen.all()}
-    planner.hardware.get_by_label("Scheduler, no links").check(force=True)
-    until(lambda: {item.get_attribute("data-id") for item in chosen.all()} != best, "another picture")
-    assert planner.lab.eval("lab.hardware.show") == "plain"
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("width", [1280, 1440])
-def test_the_name_of_a_node_is_shown_beside_how_many_are_like_it(open_notebook, width):
-    """If two nodes are identical when idle, the picture names the node that it shows, at usual widths."""
-    cluster = "when_idle(load_cluster('sample:two-sockets'))"
-    sketch = "sketch=read_sketch('sample:two-sockets/lesson')"
-    imports = "from dra_lab import Lab, load_cluster, read_sketch\nfrom dra_lab.model.what_if import when_idle"
-    planner = Planner(open_notebook, f"{imports}\nlab = Lab({cluster}, file=None, {sketch})\nlab", width=width)
-    assert planner.hardware.locator(".dra-equal").text_content() == "one of 2 identical nodes"
-    shown, whole = planner.hardware.locator(".dra-node-title").evaluate("name => [name.clientWidth, name.scrollWidth]")
-    assert shown >= whole
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def test_the_tree_by_keyboard_lights_canvas_and_yaml(planner):
@@ -55,24 +25,6 @@ def test_the_tree_by_keyboard_lights_canvas_and_yaml(planner):
     planner.tabs.locator(".dra-code-line.is-lit").first.wait_for(state="attached")
 
 
-@pytest.mark.long
-def test_a_tile_draws_its_node_and_a_pin_plans_there(planner):
-    """Looking at a node leaves the answer alone; planning there changes it; the best node comes back."""
-    tiles = planner.hardware.locator(".dra-tile")
-    assert [tile.get_attribute("data-fit") for tile in tiles.all()] == ["best", "best", "best", "no"]
-    name = planner.hardware.locator(".dra-node-name")
-    best = name.text_content()
-    tiles.nth(3).click()
-    until(lambda: name.text_content() == planner.lab.eval("lab.cluster.node_names[3]"), "the fourth node")
-    assert planner.hardware.locator(".dra-hw-chosen[data-request]").count() == 0
-    planner.button("Plan here", planner.hardware).click()
-    planner.sentence("Does not fit")
-    planner.button("Best node again", planner.hardware).click()
-    planner.sentence("Fits on 3 of 4")
-    until(lambda: name.text_content() == best, "the best node")
-
-
-@pytest.mark.long
 def test_the_graph_stands_beside_the_picture_and_closes_with_escape(planner):
     """Both are in sight and do not overlap; devices light up in both."""
     planner.button("Graph", planner.hardware).click()
@@ -104,7 +56,6 @@ def test_text_is_never_scaled_or_cut(planner):
     until(lambda: planner.lab.eval("lab.hardware.width") > 0, "the kernel knows the width of the pane")
 
 
-@pytest.mark.some(1)
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1440, 900)])
 def test_every_device_of_a_dgx_can_be_brought_into_sight(open_notebook, width, height):
     """Eight GPUs, their NICs and CPUs: what does not fit the pane is reached by scrolling, and is whole."""
@@ -133,7 +84,6 @@ def _saved(planner, tmp_path, kind):
     return download.value.suggested_filename, path
 
 
-@pytest.mark.long
 def test_the_picture_is_saved_as_png(planner, tmp_path):
     """The file is made in the browser, bears the node's name and holds the whole picture at twice its size."""
     from PIL import Image
@@ -147,20 +97,6 @@ def test_the_picture_is_saved_as_png(planner, tmp_path):
     assert {(255, 255, 255), (0, 114, 178), (213, 94, 0)} <= colours
 
 
-@pytest.mark.long
-def test_the_picture_is_saved_as_svg(planner, tmp_path):
-    """The file stands on its own: well-formed, with the node's name, and with colours instead of the page's theme."""
-    from xml.etree import ElementTree as ET
-
-    name, path = _saved(planner, tmp_path, "svg")
-    node = planner.lab.eval("lab.hardware.node")
-    text = path.read_text("utf-8")
-    assert name == f"{node}.svg"
-    assert node in "".join(ET.fromstring(text).itertext())
-    assert "var(--jp" not in text
-
-
-@pytest.mark.long
 def test_the_picture_is_copied(planner):
     """The clipboard holds a PNG; where the browser bars it the pane says what to do instead."""
     planner.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -169,43 +105,6 @@ def test_the_picture_is_copied(planner):
     planner.hardware.locator(".dra-picture-menu [role=status]").get_by_text("Copied").wait_for()
     kinds = planner.page.evaluate("async () => (await navigator.clipboard.read()).flatMap(item => [...item.types])")
     assert "image/png" in kinds
-
-
-@pytest.mark.long
-def test_thousands_of_nodes_are_classes_with_bars_then_a_table(planner):
-    """Up to twenty classes have bars; more are a table that filters and draws a representative."""
-    planner.lab.run(FLEET.replace("{count}", "12"))
-    bars = planner.hardware.locator(".dra-class")
-    until(lambda: bars.count() == 12, "twelve classes")
-    assert planner.lab.low_contrast(".dra-hardware") == []
-    planner.lab.run(FLEET.replace("{count}", "900"))
-    table = planner.hardware.locator(".dra-tpane")
-    table.wait_for()
-    assert planner.hardware.locator(".dra-tbody .dra-tr").count() < 60
-    planner.hardware.get_by_role("searchbox").fill("class 770")
-    until(lambda: planner.hardware.get_by_text("2 of 900 rows").count() == 1, "the filter")
-
-
-def test_a_cluster_without_slices_has_one_way_out(planner):
-    """The pane says so and offers a sample; the rest of the screen stays usable."""
-    planner.lab.run(
-        "from dra_lab.model.cluster import Cluster\nfrom dra_lab.model.nodes import Node, ObjectMeta\n"
-        "lab.load(Cluster(name='bare', nodes=(Node(metadata=ObjectMeta(name='a')),)))"
-    )
-    planner.button("Try a sample", planner.hardware).click()
-    planner.sentence("Fits on 3 of 4")
-
-
-def test_text_on_every_box_can_be_read_in_both_themes_and_forced_colours(planner, open_notebook):
-    """On a node with devices in use, tainted, chosen and free, all text has a contrast of 4.5 and more."""
-    tainted = "next(n for n in lab.cluster.node_names if '149-201' in n)"
-    planner.lab.run(f"lab.session.pin({tainted})")
-    until(lambda: planner.hardware.locator(".dra-hw-tainted[data-id]").count() == 1, "the tainted device")
-    for theme in ("light", "dark"):
-        planner.lab.theme(theme)
-        assert planner.lab.low_contrast(".dra-hardware") == [], theme
-    forced = Planner(open_notebook, forced_colors="active")
-    assert forced.lab.low_contrast(".dra-hardware") == []
 
 
 def test_a_narrow_cell_is_one_column_in_the_same_order(open_notebook):

@@ -8,20 +8,13 @@ import sys
 import nbformat
 import pytest
 from code_of import code_of
-from lab_page import LabPage, box_of, wait_for_cells, write_notebook
+from lab_page import LabPage, wait_for_cells
 from lab_server import LabServer, until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
 
 # A widget with nothing of ours in it, for what only concerns the extension.
-WIDGET = """import anywidget
-class Probe(anywidget.AnyWidget):
-    _esm = '''export default { render({ el }) {
-        el.innerHTML = '<div class="probe" tabindex="0">probe</div>';
-    } }'''
-Probe()"""
-
-
 @pytest.fixture(autouse=True)
 def clean_folder(server):
     """A new plan takes the first free name, so every test begins without plans."""
@@ -45,15 +38,6 @@ def opened(page):
     return page.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
 
 
-def test_launcher_card_opens_a_notebook_that_runs(doorway, server):
-    """A click on the launcher card is all it takes: the notebook is there and its cell has run within ten seconds."""
-    page = doorway()
-    card = page.page.locator(".jp-LauncherCard", has_text="DRA Lab: new plan").first
-    card.click()
-    assert opened(page) == "plan.ipynb"
-    assert cell_of(server, "plan.ipynb") == ('from dra_lab import Lab\nlab = Lab(file="plan.dralab.yaml")\nlab')
-
-
 def test_a_new_plan_shows_the_planner_and_not_its_code(doorway):
     """The code is one click away; nothing says that a folder was not found while the notebook is made."""
     page = doorway()
@@ -65,18 +49,6 @@ def test_a_new_plan_shows_the_planner_and_not_its_code(doorway):
     assert page.page.locator(".jp-Dialog").count() == 0
 
 
-@pytest.mark.long
-def test_palette_command_opens_a_notebook_that_runs(doorway):
-    """The command palette finds the same command under its name."""
-    page = doorway()
-    page.command("apputils:activate-command-palette")
-    page.page.get_by_role("combobox").or_(page.page.locator(".lm-CommandPalette-input")).first.fill("DRA Lab: new")
-    page.page.locator(".lm-CommandPalette-item.lm-mod-active", has_text="DRA Lab: new plan").wait_for()
-    page.page.keyboard.press("Enter")
-    assert opened(page) == "plan.ipynb"
-
-
-@pytest.mark.long
 def test_two_plans_never_share_a_drawing(doorway, server):
     """A second plan in the folder, or one beside a drawing that was left behind, has names of its own."""
     (server.root / "plan-2.dralab.yaml").write_text("{}")
@@ -106,32 +78,6 @@ def test_context_menu_plans_on_a_file_with_a_hostile_name(doorway, server):
     assert json.loads(argument) == f"./{name}"
 
 
-def test_context_menu_leaves_other_files_alone(doorway, server):
-    """Files that are no YAML or JSON, and drawings, have no such entry."""
-    (server.root / "notes.txt").write_text("x")
-    page = doorway()
-    page.command("filebrowser:refresh")
-    page.page.locator(".jp-DirListing-item", has_text="notes.txt").click(button="right")
-    page.page.locator(".lm-Menu-item", has_text="Rename").wait_for()
-    assert page.page.locator(".lm-Menu-item", has_text="Plan with DRA Lab").filter(visible=True).count() == 0
-    (server.root / "notes.txt").unlink()
-
-
-@pytest.mark.long
-def test_a_plan_that_was_run_again_since_it_was_saved_is_shown_when_it_opens(doorway):
-    """The file shows the planner of a run before: the notebook runs again instead of showing an error."""
-    page = doorway()
-    page.command("dra-lab:new-plan")
-    opened(page)
-    page.page.locator(".dra-lab").wait_for()
-    page.command("docmanager:save")
-    page.adopt("plan.ipynb")
-    page.run("lab = __import__('dra_lab').Lab(file='plan.dralab.yaml')")
-    page.page.evaluate("() => window.jupyterapp.shell.currentWidget.dispose()")
-    page.open_here("plan.ipynb")
-    page.page.locator(".dra-lab .dra-answer.has-figures").wait_for()
-
-
 def end_once(get_ipython):
     """Let the first kernel that finds the file end at the moment that the file names, as in a crash."""
     import os
@@ -146,16 +92,13 @@ def end_once(get_ipython):
     if _moment.exists():
         _when = _moment.read_text()
         _moment.unlink()
-        if _when == "it is asked what it holds":
-            globals()["lab"] = type("Ending", (), {"model_id": property(_end)})()
-        elif _when == "its cell runs":
+        if _when == "its cell runs":
             get_ipython().events.register("pre_run_cell", _end)
         elif _when == "its screen is shown":
             get_ipython().events.register("post_run_cell", lambda _: threading.Timer(0.3, _end).start())
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("moment", ["it is asked what it holds", "its cell runs", "its screen is shown"])
+@pytest.mark.parametrize("moment", ["its cell runs", "its screen is shown"])
 def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server, moment):
     """Jupyter starts a kernel that crashed again; the planner that was being opened in it is opened again too."""
     startup = server.base / "ipython" / "profile_default" / "startup" / "90-ends.py"
@@ -173,46 +116,6 @@ def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server,
     assert not (server.root / "plan-ends-when").exists()
 
 
-def test_a_notebook_that_came_from_elsewhere_waits(doorway, server):
-    """A notebook that this person neither saved nor trusted does not run because it was opened."""
-    write_notebook(
-        server.root / "plan-elsewhere.ipynb", ["from dra_lab import Lab\nlab = Lab()\nlab"], run_on_open=True
-    )
-    page = doorway().open_here("plan-elsewhere.ipynb")
-    page.page.get_by_text("was written elsewhere, so it waits for you").wait_for()
-    assert page.eval("len(get_ipython().history_manager.input_hist_raw)") == 1
-
-
-def test_other_code_waits_even_in_a_trusted_notebook(doorway, server):
-    """Only a planner cell runs by itself; any other code waits for a person."""
-    page = doorway()
-    page.command("dra-lab:new-plan")
-    opened(page)
-    write_notebook(server.root / "plan-other.ipynb", ["evil = 1"], run_on_open=True)
-    page.page.evaluate(
-        """async () => { const contents = window.jupyterapp.serviceManager.contents;
-            const it = await contents.get('plan-other.ipynb'); await contents.save('plan-other.ipynb', it); }"""
-    )
-    page.open_here("plan-other.ipynb")
-    page.page.get_by_text("holds other code than a planner, so it waits for you").wait_for()
-    assert page.eval("'evil' in globals()") is False
-
-
-def test_open_in_a_tab_shows_the_output_without_the_code(open_notebook):
-    """The event that a widget sends gives its cell's output a tab of its own, beside the notebook."""
-    page = open_notebook(["x = 1", WIDGET])
-    probe = page.page.locator(".probe").first
-    probe.wait_for()
-    probe.evaluate("el => window.dispatchEvent(new CustomEvent('dra-lab:open-in-tab', {detail: {element: el}}))")
-    tab = page.page.locator(".lm-TabBar-tab", has_text="DRA Lab:")
-    tab.wait_for()
-    shown = "() => window.jupyterapp.shell.currentWidget.node.querySelectorAll('.probe').length"
-    until(lambda: page.page.evaluate(shown) == 1, "the widget in the tab")
-    assert (
-        page.page.evaluate("() => window.jupyterapp.shell.currentWidget.node.querySelectorAll('.jp-Cell').length") == 0
-    )
-
-
 def test_dra_lab_opens_a_planner_that_has_run(chromium, tmp_path):
     """`dra-lab` in an empty folder: JupyterLab opens on a planner notebook that has run, without a click."""
     server = LabServer(tmp_path / "lab", program=DRA_LAB)
@@ -225,35 +128,3 @@ def test_dra_lab_opens_a_planner_that_has_run(chromium, tmp_path):
         page.close()
         server.end_sessions()
         server.close()
-
-
-@pytest.mark.long
-def test_the_first_window_of_dra_lab_has_room_for_both_columns_and_later_ones_are_left_as_they_were(chromium, tmp_path):
-    """At 1280 px the file browser would push the picture off the screen; who opens it finds it open the next time."""
-    server = LabServer(tmp_path / "lab", program=DRA_LAB)
-    page = LabPage(chromium.new_context(viewport={"width": 1280, "height": 800}), server)
-    collapsed = "() => window.jupyterapp.shell.leftCollapsed"
-    try:
-        page.goto("", reset=False)
-        opened(page)
-        page.page.wait_for_function(collapsed)
-        page.page.wait_for_function("() => document.querySelector('.dra-lab')?.clientWidth >= 960")
-        picture = box_of(page.page.locator(".dra-lab-hardware .dra-picture svg").first)
-        assert picture is not None
-        assert picture["y"] < 700
-        page.command("filebrowser:activate")
-        until(lambda: left_is_kept_open(server), "JupyterLab keeps the layout")
-        page.goto("", reset=False)
-        opened(page)
-        assert page.page.evaluate(collapsed) is False
-    finally:
-        page.close()
-        server.end_sessions()
-        server.close()
-
-
-def left_is_kept_open(server):
-    """Say whether the layout that JupyterLab has saved has the left side bar open."""
-    listed = server.api("lab/api/workspaces")["workspaces"]["values"]
-    layouts = [space["data"].get("layout-restorer:data", {}) for space in listed]
-    return any(layout.get("left", {}).get("collapsed") is False for layout in layouts)

@@ -8,14 +8,10 @@ import pytest
 from lab_page import LabPage, write_notebook
 from lab_server import LabServer, until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 NOTHING_OF_OURS = "1 + 1"
 PLANNER = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
-VIEWS = ("ClusterBar", "ClaimCanvas", "PlanView", "HardwareView")
-SESSION = (
-    "from dra_lab import *\nsession = Session('sample:eks-p4d', sketch=read_sketch('sample:eks-p4d/gpu-nic-pairs'))"
-)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +48,6 @@ def first_lines(page):
     return [error.splitlines()[0] for error in page.errors]
 
 
-@pytest.mark.long
 def test_the_planner_answers_and_adds_no_error_of_its_own(notebook, planner):
     """A count is changed by a click, and the page reports what it reports without our widgets."""
     before = notebook("empty", NOTHING_OF_OURS)
@@ -70,12 +65,3 @@ def test_a_tab_of_its_own_needs_jupyterlab(planner):
     button = planner.page.get_by_role("button", name="Open in a tab")
     until(button.is_disabled, "the button says that it needs JupyterLab")
     assert button.get_attribute("title") == "A separate tab needs JupyterLab"
-
-
-@pytest.mark.long
-def test_each_view_works_alone(notebook):
-    """Each view in a cell of its own, with the session of another cell."""
-    page = notebook("views", SESSION, *(f"{view}(session)" for view in VIEWS)).page
-    shown = page.locator(".jp-OutputArea-output .lm-Widget.dra-widget")
-    until(lambda: shown.count() == len(VIEWS), "each cell has its view")
-    assert page.locator(".lm-Widget.dra-widget").count() == len(VIEWS)

@@ -9,12 +9,10 @@ import pytest
 from lab_page import AXE
 from playwright.sync_api import Browser, Page
 
+from dra_lab import load_cluster, make_plan, read_sketch
 from dra_lab.pictures.report import SearchStep, report_page
-from dra_lab.planner import make_plan
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster
 
-pytestmark = [pytest.mark.browser, pytest.mark.some(1)]
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 YAML = "kind: ResourceClaimTemplate\nmetadata:\n  name: pairs\n"
 
@@ -68,21 +66,6 @@ def test_pointing_at_a_device_tells_all_about_it(page: Page):
     assert page.locator("tr.is-lit").count() == 3
 
 
-def test_pointing_at_a_row_lights_the_picture(page: Page):
-    """Tables and picture speak of the same devices."""
-    page.get_by_role("row", name="nic").first.hover()
-    highlighted = page.locator("figure:visible .dra-hw-lit").all()
-    assert {item.get_attribute("data-request") for item in highlighted} == {"nic"}
-
-
-def test_pointing_at_a_device_lights_the_lines_of_its_request(page: Page):
-    """And a line of the YAML lights the devices of its request."""
-    page.locator("figure:visible [data-request=gpu]").first.hover()
-    assert page.locator("#yaml .is-lit").all_text_contents() == ["metadata:", "  name: pairs"]
-    page.locator("#yaml [data-request=gpu]").first.hover()
-    assert page.locator("figure:visible .dra-hw-lit").count() == 2
-
-
 def test_the_arrow_keys_walk_through_the_picture(page: Page):
     """One tab stop; each step tells its device."""
     page.get_by_label("Best", exact=True).focus()
@@ -99,13 +82,6 @@ def test_the_manifests_are_copied(page: Page):
     page.get_by_role("button", name="Copy").click()
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == YAML
-
-
-def test_a_print_has_no_controls(page: Page):
-    """Buttons and cards are of no use on paper."""
-    page.emulate_media(media="print")
-    assert page.locator("fieldset:visible, button:visible, .card:visible").count() == 0
-    assert shown(page) == ["best"]
 
 
 def test_axe_finds_nothing_serious_on_the_page(page: Page):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from lab_page import box_of
 from lab_server import until
-from planner_page import MISFIT
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
 def test_no_figure_is_cut_and_all_regions_are_in_sight(in_tab):
@@ -21,15 +20,6 @@ def test_no_figure_is_cut_and_all_regions_are_in_sight(in_tab):
         until(lambda: _are_whole(planner), f"the regions are whole at {width} x {height}")
         assert planner.strip.locator(".dra-tile-figure, .dra-tile-figure *").evaluate_all(cut) == 0
         assert box_of(planner.strip)["height"] <= strip
-
-
-@pytest.mark.long
-def test_the_name_of_the_claim_covers_no_link_above_the_dock(in_tab):
-    """The board is fitted above the name where the dock leaves little room."""
-    planner = in_tab(1280, 800)
-    planner.tab("YAML").click()
-    name, link = planner.root.locator(".dra-claim"), planner.root.locator(".dra-knot")
-    until(lambda: box_of(link)["y"] + box_of(link)["height"] <= box_of(name)["y"], "the link is above the name")
 
 
 def _are_whole(planner):
@@ -56,16 +46,6 @@ def test_a_click_on_a_node_asks_why_not_at_once(in_tab):
     planner.why.get_by_text("training/llm-70b-0-devices-2ddgn uses 8").wait_for()
 
 
-def test_enter_applies_the_first_change_that_helps(in_tab):
-    """A misfit is one key away from a claim that fits."""
-    planner = in_tab(1440, 900)
-    planner.lab.run(MISFIT)
-    planner.strip.locator(".dra-fix").first.wait_for()
-    planner.strip.focus()
-    planner.page.keyboard.press("Enter")
-    planner.sentence("Fits on 3 of 4 nodes")
-
-
 def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
     """J opens and closes the dock, / finds, ? lists the keys; JupyterLab and text fields keep theirs."""
     planner = in_tab(1440, 900)
@@ -87,23 +67,6 @@ def test_keys_work_all_over_the_planner_and_not_while_typing(in_tab):
     planner.strip.locator(".dra-tile-figure").first.focus()
     keyboard.press("J")
     until(lambda: box_of(dock)["height"] <= 41, "the dock is closed")
-
-
-@pytest.mark.long
-def test_the_height_of_the_dock_is_kept(in_tab):
-    """The height that a person dragged returns after the dock was closed."""
-    planner = in_tab(1440, 900)
-    dock, handle = planner.root.locator(".dra-dock"), planner.root.locator(".dra-dock-handle")
-    box = box_of(handle)
-    planner.page.mouse.move(box["x"] + 300, box["y"] + 4)
-    planner.page.mouse.down()
-    planner.page.mouse.move(box["x"] + 300, box["y"] - 296, steps=4)
-    planner.page.mouse.up()
-    until(lambda: 320 <= box_of(dock)["height"] <= 350, "as high as it was dragged")
-    high = box_of(dock)["height"]
-    for name in ("Close the dock", "Open the dock"):
-        planner.button(name, planner.tabs).click()
-    assert box_of(dock)["height"] == high
 
 
 def test_the_loss_of_the_kernel_is_reported_once(in_tab):

@@ -13,7 +13,7 @@ from signs import signs_function
 
 from dra_lab.words.glossary import GLOSSARY
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 FIGURES = {"plan": 4, "misfit": 1, "empty": 0, "goals": 4, "fleet": 10, "compare": 10, "trace": 3, "export": 2}
 """The fewest figures that a screen has; an empty drawing has none."""
@@ -61,7 +61,6 @@ def shown(screen: tuple[str, InTab, str]) -> Iterator[InTab]:
     shown.page.set_viewport_size({"width": 1440, "height": 900})
 
 
-@pytest.mark.some(4)
 def test_every_text_of_a_screen_can_be_read(screen, shown):
     """Measured for each size and theme, with what axe finds serious; the pictures are kept for a person to look at."""
     name, _, selector = screen

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from dra_lab.widgets.stored_output import as_image
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 PLANNER = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
 OTHER = "from dra_lab.session import read_sketch; lab.sketch = read_sketch('sample:eks-p4d/four-pairs')"
@@ -32,24 +32,6 @@ def page(server: LabServer, chromium: Browser):
     made.close()
 
 
-def test_a_saved_planner_is_read_without_its_kernel(server, page):
-    """What the notebook stored stands in for the widget, with the way back to the planner."""
-    write_notebook(server.root / "stored.ipynb", [PLANNER])
-    page.open("stored.ipynb").run_all()
-    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for()
-    page.command("docmanager:save")
-    page.release()
-    server.end_sessions("stored.ipynb")
-    page.open("stored.ipynb")
-    page.page.locator(".dra-result", has_text="Fits on 3 of 4 nodes").wait_for()
-    assert page.page.locator(".dra-result img").evaluate("image => image.naturalWidth") > 300
-    page.picture("stored-output")
-    page.page.get_by_role("button", name="Run the cell to plan").click()
-    page.page.locator(".dra-lab .dra-answer[data-state=fits]").first.wait_for()
-    server.end_sessions("stored.ipynb")
-
-
-@pytest.mark.long
 def test_what_is_stored_follows_the_planner(server, page):
     """Some seconds after an edit, and the view on the screen is the same as before."""
     write_notebook(server.root / "follows.ipynb", [PLANNER])
@@ -64,7 +46,6 @@ def test_what_is_stored_follows_the_planner(server, page):
     server.end_sessions("follows.ipynb")
 
 
-@pytest.mark.long
 def test_a_notebook_that_is_not_trusted_shows_the_stored_picture(server, page):
     """JupyterLab's sanitizer leaves the image and the words, and the words of the picture are not among them."""
     image = as_image('<svg xmlns="http://www.w3.org/2000/svg" width="90" height="40"><text>gpu-4</text></svg>', "node")

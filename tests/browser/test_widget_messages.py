@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lab_server import until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SUBSHELLS = "[t.name for t in __import__('threading').enumerate() if t.name.startswith('subshell')]"
 _SEND = "where => { window.jupyterapp.serviceManager.kernels.commsOverSubshells = where; }"

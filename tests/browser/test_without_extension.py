@@ -8,10 +8,9 @@ import pytest
 from lab_page import LabPage, write_notebook
 from lab_server import LabServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 
-@pytest.mark.long
 def test_the_planner_answers_without_the_extension(chromium, tmp_path):
     """The bundles are imported by anywidget, as in VS Code and on saved pages."""
     folder = tmp_path / "lab" / "config" / "labconfig"

@@ -12,8 +12,6 @@ from dra_lab.checks.plans import check_plan
 from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.topology.graph import node_graph
-from dra_lab.topology.node_tree import node_tree
 
 CLUSTER = load_cluster("sample:eks-p4d")
 
@@ -24,7 +22,7 @@ def plan_findings(cluster, node):
     return check_plan(cluster, replace(plan, node=node), KubernetesRelease("1.36"))
 
 
-QUESTIONS = [hardware_svg, graph_page, node_graph, node_tree, plan_findings]
+QUESTIONS = [hardware_svg, graph_page, plan_findings]
 
 
 @pytest.mark.parametrize("ask", QUESTIONS)

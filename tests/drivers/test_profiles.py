@@ -1,50 +1,179 @@
-"""The data files of the drivers."""
+"""What is known of drivers: kinds, labels and places of devices, offers, and documented classes."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from typing import TYPE_CHECKING
 
 import pytest
-from code_of import code_of
 
-from dra_lab import drivers
-from dra_lab.drivers import KINDS, LEVELS, known_drivers, profile
-from dra_lab.drivers.profiles import convert
-from dra_lab.errors import DraLabError
+from dra_lab.drivers import (
+    KINDS,
+    LEVELS,
+    Lookup,
+    Offer,
+    derived_numa,
+    device_kind,
+    device_label,
+    device_short,
+    documented_class,
+    known_drivers,
+    level_attributes,
+    profile,
+    published,
+)
+
+if TYPE_CHECKING:
+    from dra_lab.model.device import AttributeValue
 
 FULL_NAME = re.compile(r"[a-z0-9.-]+/[A-Za-z_][A-Za-z0-9_]{0,31}")
 
-
-def test_known_drivers() -> None:
-    """Every driver of the issue has a data file."""
-    assert set(known_drivers()) >= {
-        "gpu.nvidia.com",
-        "dra.net",
-        "dra.cpu",
-        "dra.memory",
-        "gpu.amd.com",
-        "gpu.intel.com",
-        "sriovnetwork.k8snetworkplumbingwg.io",
-        "hami-core-gpu.project-hami.io",
-        "gpu.example.com",
-    }
+GB200 = {"gpu.nvidia.com/type": "gpu", "gpu.nvidia.com/productName": "NVIDIA GB200"}
 
 
-@pytest.mark.parametrize("driver", known_drivers())
-def test_file_is_named_after_its_driver(driver: str) -> None:
-    """A data file is found by the driver's name, so both are the same."""
-    assert profile(driver).driver == driver
+def device(attributes: dict[str, AttributeValue]) -> Lookup:
+    """Look up in a plain dictionary."""
+    return attributes.get
 
 
-@pytest.mark.parametrize("driver", known_drivers())
-def test_sources_are_named(driver: str) -> None:
-    """Every data file says where its facts were read, and every class too."""
-    known = profile(driver)
+def offer(driver: str, key: str) -> Offer:
+    """Find an offer by its key."""
+    return next(offer for offer in profile(driver).offers if offer.key == key)
 
-    assert known.sources
-    assert all(documented.source for documented in known.classes)
+
+@pytest.mark.parametrize(
+    ("driver", "kind"),
+    [
+        ("gpu.nvidia.com", "gpu"),
+        ("gpu.amd.com", "gpu"),
+        ("gpu.intel.com", "gpu"),
+        ("hami-core-gpu.project-hami.io", "gpu"),
+        ("dra.net", "nic"),
+        ("sriovnetwork.k8snetworkplumbingwg.io", "nic"),
+        ("dra.cpu", "cpu"),
+        ("dra.memory", "memory"),
+        ("compute-domain.nvidia.com", "other"),
+        ("fpga.example.org", "other"),
+    ],
+)
+def test_kind(driver: str, kind: str) -> None:
+    """The kind follows from the driver; an unknown driver's devices are "other"."""
+    assert device_kind(driver, device({})) == kind
+
+
+@pytest.mark.parametrize(
+    ("driver", "attributes", "label"),
+    [
+        ("gpu.nvidia.com", GB200, "NVIDIA GB200"),
+        (
+            "gpu.nvidia.com",
+            {
+                "gpu.nvidia.com/type": "mig",
+                "gpu.nvidia.com/productName": "NVIDIA A100-SXM4-40GB",
+                "gpu.nvidia.com/profile": "1g.5gb",
+            },
+            "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
+        ),
+        ("dra.net", {"dra.net/pciDevice": "Elastic Fabric Adapter (EFA)"}, "Elastic Fabric Adapter (EFA)"),
+        ("dra.net", {"dra.net/virtual": True, "dra.net/ifName": "cni0"}, "virtual interface"),
+        ("dra.cpu", {"dra.cpu/numCPUs": 56, "resource.kubernetes.io/numaNode": 0}, "CPUs of a NUMA node"),
+        ("compute-domain.nvidia.com", {"compute-domain.nvidia.com/type": "daemon"}, "IMEX daemon"),
+        ("dra.cpu", {"dra.cpu/cpuID": 3, "dra.cpu/coreType": "standard"}, "CPU, standard core"),
+        ("gpu.nvidia.com", {}, "NVIDIA GPU"),
+        ("fpga.example.org", {}, "fpga.example.org"),
+    ],
+)
+def test_label(driver: str, attributes: dict[str, AttributeValue], label: str) -> None:
+    """The label is the model name that people know."""
+    assert device_label(driver, device(attributes)) == label
+
+
+def test_label_keeps_braces_of_the_cluster() -> None:
+    """Text from the cluster is filled in once and never read as a template again."""
+    assert device_label("dra.net", device({"dra.net/pciDevice": "{dra.net/mac}"})) == "{dra.net/mac}"
+
+
+def test_published_prefers_the_standard_name() -> None:
+    """Where a driver publishes a level twice, the standard attribute is taken."""
+    both: dict[str, AttributeValue] = {"resource.kubernetes.io/numaNode": 1, "dra.net/numaNode": 0}
+
+    assert published("dra.net", "numaNode", device(both)) == ("resource.kubernetes.io/numaNode", 1)
+
+
+def test_published_passes_over_unknown() -> None:
+    """-1 and "" stand for "not known"; 0 is a place like any other."""
+    unknown: dict[str, AttributeValue] = {"dra.net/numaNode": -1, "resource.kubernetes.io/pcieRoot": ""}
+
+    assert published("sriovnetwork.k8snetworkplumbingwg.io", "numaNode", device(unknown)) is None
+    assert published("sriovnetwork.k8snetworkplumbingwg.io", "pcieRoot", device(unknown)) is None
+    assert published("dra.net", "numaNode", device({"dra.net/numaNode": 0})) == ("dra.net/numaNode", 0)
+
+
+def test_a_bool_is_not_an_int() -> None:
+    """A bool attribute never meets a rule about an int, and the other way round."""
+    assert device_label("dra.net", device({"dra.net/virtual": 1, "dra.net/pciDevice": "x"})) == "x"
+
+
+def test_cpu_offers_follow_the_mode() -> None:
+    """A shareable CPU group is asked for by capacity, single CPUs by count."""
+    grouped, single = offer("dra.cpu", "cpu-group"), offer("dra.cpu", "cpu")
+    group = device({"dra.cpu/numCPUs": 56})
+
+    assert grouped.applies(group, ["dra.cpu/cpu"], shareable=True)
+    assert not single.applies(group, ["dra.cpu/cpu"], shareable=True)
+    assert single.applies(device({"dra.cpu/cpuID": 0}))
+    assert not grouped.applies(device({"dra.cpu/cpuID": 0}))
+
+
+def test_rdma_offer_is_for_rdma_devices() -> None:
+    """The offer "RDMA NIC" is meant for NICs with RDMA, "any NIC" for all."""
+    ena = device({"dra.net/rdma": False})
+
+    assert not offer("dra.net", "rdma-nic").applies(ena)
+    assert offer("dra.net", "nic").applies(ena)
+
+
+@pytest.mark.parametrize(
+    ("address", "numa"),
+    [("0008:06:00.0", 0), ("0009:06:00.0", 0), ("0018:06:00.0", 1), ("0019:06:00.0", 1)],
+)
+def test_gb200_numa_is_derived(address: str, numa: int) -> None:
+    """GB200 GPUs publish no NUMA node; the PCI domain gives it, with its source."""
+    answer = derived_numa("gpu.nvidia.com", device({**GB200, "resource.kubernetes.io/pciBusID": address}))
+
+    assert answer is not None
+    assert answer[0] == numa
+    assert answer[1].startswith("derived: on a GB200 the GPUs in PCI domains 0008")
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {**GB200, "resource.kubernetes.io/pciBusID": "0000:06:00.0"},
+        {**GB200, "resource.kubernetes.io/pciBusID": "0008:06:00.0", "resource.kubernetes.io/numaNode": 1},
+        {"gpu.nvidia.com/productName": "NVIDIA H200", "resource.kubernetes.io/pciBusID": "0008:06:00.0"},
+        GB200,
+    ],
+    ids=["other domain", "published", "other machine", "no address"],
+)
+def test_nothing_is_derived_without_a_fact(attributes: dict[str, AttributeValue]) -> None:
+    """An unknown machine or address stays unknown, and a published value is never overridden."""
+    assert derived_numa("gpu.nvidia.com", device(attributes)) is None
+
+
+@pytest.mark.parametrize(
+    ("driver", "attributes", "short"),
+    [
+        ("dra.net", {"dra.net/ifName": "rdma0", "dra.net/rdmaDevice": "mlx5_0"}, "rdma0"),
+        ("dra.net", {"dra.net/rdmaDevice": "rdmap16s27"}, "rdmap16s27"),
+        ("dra.cpu", {"dra.cpu/numCPUs": 112}, "112 CPUs"),
+        ("gpu.nvidia.com", {"gpu.nvidia.com/type": "gpu"}, ""),
+        ("new.example.org", {}, ""),
+    ],
+)
+def test_short_label(driver: str, attributes: dict[str, AttributeValue], short: str) -> None:
+    """A picture shows the name that people know a device by; without one the device's own name is left to be shown."""
+    assert device_short(driver, device(attributes)) == short
 
 
 @pytest.mark.parametrize("driver", known_drivers())
@@ -67,26 +196,9 @@ def test_offers_name_documented_classes(driver: str) -> None:
     assert {offer.device_class for offer in known.offers} <= {documented.name for documented in known.classes}
 
 
-@pytest.mark.parametrize("driver", known_drivers())
-def test_offer_selectors_are_guarded(driver: str) -> None:
-    """Every attribute that an offer's selector reads is guarded by has() in the same selector."""
-    for offer in profile(driver).offers:
-        for selector in offer.selectors:
-            for read in re.findall(r'device\.attributes\["[^"]+"\]\.\w+', selector):
-                assert f"has({read})" in selector
-
-
-def test_dranet_documents_the_short_selector() -> None:
-    """The RDMA NIC offer shows DRANET's own words and writes a guarded form that contains them."""
-    offer = next(offer for offer in profile("dra.net").offers if offer.key == "rdma-nic")
-
-    assert offer.documented == ('device.attributes["dra.net"].rdma == true',)
-    assert offer.documented[0] in offer.selectors[0]
-
-
 def test_dranet_class() -> None:
     """DRANET brings no class; the documented one is dranet and selects the driver."""
-    found = drivers.documented_class("dranet")
+    found = documented_class("dranet")
 
     assert found is not None
     assert (found[0], found[1].selectors) == ("dra.net", ('device.driver == "dra.net"',))
@@ -94,7 +206,7 @@ def test_dranet_class() -> None:
 
 def test_class_is_found_by_its_other_names() -> None:
     """Users name DRANET's class after the driver too."""
-    assert drivers.documented_class("dra.net") == drivers.documented_class("dranet")
+    assert documented_class("dra.net") == documented_class("dranet")
 
 
 def test_unknown_driver_gets_a_generic_profile() -> None:
@@ -111,57 +223,9 @@ def test_driver_name_is_never_a_path(driver: str) -> None:
     assert not profile(driver).known
 
 
-def test_misspelt_field_is_refused() -> None:
-    """A misspelt field in a data file is told, not passed over."""
-    raw = {"driver": "a.example", "title": "A", "offers": [{"key": "a", "lable": "A"}]}
-
-    with pytest.raises(DraLabError, match=r"a\.yaml: .*unknown field `lable`"):
-        convert(raw, drivers.DriverProfile, "a.yaml")
-
-
-def test_levels_of_the_matrix() -> None:
-    """The NUMA names are those of the availability matrix, most standard first."""
-    expected = {
-        "gpu.nvidia.com": ("resource.kubernetes.io/numaNode", "gpu.nvidia.com/numa"),
-        "dra.net": ("resource.kubernetes.io/numaNode", "dra.net/numaNode"),
-        "dra.cpu": ("resource.kubernetes.io/numaNode", "dra.net/numaNode", "dra.cpu/numaNodeID"),
-        "gpu.amd.com": ("gpu.amd.com/numaNode",),
-        "gpu.intel.com": (),
-        "sriovnetwork.k8snetworkplumbingwg.io": ("dra.net/numaNode",),
-    }
-
-    assert {driver: profile(driver).topology.get("numaNode", ()) for driver in expected} == expected
-
-
 def test_standard_name_is_looked_at_too() -> None:
     """A driver that begins to publish the standard name is read without a new data file."""
-    assert drivers.level_attributes("gpu.amd.com", "numaNode") == (
+    assert level_attributes("gpu.amd.com", "numaNode") == (
         "gpu.amd.com/numaNode",
         "resource.kubernetes.io/numaNode",
     )
-
-
-def read_at_once() -> None:
-    """Read a profile in two threads, which leave a barrier at the same moment.
-
-    The window is a few instructions wide, and closes with the first reading of a process.
-    """
-    import sys
-    import threading
-
-    from dra_lab.drivers.profiles import DriverProfile, convert, known_drivers, read_data
-
-    sys.setswitchinterval(1e-6)
-    name = known_drivers()[0] + ".yaml"
-    raw, start = read_data(name), threading.Barrier(2)
-    threads = [threading.Thread(target=lambda: (start.wait(), convert(raw, DriverProfile, name))) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
-def test_two_threads_may_be_the_first_to_read() -> None:
-    """The planner's screen and its worker read a profile at once; without a lock one process in seven crashed."""
-    ended = [subprocess.run([sys.executable, "-c", code_of(read_at_once)], check=False).returncode for _ in range(8)]
-    assert ended == [0] * 8

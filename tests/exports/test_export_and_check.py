@@ -25,7 +25,7 @@ def statuses(tmp_path, capsys, claim, *options):
     return found
 
 
-@pytest.mark.some(2)
+@pytest.mark.long
 @pytest.mark.parametrize("claim", SOME)
 @pytest.mark.parametrize("options", [[], ["--pin"]], ids=" ".join)
 def test_check_repeats_the_answer_of_export(claim, options, tmp_path, capsys):

@@ -106,6 +106,7 @@ def test_two_examples_of_one_name_are_refused():
         make_fleet_bundle(plan, nodes(), TARGET, Wanted("deployment"))
 
 
+@pytest.mark.long
 def test_the_command_line_writes_the_folder_of_several_claims(tmp_path, capsys):
     """Each --claim with its --replicas; the run of first fit is told."""
     other = ("--claim", "sample:eks-p4d/any-nic-pairs", "--replicas", "1")
@@ -128,6 +129,7 @@ def test_a_deployment_of_ones_own_is_patched_for_its_replicas(tmp_path):
     assert made["spec"]["template"]["spec"]["resourceClaims"][0]["name"] == "devices"
 
 
+@pytest.mark.long
 def test_the_same_input_gives_the_same_bytes_in_every_process(tmp_path):
     """Two interpreters whose hashes of texts differ write the same folder, with pins."""
     folders = []

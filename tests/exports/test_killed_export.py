@@ -41,7 +41,7 @@ def counted(real):
 os.fsync = counted(os.fsync)
 Path.replace = counted(Path.replace)
 Path.unlink = counted(Path.unlink)
-written_files.write_files(Path(sys.argv[1]), json.loads(sys.argv[3]), {"name": "new"})
+written_files.write_files(Path(sys.argv[1]), json.loads(sys.argv[3]), {"name": "new"}, overwrite=True)
 """
 
 
@@ -55,6 +55,7 @@ def visible(folder):
     return {path.name: path.read_text() for path in folder.iterdir() if not path.name.startswith(".")}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill a process at a step")
 def test_a_killed_export_leaves_whole_files_and_the_next_one_finishes_it(tmp_path):
     """At every step: each file is the old or the new one, the record can be read, and a third export goes through."""
@@ -67,7 +68,7 @@ def test_a_killed_export_leaves_whole_files_and_the_next_one_finishes_it(tmp_pat
         assert json.loads(found.pop(RECORD))["name"] in ("old", "new")
         for name, text in found.items():
             assert text in (OLD.get(name), NEW.get(name)), (step, name)
-        write_files(folder, THIRD, {"name": "third"})
+        write_files(folder, THIRD, {"name": "third"}, overwrite=True)
         after = visible(folder)
         assert json.loads(after.pop(RECORD))["name"] == "third"
         assert after == THIRD

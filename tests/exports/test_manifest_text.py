@@ -71,6 +71,7 @@ def print_manifest():
     print(manifest_yaml(sketch, cluster, KubernetesRelease("1.36")).text, end="")
 
 
+@pytest.mark.long
 def test_another_process_writes_the_same_bytes():
     """No set order, no time, no machine gets into the text: another hash seed changes nothing."""
     command = [sys.executable, "-c", code_of(print_manifest)]

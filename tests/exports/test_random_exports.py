@@ -73,7 +73,7 @@ def holds(seed, drawn=random_export):
 
 
 # The others compare larger fleets, and take a third of the time of all exports.
-QUICK = {0, 20, 50, 70, 90}
+QUICK = {50, 70, 90}
 
 
 @pytest.mark.parametrize(

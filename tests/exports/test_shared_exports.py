@@ -41,6 +41,7 @@ def test_a_readme_without_pins_does_not_say_that_none_are_needed(tmp_path):
     assert ("allocates the plan without any" in text) == (not record["pins"] and record["loop"]["asPlanned"])
 
 
+@pytest.mark.long
 def test_pins_place_as_many_pods_as_planned(tmp_path):
     """Six of eight were planned; 4 were placed. Alternatives for each sort of replica serve all six as planned."""
     status, record = export(tmp_path, "sample:mi300x", "s119.dralab.yaml", "--replicas", "8")

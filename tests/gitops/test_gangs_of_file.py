@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dra_lab import plan_gangs
 from dra_lab.errors import InputError
 from dra_lab.gitops.gangs_of_file import ReadGang, read_gangs
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import Gang
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.gangs import plan_gangs
 from dra_lab.sources import load_cluster
 from dra_lab.topology import hierarchies
 

@@ -56,7 +56,7 @@ def test_each_overlay_is_checked_with_its_own_template(folder, good, bad):
     names = ("ResourceClaimTemplate/g", "Deployment/app")
     fits = {f"{good}/app.yaml: {name}": "fits" for name in names}
     assert objects == fits | {f"{bad}/app.yaml: {name}": "does-not-fit" for name in names}
-    assert sorted(rules) == ["does-not-fit", "object-twice", "object-twice"]
+    assert sorted(rules) == ["does-not-fit", "manifest-twice", "manifest-twice"]
 
 
 def test_the_same_object_in_two_files_is_checked_once_and_counted_twice():
@@ -106,7 +106,7 @@ def test_a_broken_object_is_found_beside_another_of_its_name(tmp_path, files, ex
 def test_two_objects_of_one_name_in_one_file_are_an_error(tmp_path):
     """Kubectl applies both of them, and one is lost."""
     objects, rules = outcomes(write(tmp_path, {"a.yaml": template(1) + "---\n" + template(2)}))
-    assert (list(objects.values()), rules) == (["does-not-fit"], ["object-twice"])
+    assert (list(objects.values()), rules) == (["does-not-fit"], ["manifest-twice"])
 
 
 def test_a_class_that_another_file_replaces_is_not_checked(tmp_path):

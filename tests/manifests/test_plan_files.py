@@ -1,14 +1,14 @@
-"""Plan files of version 2: workloads, what-if layers, kept plans and the view, beside the drawing."""
+"""Plan files: the drawing, workloads, what-if layers, kept plans and the view."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dra_lab.errors import SketchError
 from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.layers import Layer, read_layer
-from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, KnownValue, PodDrawing
+from dra_lab.model.sketch import LEVELS, ClaimSketch, Drawing, How, Kept, KnownValue, Link, PodDrawing
 
 names = st.sampled_from(["a", "b-1", "no", "x1e3", "null"])
 texts = st.sampled_from(["no", "1.0", "a: b", "# c", "'\"", " d", "é", "-", "{e}", "~"])
@@ -19,6 +19,49 @@ def sketch(name: str = "claim", count: int = 1) -> ClaimSketch:
     """Return a drawing of some GPUs."""
     gpu = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=count))
     return ClaimSketch(name=name, requests=(gpu,))
+
+
+labels = st.from_regex(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
+free = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=30)
+
+
+@st.composite
+def drawings(draw):
+    """Random consistent drawings with text that YAML would like to misread."""
+    request_names = draw(st.lists(labels, unique=True, max_size=4))
+    requests = tuple(
+        DeviceRequest(
+            name=name,
+            exactly=ExactDeviceRequest(
+                device_class_name=draw(labels),
+                count=draw(st.integers(1, 40)),
+                selectors=tuple(
+                    DeviceSelector(cel=CELDeviceSelector(expression=e)) for e in draw(st.lists(free, max_size=2))
+                ),
+            ),
+        )
+        for name in request_names
+    )
+    links = tuple(
+        Link(
+            name=name,
+            requests=tuple(draw(st.lists(st.sampled_from(request_names), min_size=1, unique=True))),
+            where=draw(st.sampled_from([*LEVELS, "a.com/x"])),
+            how=draw(st.sampled_from([How.TOGETHER, How.APART])),
+            must=draw(st.booleans()),
+        )
+        for name in (draw(st.lists(labels, unique=True, max_size=3)) if request_names else ())
+    )
+    layout = {name: (draw(st.floats(-9999, 9999)), 0.0) for name in request_names}
+    sketch = ClaimSketch(name=draw(labels), requests=requests, links=links)
+    return Drawing(sketch=sketch, layout=layout, cluster=draw(free), release=draw(st.sampled_from(["", "1.35"])))
+
+
+@settings(max_examples=25)
+@given(drawings())
+def test_a_drawing_reads_back_as_it_was_written(drawing):
+    """Nothing of a drawing is lost in its file, whatever its texts."""
+    assert decode_drawing(encode_drawing(drawing)) == drawing
 
 
 @st.composite
@@ -56,6 +99,7 @@ def plan_files(draw):
     return Drawing(sketch=sketch(), workloads=workloads, layers=tuple(layers), kept=kept, view=view)
 
 
+@settings(max_examples=25)
 @given(plan_files())
 def test_a_plan_file_reads_back_as_it_was_written(drawing):
     """Nothing of workloads, layers, kept plans and view is lost."""
@@ -101,6 +145,11 @@ POD = "- pod: a\n  claims:\n  - name: c\n"
         (f"{HEAD}kept:\n- name: a\n  layers:\n  - change: nope\n", r"kept\[0\]: there is no change 'nope'"),
         (f"{HEAD}view: [1]\n", r"p\.yaml:3, view"),
         (f"{HEAD}release: '1.99'\n", "correct it, or remove the line"),
+        ("kind: Drawing\napiVersion: dra-lab/v9\n", "v9"),
+        ("kind: Pod\n", "not a drawing"),
+        ("apiVersion: dra-lab/v1\nkind: Drawing\nsketch:\n  requests: 3\n", r"p\.yaml:4, sketch\.requests"),
+        ("apiVersion: dra-lab/v1\nkind: Drawing\nsketch:\n  color: red\n", "unknown field 'color'"),
+        ("a: [", "YAML"),
     ],
 )
 def test_what_is_wrong_with_a_plan_file_is_reported_with_its_place(text, words):
@@ -113,3 +162,8 @@ def test_a_layer_travels_as_its_change():
     """The file says what a layer does in the words of the command line."""
     text = encode_drawing(Drawing(layers=(Layer(change="add", subject="node-1", count=4),)))
     assert "- change: add\n  subject: node-1\n  count: 4\n" in text
+
+
+def test_an_empty_file_is_an_empty_drawing():
+    """An empty file, as `touch` makes it, is no error."""
+    assert decode_drawing("") == Drawing()

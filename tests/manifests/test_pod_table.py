@@ -4,7 +4,6 @@ import random
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dra_lab.manifests.device_asks import asks_outside, requested_devices
 from dra_lab.manifests.pod_templates import pod_fields, value_at
@@ -175,20 +174,3 @@ def test_broken_fields_do_no_harm(kind):
             assert field.pods >= 0
             requested_devices(field.spec)
         assert list(asks_outside(value)) == []
-
-
-def test_every_path_leads_to_its_spec_in_real_files():
-    """A path that is printed for `--template` can be followed in the file."""
-    folder = SHARED / "real-files"
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is not there")
-    wrong = []
-    for file in (*folder.rglob("*.yaml"), *folder.rglob("*.yml")):
-        try:
-            documents = list(yaml.safe_load_all(file.read_text()))
-        except yaml.YAMLError:
-            continue
-        for value in documents:
-            if isinstance(value, dict):
-                wrong += [(file, f.path) for f in pod_fields(value) if value_at(value, f.path) is not f.spec]
-    assert not wrong

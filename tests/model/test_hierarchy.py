@@ -39,19 +39,3 @@ def test_no_level_is_named_by_nothing():
 def test_a_node_has_the_path_of_its_innermost_domain(node, path):
     """A node outside the innermost level has the path of its outer domain; a node left out has none."""
     assert FABRIC.path_of(node) == path
-
-
-def test_the_innermost_level_is_the_last():
-    """The same domains as by its name."""
-    assert FABRIC.innermost() == FABRIC.at("rack")
-
-
-def test_without_levels_there_is_no_domain():
-    """A hierarchy may be empty."""
-    assert Hierarchy("fabric", (), ()).innermost() == ()
-
-
-def test_a_domain_knows_its_level_value_and_parent():
-    """All three follow from the path."""
-    domain = DOMAINS[-1]
-    assert (domain.level, domain.value, domain.parent) == (1, "r1", ("b2",))

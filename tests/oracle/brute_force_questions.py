@@ -114,9 +114,11 @@ class Packings:
         return found
 
     def available(self, model, device) -> bool:
-        """Say whether no taint keeps a device from all claims; those of the random claims tolerate all or none."""
-        tainted = any(t.effect in ("NoSchedule", "NoExecute") for t in model.devices[device].taints)
-        return not tainted or any(ask.tolerations for sketch in self.sketches for ask in _asks(sketch))
+        """Say whether some request tolerates all taints of a device."""
+        taints = model.devices[device].taints
+        return not taints or any(
+            all(model.tolerates(ask, taint) for taint in taints) for sketch in self.sketches for ask in _asks(sketch)
+        )
 
     @property
     def free(self):

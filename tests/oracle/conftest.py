@@ -5,11 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 
-def pytest_configure(config) -> None:
-    """Leave out what PuLP 3 says of PuLP 4, tens of thousands of times."""
-    config.addinivalue_line("filterwarnings", "ignore:.*PuLP 4.0.*:DeprecationWarning")
-
-
 def pytest_terminal_summary(terminalreporter) -> None:
     """Say how many answers the oracle checked and how many of them were proven."""
     counted = Counter()

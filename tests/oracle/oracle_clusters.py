@@ -68,10 +68,11 @@ class Free:
     split: dict[int, tuple[int, list[tuple[str, int]]]] = field(default_factory=dict)
     """For each partitioned GPU its root and the (profile, position) of the partitions in use."""
 
-    def count(self, kind: str) -> int | None:
-        """Return the free devices of a kind, or cores of CPUs; None of partitions, which depend on one another."""
-        found = {"gpu": None if self.split else sum(self.gpus), "nic": sum(self.nics)}
-        return found.get(kind, sum(left for _, left in self.cores))
+    def count(self, kind: str) -> int:
+        """Return the free devices of a kind, cores of CPUs, or the most partitions that fit at once."""
+        if kind == "gpu":
+            return sum(self.gpus) + sum(_partitions_left(used) for _, used in self.split.values())
+        return sum(self.nics) if kind == "nic" else sum(left for _, left in self.cores)
 
     @property
     def roots(self) -> list[tuple[int, int, int]]:
@@ -200,6 +201,15 @@ def _hold(rng: random.Random, node: Node, busy: float) -> None:
             node.held[part.name] = rng.randint(1, part.cores)
         elif not part.profile or fits_with(node.free().split[part.gpu][1], part.profile, part.position):
             node.held[part.name] = 1
+
+
+def _partitions_left(used: Sequence[tuple[str, int]]) -> int:
+    """Return the most partitions that fit on a GPU beside those in use: the smallest ones."""
+    found = list(used)
+    for position in range(len(PROFILES["1g"][1])):
+        if fits_with(found, "1g", position):
+            found.append(("1g", position))
+    return len(found) - len(used)
 
 
 def fits_with(used: Sequence[tuple[str, int]], profile: str, position: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from oracle_clusters import CORES
 from random_devices import GPU, KINDS, selector
@@ -68,20 +68,6 @@ class Drawn:
     def sketch(self) -> ClaimSketch:
         """Return the drawing."""
         return ClaimSketch(requests=tuple(ask.request() for ask in self.asks), links=self.links)
-
-    def strict(self) -> Drawn:
-        """Return the same with every link as a must."""
-        links = [Link(name=x.name, requests=x.requests, where=x.where, how=x.how) for x in self.links]
-        return replace(self, links=tuple(links))
-
-    def times(self, scale: int, largest: int) -> Drawn:
-        """Multiply counts and cores; cores are those of several devices if the largest one has too few (`expand`)."""
-        asks = []
-        for ask in self.asks:
-            parts = parts_of(ask.cores * scale, largest)
-            each = ask.cores * scale // parts
-            asks.append(replace(ask, count=ask.count * (parts if ask.cores else scale), cores=each))
-        return replace(self, asks=tuple(asks))
 
 
 def parts_of(cores: int, largest: int) -> int:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 
+import networkx as nx
 from checked_plans import checked_plan
 from oracle_cases import SECONDS, Case
 from oracle_claims import Together
 from oracle_clusters import Node, cluster_of, random_nodes
 from oracle_drawings import NODE, NUMAS, ROOTS, Ask
-from oracle_flow import with_shared
 from oracle_truth import Goals, Truth
 from random_devices import FABRIC, NIC
 
@@ -64,6 +65,25 @@ class Flow(Truth):
         return ()
 
 
+def with_shared(own: Sequence[int], seen: Sequence[Sequence[int]], replicas: int) -> int:
+    """Return how many pods fit that take something of their node and one device that some nodes see.
+
+    Args:
+        own: How many pods the devices of each node are enough for.
+        seen: The nodes that see each shared device.
+        replicas: The pods that are asked for.
+    """
+    graph = nx.DiGraph()
+    graph.add_edge("start", "pods", capacity=replicas)
+    graph.add_node("end")
+    for node, most in enumerate(own):
+        graph.add_edge("pods", ("node", node), capacity=most)
+    for number, nodes in enumerate(seen):
+        graph.add_edge(("shared", number), "end", capacity=1)
+        graph.add_edges_from((("node", node), ("shared", number)) for node in nodes)
+    return nx.maximum_flow_value(graph, "start", "end")
+
+
 def _both(own: int, nics: int, scale: int) -> bool:
     return own > 0 and nics >= scale
 
@@ -110,9 +130,6 @@ class SharedCase(Case):
         return Device(name=f"nic-{number}", attributes=attributes, node_selector=selector)
 
     # ---------------------------------------------------------------- the questions
-
-    def _recounted(self, question: str, plan: FleetPlan) -> None:
-        """Leave the goals: shared NICs publish no place."""
 
     def _each_stranded(self, found: Stranded) -> None:
         """Leave single nodes: they share what is usable."""

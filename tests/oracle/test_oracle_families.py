@@ -6,12 +6,21 @@ from collections import Counter
 
 import pytest
 from oracle_cases import SmallCase, run, seeds
+from oracle_families import FAMILIES
 from oracle_shared import SharedCase
 
 AT_ONCE = 25
 """Cases of one test of `make test-long`."""
 
 MANY = seeds(100, 3_100)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_answer_about_small_nodes_disagrees_with_the_count(family, record_property):
+    """Every question is asked of one case of each family."""
+    case = run(FAMILIES.index(family), SmallCase, everything=True)
+    record_property("oracle", dict(case.asked))
+    assert case.wrong == []
 
 
 @pytest.mark.parametrize("seed", seeds(0, 100))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -42,18 +41,6 @@ def test_every_pair_that_counting_finds_is_placed(name, more):
     assert case.wrong == []
 
 
-@pytest.mark.parametrize("name", NODES)
-def test_every_pair_that_cbc_finds_is_placed(name):
-    """The integer model of the oracle finds the same pairs, without counting anything."""
-    gpus, nics = NODES[name]
-    node = node_of(gpus, nics, [int(2 * at >= len(gpus)) for at in range(len(gpus))])
-    pairs = sum(map(min, gpus, nics))
-    case = Case(name, [node], (Together(1, 1, ROOTS).drawn(),), (pairs + 1,))
-    case.ask_fleet()
-    assert case.truth.placeable == pairs
-    assert case.wrong == []
-
-
 @pytest.mark.parametrize("file", FILES)
 def test_reported_files_place_all_eight_pairs(file, capsys):
     """`plan` of eight pairs on the reported servers places all eight, and does not call fewer proven."""
@@ -65,18 +52,3 @@ def test_reported_files_place_all_eight_pairs(file, capsys):
     assert "8 of 8 replicas placed" in said
     assert "more, proven" not in said.replace("0 more, proven", "")
     assert status == 0
-
-
-def test_the_cases_are_counted_as_asked():
-    """The oracle itself says what is wrong with a number above the truth, below it, and called proven."""
-    case = Case("own", [], ())
-    case.between("sure", 2, 2, 2, proven=True)
-    case.between("open", 1, 2, 3, proven=False)
-    assert case.wrong == []
-    case.between("too many", 3, 2, 3, proven=False)
-    case.between("bound too low", 1, 2, 1, proven=False)
-    case.between("no proof", 1, 2, 2, proven=True)
-    assert len(case.wrong) == 3
-    assert case.asked == Counter(
-        {"sure proven": 1, "open open": 1, "too many open": 1, "bound too low open": 1, "no proof proven": 1}
-    )

@@ -190,6 +190,7 @@ def test_hovering_over_a_row_tells_its_nodes():
     assert {row["which"] for row in rows} == {f"dgx-0{at}" for at in range(1, 9)}
 
 
+@pytest.mark.long
 def test_a_large_cluster_makes_a_small_chart():
     """1,000 busy nodes in hundreds of states: under 500 kB, and Altair's limit of 5,000 rows stops nothing."""
     chart = utilisation_chart(big_cluster(1000))

@@ -8,6 +8,7 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
 
+from dra_lab import plan_gangs
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
@@ -17,7 +18,6 @@ from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.gang_choices import gang_choices
-from dra_lab.planner.gangs import plan_gangs
 
 R136 = KubernetesRelease("1.36")
 GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"

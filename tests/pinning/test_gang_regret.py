@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from test_gang_replay import ONE, R136, racks
 
+from dra_lab import plan_gangs
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import NODES, Workload
 from dra_lab.model.gang import DOMAINS, Gang, GangGroup
@@ -17,7 +18,6 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.pinning.replay_gang import replay_kueue
 from dra_lab.pinning.trace_gang import gang_regret, trace_gang
-from dra_lab.planner.gangs import plan_gangs
 
 CASES = range(40)
 
@@ -110,6 +110,7 @@ def test_no_scheduler_starts_more_than_the_best_plan(scheduler: str, seed: int):
     assert compared.least <= compared.best
 
 
+@pytest.mark.long
 def test_the_cases_occur():
     """Some schedulers lose gangs, some are as good, and goals are compared."""
     compared = [regret(drawn(seed), scheduler) for seed in CASES for scheduler in ("kueue", "kube-scheduler")]

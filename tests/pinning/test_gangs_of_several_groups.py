@@ -120,6 +120,7 @@ def random_case(rng: random.Random):
     return machines(*sizes), gang, requests
 
 
+@pytest.mark.long
 def test_random_gangs_end_as_every_order_does():
     """No order ends with fewer pods than are certain, none with more than the most, and each verdict occurs."""
     verdicts = set()

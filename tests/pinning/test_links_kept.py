@@ -65,6 +65,7 @@ def test_every_pod_on_random_fleets_keeps_its_must_links():
     assert pods > 20
 
 
+@pytest.mark.long
 def test_preferred_links_are_kept_as_planned_or_the_export_says_how_many_fewer():
     """Replica by replica on random fleets; where fewer are kept it says so, and pins are proposed or their lack is."""
     kept = fewer = 0

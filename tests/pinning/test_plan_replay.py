@@ -192,6 +192,7 @@ def test_every_planned_replica_of_the_samples_is_served_as_planned(example):
         assert found.replay.as_planned, found.replay.sentence
 
 
+@pytest.mark.long
 def test_pinned_manifests_serve_nearly_every_random_plan():
     """Pins serve most random plans of single claims; the benchmark counts more of them, and fleets."""
     before = after = wanted = 0

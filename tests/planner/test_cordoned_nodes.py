@@ -9,17 +9,22 @@ from checked_plans import broken_rules, checked_fleet, checked_plan
 from random_clusters import random_sketch, random_workloads, small_fleet, switches
 from random_gangs import cordon
 
+from dra_lab import (
+    KubernetesRelease,
+    Workload,
+    how_many_more,
+    largest_job,
+    load_cluster,
+    read_sketch,
+    stranded,
+    when_idle,
+    with_more_nodes,
+    without_nodes,
+)
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
-from dra_lab.model.fleet import Workload
 from dra_lab.model.layers import read_layer
 from dra_lab.model.plan import CORDONED, NodeFit, PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, without_nodes
-from dra_lab.planner.fleet import how_many_more, largest_job, stranded
-from dra_lab.planner.pod_claims import PodClaims
-from dra_lab.planner.why.why_not import why_not
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster
+from dra_lab.model.what_if import uncordoned
 from dra_lab.topology.layered import with_layers
 
 RELEASE = KubernetesRelease("1.37")
@@ -44,7 +49,7 @@ def goals(plan):
     return [(goal.goal, goal.value, goal.bound, goal.proven) for goal in plan.goals]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_plan_is_that_of_the_cluster_without_the_cordoned_node(seed):
     """The best devices of one pod are the same as if the node were not there."""
     rng = random.Random(f"cordon {seed}")
@@ -55,7 +60,7 @@ def test_a_plan_is_that_of_the_cluster_without_the_cordoned_node(seed):
     assert (plan.status, plan.node, goals(plan)) == (rest.status, rest.node, goals(rest))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_fleet_has_no_pod_on_a_cordoned_node(seed):
     """The goals of a fleet and the pods that fit are those of the cluster without the node."""
     rng = random.Random(f"cordoned fleet {seed}")
@@ -87,10 +92,9 @@ def test_the_plan_names_the_node_and_the_remedy(lab, lesson):
 
 
 def test_a_pinned_cordoned_node_does_not_fit(lab, lesson):
-    """A person who pins the node, or asks why not, reads that it is cordoned."""
+    """A person who pins the node reads that it is cordoned."""
     plan = checked_plan(lab, lesson, node="lab-1")
-    found = why_not(lab, lesson, "lab-1")
-    assert (plan.status, plan.shortfalls[0].rule, found.fits) == (PlanStatus.INFEASIBLE, CORDONED, False)
+    assert (plan.status, plan.shortfalls[0].rule) == (PlanStatus.INFEASIBLE, CORDONED)
     assert plan.shortfalls[0].message == "lab-1 is cordoned: kube-scheduler starts no new pod there"
 
 
@@ -121,8 +125,8 @@ def test_uncordon_is_a_what_if_change(lab, lesson):
 def test_a_pod_that_tolerates_it_starts_there(lab, lesson, toleration):
     """A toleration of the pod, such as a DaemonSet's, makes the node one like the others."""
     admitted = admitted_nodes(lab, {"tolerations": [toleration]})
-    plan = checked_plan(lab, PodClaims({"lesson": lesson}, nodes=frozenset(admitted)))
-    fleet = checked_fleet(only_nodes(lab, admitted), [Workload("lesson", (lesson,), 3)])
+    admitting = only_nodes(lab, admitted)
+    plan, fleet = checked_plan(admitting, lesson), checked_fleet(admitting, [Workload("lesson", (lesson,), 3)])
     assert (plan.node, fleet.placed) == ("lab-1", {"lesson": 3})
 
 

@@ -12,11 +12,10 @@ from checked_plans import checked_plan
 from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import request
 
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector, ResourceClaim
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sketch.read_back import sketch_of
 
 CASES = Path(__file__).parents[1] / "conformance" / "allocation.ndjson.gz"

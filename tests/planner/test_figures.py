@@ -8,6 +8,7 @@ from small_holders import a_claim, result
 from small_nodes import ROOT, a_slice, device, gpu, nic
 from small_plans import GPU, NIC, request
 
+from dra_lab import ClaimSketch, Cluster, KubernetesRelease, Link
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,
@@ -17,12 +18,9 @@ from dra_lab.model.claims import (
     DeviceSelector,
     ExactDeviceRequest,
 )
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 
 

@@ -15,13 +15,11 @@ from random_devices import CORES, CPU, GPU, NIC, NUMA, TAG, text
 from sharing_nodes import ask, counted, names, node, part, planned
 from small_nodes import a_slice, gpu
 
+from dra_lab import How, KubernetesRelease, Link
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
 from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.plan import PlanStatus, goal_order
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import How, Link
-from dra_lab.words.plan_document import answer_sentence
 
 RELEASE = KubernetesRelease("1.36")
 CASES = int(os.environ.get("DRA_LAB_RANDOM_DAMAGE", "60"))
@@ -129,7 +127,6 @@ def test_what_was_not_counted_is_said_as_at_most():
     plan = planned(node(a_slice(GPU, *free, gpu(0), gpu(1))), ask("r", count=2))
     damage = plan.goals[-1]
     assert (damage.value, damage.proven, damage.at_most) == (2, False, True)
-    assert "at most 2 copies fewer fit beside it, bound 0" in answer_sentence(plan)
 
 
 def test_a_large_partition_may_cost_more_than_one_replica():

@@ -1,5 +1,7 @@
 """A pod with several claims as one drawing: the same answers as for its claims given one by one."""
 
+from __future__ import annotations
+
 import random
 
 import pytest
@@ -8,13 +10,10 @@ from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 from small_claims import request
 
-from dra_lab import Workload
+from dra_lab import ClaimSketch, Workload, how_many_more, load_cluster
 from dra_lab.errors import InputError
-from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
+from dra_lab.model.sketch import claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.planner.fleet import how_many_more
-from dra_lab.planner.why.why_not import why_not
-from dra_lab.sources import load_cluster
 
 ON = load_cluster("sample:eks-p4d")
 FULL = "ip-192-168-158-9.ec2.internal"
@@ -60,12 +59,6 @@ def test_each_claim_may_have_32_devices_of_its_own():
     p4d = load_cluster("sample:eks-p4d")
     together = checked_plan(p4d, pod_drawing("pod", (gpus("a", 33), gpus("b", 1))))
     assert any("32" in reason.message for reason in together.shortfalls)
-
-
-def test_why_a_node_cannot_serve_a_pod_names_each_request_with_its_claim():
-    """Requests of one name are told apart."""
-    found = why_not(ON, pod_drawing("pod", (gpus("a", 1), gpus("b", 1))), FULL)
-    assert [funnel.request for funnel in found.funnels] == ["a:gpu", "b:gpu"]
 
 
 def test_a_change_that_helps_is_offered_as_a_drawing_of_the_pod():

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from checked_plans import checked_plan
+from checked_plans import broken_rules, checked_plan
 from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, device, gpu, nic
 from small_plans import held, request
 
-from dra_lab.checks.plans import check_plan
+from dra_lab import ClaimSketch, KubernetesRelease, Link, Workload
 from dra_lab.errors import InputError
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -26,7 +26,6 @@ from dra_lab.model.claims import (
     ResourceClaimSpec,
 )
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption
-from dra_lab.model.fleet import Workload
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import (
     Node,
@@ -36,8 +35,6 @@ from dra_lab.model.nodes import (
     ObjectMeta,
 )
 from dra_lab.model.plan import Placement, PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import CounterSet
 
 RELEASE = KubernetesRelease("1.36")
@@ -242,7 +239,7 @@ def test_wrong_plans_of_pods_are_refused(wrong):
     """check_plan holds every claim against the rules, and the claims against one another."""
     on = node(a_slice(GPU, gpu(0), gpu(1), gpu(2)))
     plan = planned(on, {"a": gpus(1), "b": gpus(1)})
-    assert check_plan(on, wrong(plan), RELEASE)
+    assert broken_rules(on, wrong(plan), RELEASE)
 
 
 def test_devices_of_several_nodes_are_planned_from_each():

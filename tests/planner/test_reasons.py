@@ -8,6 +8,7 @@ import pytest
 from checked_plans import checked_plan
 from msgspec.structs import replace
 
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster, read_sketch
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,
@@ -16,10 +17,6 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
 RDMA = 'device.attributes["dra.net"].rdma == true'

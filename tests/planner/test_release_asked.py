@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from checked_plans import checked_fleet, checked_plan
 
-from dra_lab import KubernetesRelease, Workload, how_many_more, load_cluster, read_sketch
+from dra_lab import KubernetesRelease, Workload, how_many_more, largest_job, load_cluster, read_sketch, stranded
 from dra_lab.errors import InputError
-from dra_lab.planner.fleet import largest_job, stranded
 
 QUESTIONS = {
     "make_plan": lambda cluster, claim, **more: checked_plan(cluster, claim, **more).release,

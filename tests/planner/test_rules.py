@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace as changed
 
 import pytest
-from checked_plans import checked_plan
+from checked_plans import broken_rules, checked_plan
 from msgspec.structs import replace
 from random_devices import CPU, GPU, NIC, device_class
 from small_nodes import a_slice, cluster, device, gpu, nic
 
-from dra_lab.checks.plans import check_plan
-from dra_lab.index.node_index import node_index
+from dra_lab import ClaimSketch, Cluster, How, KubernetesRelease, Link
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceTaint
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.node.allocation_problem import build_problem, pairwise_share
-from dra_lab.planner.node.eligible import Rules, eligibility
-from dra_lab.planner.node.milp import build_model
-from dra_lab.planner.node.variables import Model
-from dra_lab.topology.locality import localities
 
 RELEASE = KubernetesRelease("1.36")
 CLASSES = tuple(map(device_class, (GPU, NIC, CPU)))
@@ -108,11 +98,11 @@ def test_a_plan_for_all_needs_every_pool_and_answer():
     every = DeviceRequest(name="g", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL))
     plan = planned(found, every)
     lost = changed(found, slices=(*found.slices, a_slice("lost.example", device("d"), count=2)))
-    assert {finding.rule for finding in check_plan(lost, plan, RELEASE)} == {"plan-all"}
+    assert "plan-all" in " ".join(broken_rules(lost, plan, RELEASE))
     listed = replace(device("list"), attributes={"a": DeviceAttribute(strings=("x", "y"))})
     failing = changed(found, slices=(*found.slices, a_slice("list.example", listed)))
     unlisted = KubernetesRelease("1.36", {"DRAListTypeAttributes": False})
-    assert {finding.rule for finding in check_plan(failing, plan, unlisted)} == {"plan-all"}
+    assert "plan-all" in " ".join(broken_rules(failing, plan, unlisted))
 
 
 def test_alternatives_in_order():
@@ -141,18 +131,12 @@ def test_limit_of_the_whole_claim():
     assert (plan.status, plan.shortfalls[0].rule) == (PlanStatus.INFEASIBLE, "limit")
 
 
-def test_names_that_look_alike_to_pulp():
-    """Names that PuLP would turn into one (`a-b`, `a_b`) stay apart: variables carry numbers."""
+def test_names_that_look_alike():
+    """Names that differ only in signs (`a-b`, `a_b`) stay apart."""
     found = node(gpus=[gpu(0, "pci-0"), gpu(1, "pci_0")], nics=[nic("nic-0", "pci-0"), nic("nic_0", "pci_0")])
     sketch = ClaimSketch(
         requests=(ask("g", GPU, 2), ask("n", NIC, 2)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
     )
-    rules = Rules(found, sketch, RELEASE, node_index(found, RELEASE).matching)
-    problem = build_problem(sketch, eligibility(rules, "n1"), localities(found, "n1"), paired=True)
-    model = build_model(Model(problem))
-    names = [variable.name for variable in model.lp.variables()]
-    assert len(names) == len(set(names))
-    assert set(names) <= set(model.subjects)
     plan = checked_plan(found, sketch, release=RELEASE)
     assert plan.goal("unpaired") == 0
     assert len({p.device for p in plan.placements}) == 4
@@ -164,10 +148,8 @@ def test_equal_devices_are_one_variable():
     sketch = ClaimSketch(
         requests=(ask("g", GPU, 8), ask("n", NIC, 24)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
     )
-    began = time.process_time()
     plan = checked_plan(found, sketch, release=RELEASE)
     assert plan.status is PlanStatus.OPTIMAL
-    assert time.process_time() - began < 5
 
 
 def test_three_ends_at_one_place():
@@ -193,14 +175,6 @@ def test_two_pairings_of_the_same_ends():
     assert planned(node(gpus=gpus, nics=nics), *ends, links=(at_root,)).fits
     assert planned(node(gpus=gpus, nics=nics), *ends, links=(at_numa,)).fits
     assert not planned(node(gpus=gpus, nics=nics), *ends, links=(at_root, at_numa)).fits
-
-
-@pytest.mark.parametrize(
-    ("counts", "share"), [((2, 2), (2, (1, 1))), ((2, 6), (2, (1, 3))), ((4, 2, 2), (2, (2, 1, 1))), ((2, 3), None)]
-)
-def test_pairwise_share(counts, share):
-    """The smallest count is the number of groups, the others are whole multiples of it or nothing."""
-    assert pairwise_share(counts) == share
 
 
 def test_counts_that_cannot_be_paired():

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from budgets import use_shares
 from checked_plans import checked_plan
 from random_devices import CORES, CPU, GPU, NIC, device_class
 from sharing_nodes import RELEASE, amounts, ask, counted, names, node, part, planned
 from small_nodes import NUMA, a_slice, device, gpu
 
+from dra_lab import ClaimSketch, Cluster, How, Link
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
-from dra_lab.model.plan import PlanStatus
 from dra_lab.model.reasons import Reasons
-from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner.why import nearest
 
 
 def either(name: str, first: int, second: int) -> DeviceRequest:
@@ -87,15 +82,6 @@ def test_a_selector_of_several_terms_is_named():
     assert "nodeSelector has several terms" in reason.message
 
 
-@pytest.mark.parametrize("links", [(), (Link("same", ("x", "y"), where="numaNode"),)])
-def test_what_time_left_open_is_not_made_up(monkeypatch, links):
-    """Where the solver has no time to say which part is in the way, no part is accused."""
-    monkeypatch.setattr(nearest, "is_feasible", lambda *_, **__: None)
-    one = node(a_slice(GPU, gpu(0, **{NUMA: 0}), gpu(1, **{NUMA: 0}), gpu(2, **{NUMA: 0})))
-    (reason,) = planned(one, ask("x", GPU, 2), ask("y", GPU, 2), links=links).shortfalls
-    assert reason.rule == "undecided"
-
-
 def test_of_a_cluster_without_nodes_nothing_else_is_said():
     """There is nothing to try a change on, which is no matter of time."""
     plan = planned(Cluster(name="empty"), ask("x", GPU))
@@ -117,25 +103,6 @@ def scattered() -> Cluster:
         devices = [gpu(at, **{NUMA: place}) for at, place in enumerate(places)]
         found.append(a_slice(GPU, *devices, node=f"n{number}"))
     return node(*found)
-
-
-def test_what_was_not_explained_in_time_is_said(monkeypatch):
-    """One node is always explained; if time ends before the others, the answer says so and why."""
-    use_shares(monkeypatch, explain=0.0)
-    one_place = (Link("same", ("x",), where="numaNode"),)
-    plan = planned(scattered(), ask("x", GPU, 3), links=one_place)
-    assert plan.status is PlanStatus.INFEASIBLE
-    assert "(node n1, the nearest of 1 of 3 kinds of nodes that were explained)" in plan.shortfalls[0].message
-    assert not plan.reasons.complete
-
-
-def test_a_node_that_time_left_open_is_not_the_nearest(monkeypatch):
-    """The nearest node is one that was explained, because it is unknown how little an unexplained node lacks."""
-    monkeypatch.setattr(nearest, "is_feasible", lambda *_, **__: None)
-    two = node(a_slice(GPU, gpu(0), node="n1"), a_slice(GPU, gpu(0), gpu(1), gpu(2), node="n2"))
-    plan = planned(two, ask("x", GPU, 2), ask("y", GPU, 2))
-    assert {reason.node for reason in plan.shortfalls} == {"n1"}
-    assert all("no node has more" not in reason.message for reason in plan.shortfalls)
 
 
 def test_it_is_reported_how_many_nodes_are_explained():

@@ -8,15 +8,20 @@ import threading
 import pytest
 from checked_plans import checked_fleet, checked_plan
 
+from dra_lab import (
+    KubernetesRelease,
+    Scenario,
+    Workload,
+    load_cluster,
+    plan_scenarios,
+    read_sketch,
+    when_idle,
+    with_more_nodes,
+    without_nodes,
+)
 from dra_lab.errors import Cancelled, DraLabError, InputError, UnsupportedFeature
 from dra_lab.findings import Origin
-from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.what_if import when_idle, with_more_nodes, without_nodes
-from dra_lab.planner.scenarios import Scenario, plan_scenarios
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -54,36 +59,16 @@ def test_answers_come_in_order_each_with_its_own_error(scenarios, jobs, backend)
     check(scenarios, plan_scenarios(scenarios, jobs=jobs, backend=backend, progress=False))
 
 
-def test_a_dask_cluster_answers_by_its_name(scenarios, monkeypatch):
+@pytest.mark.long
+def test_a_dask_cluster_answers_by_its_name(scenarios):
     """Naming the backend is all: the scenarios run in the worker processes of a real local Dask cluster.
 
     There are two, for joblib answers here what a cluster with one thread would answer alone.
     """
     distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install dra-lab[test]")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    monkeypatch.setattr("dra_lab.planner.scenarios.answer_scenario", None)
     with distributed.LocalCluster(**options) as workers, distributed.Client(workers):
         answers = plan_scenarios(scenarios, backend="dask", progress=False)
-    check(scenarios, answers)
-
-
-def test_a_dask_cluster_of_one_thread_sends_nothing(scenarios):
-    """Joblib has nothing to run side by side there, and the answers are made here: the same ones."""
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed: pip install dra-lab[test]")
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
-    here = threading.get_ident()
-    asked = []
-
-    class Noted(Scenario):
-        def __getattribute__(self, name):
-            if name == "sketch":
-                asked.append(threading.get_ident())
-            return super().__getattribute__(name)
-
-    noted = tuple(Noted(**vars(scenario)) for scenario in scenarios)
-    with distributed.LocalCluster(**options) as workers, distributed.Client(workers):
-        answers = plan_scenarios(noted, backend="dask", progress=False)
-    assert set(asked) == {here}
     check(scenarios, answers)
 
 

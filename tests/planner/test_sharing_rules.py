@@ -9,17 +9,14 @@ from random_devices import CORES, NIC
 from sharing_nodes import CPU, GPU, amounts, ask, counted, names, node, part, planned, ruled
 from small_plans import held
 
+from dra_lab import Cluster, KubernetesRelease, Link, load_cluster
 from dra_lab.model.claims import ALL, DeviceRequest, ExactDeviceRequest
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
 )
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Link
-from dra_lab.sources import load_cluster
 
 # ---------------------------------------------------------------- the samples
 

@@ -11,11 +11,8 @@ from random_clusters import random_cluster, random_sketch
 from random_devices import GPU
 from small_nodes import NUMA, a_slice, cluster, gpu
 
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster, read_sketch
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -30,7 +27,7 @@ def test_relaxing_to_the_socket_helps_where_relaxing_to_the_numa_node_does():
     }
 
 
-@pytest.mark.some(2)
+@pytest.mark.long
 @pytest.mark.parametrize("how", [How.TOGETHER, How.PAIRWISE])
 @pytest.mark.parametrize("first", range(0, 300, 100))
 def test_a_link_at_the_socket_fits_where_one_at_a_numa_node_fits(first, how):

@@ -21,7 +21,7 @@ MEASURABLE = 20
 CASES = [json.loads(line) for line in gzip.decompress(HARD.read_bytes()).splitlines()]
 
 
-@pytest.mark.some(4)
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_no_estimate_is_below_the_measured_time(case):
     """For each recorded node: the estimate is at least the allocator's time, or is stopped at its limit of 1 s."""

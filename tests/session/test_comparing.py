@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from dra_lab import Session, read_sketch
 from dra_lab.errors import InputError
-from dra_lab.session import Session, read_sketch
-from dra_lab.session.outputs import bundle, drawn_of, fleet_bundle
-from dra_lab.sketch.manifest_target import Target
 
 
 @pytest.fixture
@@ -59,47 +57,12 @@ def test_any_four_of_the_kept_plans_stand_side_by_side(session):
     assert [kept.name for kept in session.comparing.plans] == ["plan 0", "plan 4"]
 
 
-def test_a_kept_plan_says_what_kube_scheduler_does_on_every_node(session):
-    """The sentence is that of an export."""
-    name = session.comparing.keep(session.plan())
-    assert session.comparing.wait(60)
-    made = bundle(drawn_of(session), Target(session.release))
-    assert session.comparing.kept(name).simulation == made.simulation.sentence
-
-
-def kept_fleet(session):
-    """Return a kept fleet of two workloads after kube-scheduler was simulated with it."""
-    session.fleet.set_replicas(session.fleet.workloads[0].pod, 2)
-    session.fleet.add(read_sketch("sample:eks-p4d/any-nic-pairs"))
-    session.fleet.plan()
-    name = session.fleet.keep()
-    session.comparing.complete()
-    assert session.comparing.wait(120)
-    return session.comparing.kept(name)
-
-
-def test_a_kept_fleet_says_what_kube_scheduler_does_on_every_node(session):
-    """The sentence is that of an export of all its workloads."""
-    kept, answer = kept_fleet(session), session.fleet.answer
-    made = fleet_bundle(session.cluster, answer.plan, Target(session.release))
-    assert (kept.simulation, kept.figures["achieved"].value) == (made.simulation.sentence, int(not made.is_worse))
-
-
 def test_a_kept_fleet_has_the_bandwidth_of_its_pods(session):
     """All of it on the planned devices; without the link kube-scheduler leaves a GPU less."""
     session.edit(replace(session.sketch, links=()))
     session.fleet.plan()
     figures = session.comparing.kept(session.fleet.keep()).figures
     assert (figures["bandwidth/low"].value, figures["scheduler/bandwidth/low"].value) == (100, 45)
-
-
-def test_a_renamed_fleet_is_still_simulated(session):
-    """Its plan goes with its name."""
-    session.fleet.plan()
-    session.comparing.rename(session.fleet.keep(), "other")
-    session.comparing.complete()
-    assert session.comparing.wait(120)
-    assert session.comparing.kept("other").simulation
 
 
 def test_a_snapshot_is_reported_by_its_content(session):

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from dra_lab import Session, read_sketch
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.sketch import Drawing
-from dra_lab.session import Session, read_sketch
 
 SAMPLE = "sample:eks-p4d"
 PODS = """apiVersion: resource.k8s.io/v1

@@ -3,12 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from dra_lab import Session, read_sketch
 from dra_lab.cli import main
-from dra_lab.errors import InputError
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.model.sketch import GangDrawing
-from dra_lab.session import Session, read_sketch
-from dra_lab.session.drawn_gang import set_drawn_gang
 
 SAMPLE, POD, PLAN = "sample:h100-pod", "eight-pairs", "plan.dralab.yaml"
 TRAIN = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod", queue="training/train")
@@ -18,7 +15,7 @@ TRAIN = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod", queue="tr
 def session(tmp_path):
     """Give a session in mode Plan whose drawing is a gang of three pods below one leaf switch."""
     made = Session(SAMPLE, file=tmp_path / PLAN, sketch=read_sketch(f"{SAMPLE}/{POD}"))
-    set_drawn_gang(made, TRAIN)
+    made.fleet.set_gang(POD, TRAIN)
     yield made
     made.close()
 
@@ -44,7 +41,7 @@ def bytes_of(folder) -> dict[str, bytes]:
 
 @pytest.mark.some(3)
 @pytest.mark.parametrize("pin", [False, True])
-@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("scheduler", ["kueue", "kai", "volcano", "kube-scheduler"])
 def test_the_sheet_writes_the_files_of_the_command_byte_for_byte(session, tmp_path, scheduler, pin):
     """The plan file on the command line gives the same manifests, README and record."""
     opened(session, scheduler=scheduler, pin=pin, folder=str(tmp_path / "sheet")).write()
@@ -120,14 +117,6 @@ def test_the_fleet_is_planned_only_while_the_sheet_is_open(session):
     assert session.fleet.answered == number
 
 
-def test_each_gang_has_choices_and_a_folder_of_its_own(session):
-    """The files of one gang do not replace those of another."""
-    session.fleet.set_gang(session.fleet.add(read_sketch(f"{SAMPLE}/{POD}"), 1, "serve"), replace(TRAIN, size=2))
-    exporting = opened(session, scheduler="kai")
-    exporting.choose_gang("serve")
-    assert (exporting.choice.scheduler, exporting.folder) == ("kueue", "manifests-serve")
-
-
 def test_a_gang_is_pinned_to_the_domain_of_the_common_plan(session):
     """Two gangs are planned together, and the file of each has its own leaf switch."""
     session.fleet.set_gang(session.fleet.add(read_sketch(f"{SAMPLE}/{POD}"), 1, "serve"), TRAIN)
@@ -139,25 +128,3 @@ def test_a_gang_is_pinned_to_the_domain_of_the_common_plan(session):
         text = made(session).chosen.texts["job.yaml"]
         leaves.append([leaf for leaf in ("leaf-1", "leaf-2", "leaf-3", "leaf-4") if leaf in text])
     assert sorted(leaves) == [["leaf-2"], ["leaf-4"]]
-
-
-def test_a_gang_with_a_place_is_written_though_another_has_none(session):
-    """No leaf switch has four idle servers for the other one."""
-    other = session.fleet.add(read_sketch(f"{SAMPLE}/{POD}"), 1, "serve")
-    session.fleet.set_gang(other, replace(TRAIN, size=4))
-    assert opened(session).chosen.worse == ""
-
-
-def test_a_scheduler_that_is_not_known_keeps_the_choice(session):
-    """The error names the nearest one."""
-    session.exporting.open()
-    with pytest.raises(InputError, match="kueue"):
-        session.exporting.choose(replace(session.exporting.choice, scheduler="kueu"))
-
-
-def test_ordinary_pods_of_the_drawing_are_exported_as_before(session):
-    """A drawing that is not a gang has its claim and an example pod."""
-    set_drawn_gang(session, None)
-    session.plan()
-    exporting = opened(session)
-    assert (exporting.gang, "pod.yaml" in exporting.chosen.texts) == ("", True)

@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 
+from dra_lab import ClaimSketch, Session, claims_of, pod_drawing
 from dra_lab.errors import ManifestError
-from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
-from dra_lab.session import Session
 from dra_lab.session.claim_text import claim_text, edit_claim
 
 POD = """---

@@ -1,16 +1,18 @@
 """A session: cluster, drawing, answers and file of one notebook."""
 
 import gc
+import subprocess
+import sys
 import threading
+from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
 
-from dra_lab.errors import InputError, SketchError, SourceError
+from dra_lab import ClaimSketch, Link, Session, read_sketch
+from dra_lab.errors import Cancelled, InputError, ManifestError, SketchError, SourceError
 from dra_lab.model.claims import DeviceToleration
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.session import Session, read_sketch
 from dra_lab.sources import read_drawing, write_drawing
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -50,23 +52,6 @@ def test_an_edit_is_answered_and_ends_the_example(session):
     session.edit(other(session.sketch, 5))
     assert not session.example
     assert session.plan().status is PlanStatus.INFEASIBLE
-
-
-def test_an_answer_is_there_before_it_counts_as_answered():
-    """A thread that waits never finds a question marked as answered before its answer is there."""
-    seen = []
-
-    class Looked(Session):
-        @property
-        def release(self):
-            seen.append(self.stale or self.answer is not None)
-            return super().release
-
-    made = Looked()
-    made.plan()
-    made.close()
-    assert seen
-    assert all(seen)
 
 
 def test_an_edit_in_the_midst_of_another_is_the_one_that_is_answered(session):
@@ -237,3 +222,74 @@ def test_what_the_api_server_would_refuse_of_the_manifest_is_reported(session):
     assert session.wait(60)
     refused = [str(f) for f in session.findings if f.rule == "api-refused"]
     assert any("tolerations[0].operator" in text for text in refused)
+
+
+def test_a_misfit_is_shown_before_its_reasons_are_there(session):
+    """Two `plan` events: the first while the answer is stale, the second with the reasons."""
+    session.wait()
+    seen = []
+    session.on("plan", lambda: seen.append((session.stale, session.answer.fits, session.answer.reasons is None)))
+    session.edit(replace(other(session.sketch, 30), links=()))
+    assert session.wait(60)
+    assert seen == [(True, False, True), (False, False, False)]
+
+
+def test_leaving_python_in_the_middle_of_a_solve_is_quiet():
+    """A script that ends while an answer is being worked on ends with status 0 and says nothing."""
+    code = "from dra_lab.session import Session\nSession('sample:dgx-h100')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_question_that_the_worker_does_not_have_yet_is_waited_for():
+    """Another thread may have asked it a moment ago, as a followed cluster does: that is no cancelled plan."""
+    session, found = Session(), []
+    session.wait(30)
+
+    def ask() -> None:
+        try:
+            found.append(session.plan())
+        except Cancelled as error:
+            found.append(error)
+
+    waiting = threading.Thread(target=ask)
+
+    def while_it_is_asked() -> None:
+        waiting.start()
+        waiting.join(0.3)
+
+    session.on("solving", while_it_is_asked)
+    session.pin("")
+    waiting.join(30)
+    session.close()
+    assert [getattr(answer, "fits", answer) for answer in found] == [True]
+
+
+def test_a_claim_that_no_api_server_takes_is_refused_where_it_stands(tmp_path):
+    """A constraint that names no request of its claim: file, line and path, as for a field that is not known."""
+    path = tmp_path / "claim.yaml"
+    path.write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec:\n  devices:\n"
+        "    requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]\n"
+        "    constraints:\n    - requests: [nic]\n      matchAttribute: resource.kubernetes.io/pcieRoot\n"
+    )
+    with pytest.raises(ManifestError, match=r"claim\.yaml:8, .*constraints\[0\]\.requests\[0\]: 'nic'"):
+        read_sketch(path)
+
+
+def test_a_drawing_is_restored_in_the_mode_in_which_it_was_left(tmp_path):
+    """The mode is in the plan file once something is drawn."""
+    path = tmp_path / "plan.dralab.yaml"
+    with closing(Session("sample:eks-p4d", sketch=read_sketch(PAIRS), file=path)) as left:
+        left.example = False
+        left.show_mode("compare")
+    with closing(Session(file=path)) as again:
+        assert again.mode == "compare"
+
+
+def test_an_untouched_example_is_not_stored_when_another_mode_is_shown(tmp_path):
+    """Looking at the example makes no file."""
+    path = tmp_path / "plan.dralab.yaml"
+    with closing(Session(file=path)) as session:
+        session.show_mode("trace")
+    assert not path.exists()

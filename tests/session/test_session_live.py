@@ -1,17 +1,18 @@
 """A session whose cluster is followed: changes reach the answer, losses are told, nothing is left behind."""
 
+import gc
 import threading
 import time
+import weakref
 
 import pytest
 from api_server.kubeconfig import write_kubeconfig
 from api_server.server import ApiServer
 from api_server.small_cluster import claim, recorded_store
+from widget_messages import say
 
+from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, HardwareView, Session
 from dra_lab.errors import InputError
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.session import Session, planner_worker, preparing
 from dra_lab.sources.live import FollowState
 
 GPU = ClaimSketch(
@@ -56,6 +57,13 @@ def take_all(server, session):
         for device in slice_.spec.devices or () if slice_.spec.driver == "gpu.nvidia.com" else ():
             name = f"all-{slice_.spec.pool.name}-{device.name}"
             server.store.put(claim(name, device.name, node=slice_.spec.pool.name))
+
+
+def change(server, session, name):
+    """Add a claim to the cluster, and wait until it is planned with."""
+    server.store.put(claim(name, "gpu-0"))
+    until(session, "plan", lambda: name in [one.metadata.name for one in session.cluster.claims])
+    assert session.wait(60)
 
 
 def test_a_change_reaches_the_answer(server, session):
@@ -125,18 +133,30 @@ def test_only_a_running_cluster_can_be_followed():
     session.close()
 
 
-def test_the_next_snapshot_waits_until_the_present_one_is_checked(session, server, monkeypatch):
-    """While findings of a large cluster are worked out it is busy: the next one begins from what was found of it."""
-    busy, check = [], planner_worker.check
+def test_undo_of_an_edit_keeps_the_latest_state_of_the_cluster(server, session):
+    """A state that came while the cluster was followed is no step: it must not be undone with the edit."""
+    session.edit(ClaimSketch(name="other", requests=GPU.requests))
+    change(server, session, "late")
+    session.undo()
+    assert session.sketch == GPU
+    assert "late" in [one.metadata.name for one in session.cluster.claims]
 
-    def looked_at(cluster):
-        busy.append(session._live._busy())
-        check(cluster)
 
-    monkeypatch.setattr(preparing, "SMALL", 0)
-    monkeypatch.setattr(planner_worker, "check", looked_at)
-    take_all(server, session)
-    until(session, "findings", lambda: busy)
-    session.wait()
-    assert all(busy)
-    assert not session.checking
+def test_a_person_keeps_looking_at_a_node_while_the_cluster_changes(server, session):
+    """Answers arrive every second, and without this rule only the plan's node could be viewed."""
+    view = HardwareView(session)
+    other = next(name for name in session.cluster.node_names if name != view.node)
+    say(view, type="node", name=other)
+    change(server, session, "late")
+    assert view.node == other
+    view.close()
+
+
+def test_a_followed_cluster_keeps_its_latest_snapshot_alone(server, session):
+    """A cluster is followed for hours: the snapshots before are gone."""
+    before = []
+    for number in range(5):
+        before.append(weakref.ref(session.cluster))
+        change(server, session, f"claim-{number}")
+    gc.collect()
+    assert [one() for one in before] == [None] * 5

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, Link, Session
 from dra_lab.errors import SketchError
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.sketch import ClaimSketch, Drawing, Link
-from dra_lab.session import Session
+from dra_lab.model.sketch import Drawing
 
 CPU = ClaimSketch("cpus", (DeviceRequest("cpu", ExactDeviceRequest("dra.cpu")),))
 
@@ -56,16 +55,6 @@ def test_undo_of_an_edit_keeps_the_cluster_that_was_loaded_before_it(session):
     session.edit(CPU)
     session.undo()
     assert session.cluster.name == "sample:dgx-h100"
-
-
-def test_undo_of_an_edit_keeps_the_latest_state_of_a_followed_cluster(session):
-    """A state that came while the cluster was followed is no step: it must not be undone with the edit."""
-    session.edit(CPU)
-    latest = Session("sample:eks-p4d")
-    session._take_live(latest.cluster)
-    latest.close()
-    session.undo()
-    assert session.cluster is latest.cluster
 
 
 def test_a_drawing_that_is_inconsistent_is_not_opened(session):

@@ -108,7 +108,7 @@ def test_a_must_that_tells_them_apart_is_enough():
     assert "count-may-share" not in rules(compiled)
 
 
-@pytest.mark.some(1)
+@pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES, ids=str)
 def test_a_count_is_so_many_devices_or_a_finding(release):
     """Random nodes and links: no part of a count shares a device with another, and the claim fits where the plan does.

@@ -11,9 +11,8 @@ from topology_texts import SERVER, TOPO
 
 from dra_lab.cli import main
 from dra_lab.errors import InputError, SourceError
-from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.foreign import inventory_frame, read_inventory
+from dra_lab.sources.foreign import read_inventory
 from dra_lab.sources.foreign.loading import topology_cluster
 
 BUS = "resource.kubernetes.io/pciBusID"
@@ -41,13 +40,6 @@ def test_topology_prints_what_the_files_say(files, capsys):
     assert nic in [line[:7] for line in lines]
 
 
-def test_a_broken_file_is_one_line(files, capsys):
-    """A file that lies is one line of error with its place, and status 2."""
-    (files / "bad.txt").write_text(TOPO.replace("NIC0\tPIX", "NIC0\tSYS"))
-    assert main(["topology", str(files / "bad.txt")]) == 2
-    assert "bad.txt:2: GPU0 is PIX to NIC0" in capsys.readouterr().err
-
-
 def test_what_a_terminal_would_obey_is_not_printed(files, capsys):
     """Names from a file cannot move the cursor."""
     (files / "bad.xml").write_bytes(SERVER.replace(b'"mlx5_0"', b'"&#x9b;2J"'))
@@ -61,12 +53,6 @@ def test_the_drivers_to_plan_for_are_named_behind_the_count(files):
     assert (load_cluster(name).drivers, load_cluster(name).name) == (("dra.cpu", "dra.net"), name)
     with pytest.raises(InputError, match=r"'gpu\.example\.org'; it can for: .*gpu\.amd\.com"):
         load_cluster(f"topo:{files / 'dgx.xml'}*2@gpu.example.org")
-
-
-def test_a_finding_about_a_file_names_it_once():
-    """Where its place is in the file, the file is not said again."""
-    finding = Finding("r", Severity.NOTE, "dgx.xml", "lost", origin=Origin("dgx.xml", object="pci 1", line=3))
-    assert str(finding) == "note: dgx.xml:3, pci 1: lost"
 
 
 def test_an_overlay_is_a_part_of_the_clusters_name(files):
@@ -99,13 +85,6 @@ def test_a_missing_file_is_named():
     """A file that is not there is named."""
     with pytest.raises(SourceError, match=r"'absent\.xml' cannot be read"):
         read_inventory("absent.xml")
-
-
-def test_every_value_has_a_row_with_its_place(files):
-    """The frame has a row for each value, and none without a line of the file."""
-    frame = inventory_frame(read_inventory(files / "dgx.xml"))
-    assert list(frame.columns) == ["kind", "name", "fact", "value", "origin"]
-    assert frame["origin"].str.contains(r"dgx\.xml:\d+").all()
 
 
 def test_a_mistyped_number_of_nodes_is_reported_as_one(tmp_path):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
-import time
+from contextlib import suppress
 
 import pytest
 from topology_texts import GPU, NCCL, SERVER, TOPO, host_bridge, hwloc, package, pci
@@ -15,9 +14,6 @@ from dra_lab.errors import DraLabError, SourceError
 from dra_lab.sources import load_texts
 from dra_lab.sources.foreign import decode_inventory, join, make_cluster, read_inventory
 from dra_lab.sources.foreign.xml_text import MAX_DEPTH
-
-ROUNDS = int(os.environ.get("DRA_LAB_MUTATED_TOPOLOGIES", "600"))
-"""Changed files that are tried; DRA_LAB_MUTATED_TOPOLOGIES sets another number."""
 
 
 def refused(data: bytes | str, name: str = "a.xml") -> str:
@@ -80,15 +76,13 @@ def test_a_huge_file_is_refused(tmp_path):
     path = tmp_path / "huge.xml"
     with path.open("wb") as file:
         file.truncate(2**31)
-    with pytest.raises(SourceError, match=r"2,147,483,648 bytes; the limit is 67,108,864"):
+    with pytest.raises(SourceError, match=r"2,147,483,648 bytes; the limit is 16,777,216"):
         read_inventory(path)
 
 
-def test_very_many_elements_end_in_time():
-    """A flat file of very many elements is refused or read within seconds."""
-    began = time.process_time()
+def test_very_many_elements_are_refused():
+    """A flat file of very many elements is given up at the limit."""
     assert "the limit" in refused(b"<system>" + b"<a/>" * 250_001 + b"</system>")
-    assert time.process_time() - began < 10
 
 
 @pytest.mark.parametrize(
@@ -254,12 +248,13 @@ def test_a_matrix_of_another_server_is_refused():
         join([decode_inventory(SERVER, "dgx.xml"), decode_inventory(text.encode(), "topo.txt")])
 
 
-def test_whatever_is_changed_is_read_or_refused():
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_is_changed_is_read_or_refused(seed):
     """Files with random changes are read, made into valid nodes, or refused with an error of ours; nothing else."""
-    rng, read = random.Random(7), 0
-    seeds = [SERVER, NCCL, TOPO.encode()]
-    for number in range(ROUNDS):
-        data = bytearray(seeds[number % 3])
+    rng = random.Random(seed)
+    parts = [b"-1", b"999999999", b"0xffff", b"\xff", b"&lt;", b"\t", b"{product}", b"e9"]
+    for number in range(60):
+        data = bytearray((SERVER, NCCL, TOPO.encode())[number % 3])
         for _ in range(rng.randrange(1, 5)):
             at, end = rng.randrange(len(data)), rng.randrange(len(data))
             match rng.randrange(4):
@@ -270,13 +265,7 @@ def test_whatever_is_changed_is_read_or_refused():
                 case 2:
                     data[at:at] = bytes(data[end : end + rng.randrange(60)])
                 case 3:
-                    data[at:at] = rng.choice(
-                        [b"-1", b"999999999", b"0xffff", b"\xff", b"&lt;", b"\t", b"{product}", b"e9"]
-                    )
-        try:
+                    data[at:at] = rng.choice(parts)
+        with suppress(DraLabError):
             cluster = make_cluster(decode_inventory(bytes(data), "a"))
-        except DraLabError:
-            continue
-        read += 1
-        assert [*check_pools(cluster), *check_refused_slices(cluster)] == [], bytes(data)
-    assert read > ROUNDS // 20
+            assert [*check_pools(cluster), *check_refused_slices(cluster)] == [], bytes(data)

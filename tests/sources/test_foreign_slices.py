@@ -16,7 +16,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.foreign import decode_inventory, join, make_cluster
-from dra_lab.sources.foreign.made_slices import MADE_FROM
 from dra_lab.topology import localities
 
 
@@ -72,14 +71,6 @@ def test_cpus_come_in_both_modes():
         ["cpudev000", "cpudev001", "cpudev002", "cpudev003"],
     )
     assert (grouped["cpudevnuma001"]["dra.cpu/numCPUs"], single["cpudev002"]["dra.cpu/cpuID"]) == (2, 2)
-
-
-def test_a_made_cluster_says_so():
-    """Name, annotations and the first finding say that no driver has published these devices."""
-    cluster = made(SERVER)
-    assert cluster.name == "made from file-0"
-    assert cluster.findings[0].rule == "made-from-file"
-    assert {slice_.metadata.annotations[MADE_FROM] for slice_ in cluster.slices} == {"file-0"}
 
 
 def test_what_the_driver_does_not_publish_is_known_and_derived():

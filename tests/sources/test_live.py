@@ -1,6 +1,5 @@
 """A running cluster, read over a real socket from a server that answers as Kubernetes 1.36.2 does."""
 
-import inspect
 import json
 import threading
 
@@ -12,7 +11,6 @@ from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.names import DeviceID
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.live import ReadLimits, contexts, load_context
-from dra_lab.sources.live.client import ReadingClient, Stream
 
 QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002)
 SMALL = ReadLimits(connect=2, read=2, overall=20, attempts=4, backoff_first=0.001, backoff_most=0.002, page=2)
@@ -59,18 +57,6 @@ def test_nothing_but_get_is_ever_asked(server, config):
     """Reading writes nothing, not even a review of rights."""
     load_cluster("context:test")
     assert {method for method, _ in server.requests} == {"GET"}
-
-
-def test_the_client_has_no_writing_verb():
-    """Read-only by construction: no public method takes a verb or a body; only GET is written in its source."""
-    public = {name for name, _ in inspect.getmembers(ReadingClient, inspect.isfunction) if not name.startswith("_")}
-    assert public == {"begin", "close", "get", "hang_up", "stream"}
-    assert not {"method", "verb", "body"} & {
-        name for call in ("get", "stream") for name in inspect.signature(getattr(ReadingClient, call)).parameters
-    }
-    source = inspect.getsource(inspect.getmodule(ReadingClient))
-    assert source.count('connection.pool.request(\n                "GET"') == source.count(".request(") == 1
-    assert isinstance(Stream, type)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
@@ -10,9 +9,6 @@ from api_server.small_cluster import claim
 from api_server.watched import Watched
 
 from dra_lab.sources.live import ReadLimits, load_context
-
-ROUNDS = int(os.environ.get("DRA_LAB_CHAOS", "4"))
-"""Random courses of events; DRA_LAB_CHAOS sets another number."""
 
 SOON = ReadLimits(
     connect=2, read=2, overall=60, attempts=9, backoff_first=0.01, backoff_most=0.03, barred=0.02, page=3, watch=2
@@ -69,7 +65,7 @@ def trouble(server, chance):
         server.drop()
 
 
-@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.parametrize("seed", range(8))
 def test_what_is_followed_is_in_the_end_what_there_is(server, config, seed):
     """Changes between cuts, restarts, forgotten versions, refusals and rights that go: nothing is lost or left over."""
     chance = random.Random(seed)

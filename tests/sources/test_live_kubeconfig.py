@@ -1,10 +1,13 @@
-"""Kubeconfigs of real people: entries in several files, odd tokens, impersonation; no message contains a secret."""
+"""Ways to a cluster: kubeconfigs, tokens, certificates, plug-ins, proxies, impersonation; no message has a secret."""
 
+import base64
 import dataclasses
+import logging
 import sys
 import warnings
 from datetime import UTC, datetime, timedelta
 
+import kubernetes.config.incluster_config as incluster
 import pytest
 import yaml
 from api_server.kubeconfig import certificate_user, plugin_user, write_kubeconfig
@@ -13,9 +16,7 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.live import ReadLimits, load_context
-from dra_lab.sources.live.connection import connect, impersonation
-from dra_lab.sources.live.contexts import Context, find_context
+from dra_lab.sources.live import ReadLimits, contexts, load_context
 
 QUICK = ReadLimits(connect=2, read=2, overall=20, attempts=2, backoff_first=0.001, backoff_most=0.002)
 SECRET = "s3cr3t-of-nobody"
@@ -34,6 +35,7 @@ def server(served, monkeypatch):
     for name in ("KUBERNETES_SERVICE_HOST", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     served.denied, served.impersonated = set(), []
+    served.users.clear()
     return served
 
 
@@ -114,13 +116,29 @@ def test_a_token_file_counts_more_than_a_token(use, tmp_path):
 
 
 def test_a_user_may_act_as_somebody_else(server, use):
-    """With `as` and `as-groups`, the rights of that user count, and the origin names the user."""
-    use({"token": "good-token", "as": "bob", "as-groups": ["one", "two"]})
+    """User, UID, groups and extra values are sent as kubectl sends them, and the rights of that user count."""
+    extra = {"as-uid": "u", "as-groups": ["g", "h"], "as-user-extra": {"acme.com/x": ["1", "2"]}}
+    use({"token": "good-token", "as": "bob", **extra})
     server.denied = {("bob", "list", "pods")}
     cluster = load_context("test", limits=QUICK)
-    assert set(server.impersonated) == {("bob", ("one", "two"))}
+    assert set(server.impersonated) == {
+        (
+            ("Impersonate-User", "bob"),
+            ("Impersonate-Uid", "u"),
+            ("Impersonate-Group", "g"),
+            ("Impersonate-Group", "h"),
+            ("Impersonate-Extra-acme.com%2Fx", "1"),
+            ("Impersonate-Extra-acme.com%2Fx", "2"),
+        )
+    }
     assert cluster.read_as == "bob (test-user)"
     assert "'bob (test-user)' may not list pods" in cluster.findings[0].message
+
+
+def test_groups_without_a_user_are_refused(use):
+    """An API server would ignore them."""
+    use({"token": "good-token", "as-groups": ["g"]})
+    assert "without as" in refused()
 
 
 def test_a_user_who_may_not_act_as_somebody_else_is_reported(server, use):
@@ -128,21 +146,6 @@ def test_a_user_who_may_not_act_as_somebody_else_is_reported(server, use):
     use({"token": "good-token", "as": "bob"})
     server.denied = {("admin", "impersonate", "users")}
     assert 'cannot impersonate resource "users"' in refused()
-
-
-def test_impersonation_has_the_headers_that_kubectl_sends():
-    """User, UID, every group, every extra value under its escaped key; groups without a user are refused."""
-    extra = {"as": "a", "as-uid": "u", "as-groups": ["g", "h"], "as-user-extra": {"acme.com/x": ["1", "2"]}}
-    assert impersonation(extra) == (
-        ("Impersonate-User", "a"),
-        ("Impersonate-Uid", "u"),
-        ("Impersonate-Group", "g"),
-        ("Impersonate-Group", "h"),
-        ("Impersonate-Extra-acme.com%2Fx", "1"),
-        ("Impersonate-Extra-acme.com%2Fx", "2"),
-    )
-    with pytest.raises(SourceError, match="without as"):
-        impersonation({"as-groups": ["g"]})
 
 
 def test_a_server_that_is_not_verified_is_a_finding(use):
@@ -189,17 +192,139 @@ def test_a_plugin_whose_token_ends_soon_is_not_run_for_every_page(use, tmp_path)
     assert len((tmp_path / "plugin-runs").read_text()) <= 3
 
 
-def test_the_name_in_a_proxys_url_goes_to_the_proxy(use):
+def test_the_name_in_a_proxys_url_goes_to_the_proxy(server, use):
     """`http://name:password@proxy` is asked for with Proxy-Authorization."""
     with Proxy() as proxy:
         use(cluster={"proxy-url": proxy.url.replace("//", "//me:pass%20word@")})
         assert load_context("test", limits=QUICK).slices
+        assert set(proxy.targets) == {f"127.0.0.1:{server.port}"}
         assert set(proxy.authorizations) == {"Basic bWU6cGFzcyB3b3Jk"}
 
 
-def test_commands_name_the_context_as_a_shell_reads_it(use):
-    """Quoted where it must be; in a pod kubectl takes the account by itself, and no option is told."""
+def test_a_command_names_the_context_as_a_shell_reads_it(server, use):
+    """It is quoted where it must be."""
     use(name="o'dd name")
-    assert find_context("o'dd name").option == """ --context 'o'"'"'dd name'"""
-    assert Context("in-cluster").option == ""
-    assert connect(find_context("")).verified
+    server.denied = {("admin", "list", "pods")}
+    (finding,) = load_context("o'dd name", limits=QUICK).findings
+    assert """ --context 'o'"'"'dd name'""" in finding.advice
+
+
+def test_a_client_certificate(server, use, tmp_path):
+    """A certificate and key, named relative to the kubeconfig."""
+    use(certificate_user(tmp_path, server, "carla"))
+    assert load_context("test", limits=QUICK).slices
+    assert set(server.users) == {"carla"}
+
+
+def test_a_plugin_gives_the_token(server, use, tmp_path):
+    """An exec plug-in is run once for a whole reading."""
+    use(plugin_user(tmp_path, {"token": "good-token"}))
+    assert load_context("test", limits=QUICK).slices
+    assert (tmp_path / "plugin-runs").read_text() == "x"
+
+
+def test_a_plugins_token_that_is_refused_is_asked_for_once_more(server, use, tmp_path):
+    """A 401 runs the plug-in again, as its token may have expired; a second one ends it."""
+    use(plugin_user(tmp_path, {"token": "old-token"}))
+    with pytest.raises(SourceError, match="Log in again"):
+        load_context("test", limits=QUICK)
+    assert (tmp_path / "plugin-runs").read_text() == "xx"
+
+
+def test_a_plugin_that_fails_is_named(server, use, tmp_path, caplog):
+    """Not a 401 of the server: the plug-in, and the command that shows what it says."""
+    use(plugin_user(tmp_path, None, fails=True))
+    with (
+        caplog.at_level(logging.CRITICAL),
+        pytest.raises(SourceError, match=r"plug-in .*kubectl get nodes"),
+    ):
+        load_context("test", limits=QUICK)
+
+
+def test_what_a_kubeconfig_says_about_its_plugin_is_reported(server, use):
+    """`installHint`, which clouds write for a missing plugin, is shown in one line and cut if it is endless."""
+    api = "client.authentication.k8s.io/v1"
+    hint = "Install no-such-plugin\n  from https://cloud.example/docs" + " x" * 1000
+    use({"exec": {"apiVersion": api, "command": "no-such-plugin", "installHint": hint, "interactiveMode": "Never"}})
+    with pytest.raises(SourceError, match=r"says: Install no-such-plugin from https://cloud.example/docs x") as caught:
+        load_context("test", limits=QUICK)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_list_of_kubeconfigs(server, tmp_path, monkeypatch):
+    """KUBECONFIG may name several files, also some that do not exist; the first current context counts."""
+    one = write_kubeconfig(tmp_path, server, name="one", current=False)
+    two = write_kubeconfig(tmp_path, server, name="two")
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'none'}:{one}:{two}")
+    assert load_context(limits=QUICK).name == "context:two"
+    assert load_context("one", limits=QUICK).read_as == "one-user"
+    assert [context.name for context in contexts()] == ["two", "one"]
+
+
+def test_the_first_of_two_current_contexts_counts_as_for_kubectl(server, tmp_path, monkeypatch):
+    """Otherwise one would plan on another cluster than kubectl talks to."""
+    one = write_kubeconfig(tmp_path, server, name="one")
+    two = write_kubeconfig(tmp_path, server, name="two")
+    monkeypatch.setenv("KUBECONFIG", f"{one}:{two}")
+    assert load_context(limits=QUICK).name == "context:one"
+
+
+def test_a_proxy_of_the_environment(server, use, monkeypatch):
+    """HTTPS_PROXY is obeyed, and NO_PROXY as well."""
+    with Proxy() as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+        use()
+        assert load_context("test", limits=QUICK).slices
+        assert proxy.targets
+        proxy.targets.clear()
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        assert load_context("test", limits=QUICK).slices
+        assert not proxy.targets
+
+
+def test_a_proxy_that_refuses_is_named(server, use):
+    """The proxy, not the server, is what is in the way."""
+    with Proxy(refuses=True) as proxy:
+        use(cluster={"proxy-url": proxy.url})
+        with pytest.raises(SourceError, match="proxy"):
+            load_context("test", limits=QUICK)
+
+
+def test_an_authority_given_as_data_and_a_server_name(server, use, tmp_path):
+    """certificate-authority-data, tls-server-name: as the package handles them."""
+    data = base64.b64encode(server.authority.cert_pem.bytes()).decode()
+    cluster = {"certificate-authority-data": data, "certificate-authority": None, "tls-server-name": "localhost"}
+    use(cluster=cluster)
+    assert load_context("test", limits=QUICK).slices
+
+
+def test_the_service_account_of_a_pod(server, tmp_path, monkeypatch):
+    """Without a kubeconfig, in a pod: its mounted token and authority."""
+    (tmp_path / "token").write_text("good-token")
+    server.authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(server.port))
+    # where the kubelet mounts them is fixed; a test cannot write there
+    monkeypatch.setattr(incluster, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    cluster = load_context(limits=QUICK)
+    assert cluster.name == "context:in-cluster"
+    assert cluster.slices
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "cannot be read"),
+        ("[1]", "is not a kubeconfig"),
+        ("current-context: x\n", "no kubeconfig with a context"),
+        ("current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters: []\n", "cannot be used"),
+    ],
+)
+def test_a_broken_kubeconfig_is_reported(server, tmp_path, monkeypatch, text, words):
+    """Which file, and what is wrong with it; its lines are not shown, as they may hold secrets."""
+    (tmp_path / "config").write_text(text)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    with pytest.raises(SourceError, match=words):
+        load_context(limits=QUICK)

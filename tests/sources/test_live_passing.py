@@ -208,12 +208,6 @@ def test_a_watch_that_does_not_begin_is_lost(server, config):
     followed.follower.stop()
 
 
-def test_a_bookmark_comes_before_a_watch_counts_as_dead():
-    """An API server sends one a minute and a little: a kind in which nothing happens keeps its connection."""
-    assert ReadLimits().idle >= 70
-    assert ReadLimits().quiet < 60
-
-
 def test_a_cut_after_a_quiet_while_is_resumed_without_a_word(server, config):
     """Load balancers end connections on which nothing moves: that is no loss, and nothing is missed."""
     followed = Watched(load_context("test", limits=QUICK), ReadLimits(quiet=0, backoff_first=0.01, backoff_most=0.05))

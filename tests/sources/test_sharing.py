@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from dra_lab.model.decoding import from_json
-from dra_lab.model.nodes import Node
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.sources.sharing import share_attributes, sharing
+from dra_lab.sources.sharing import sharing
 
 CHANGES = range(40)
 
@@ -24,54 +23,6 @@ def published(*devices, generation=1):
     pool = {"name": "node-1", "generation": generation, "resourceSliceCount": 1}
     spec = {"driver": "gpu.example.com", "pool": pool, "nodeName": "node-1", "devices": list(devices)}
     return from_json(msgspec.json.encode({"metadata": {"name": "slice-1"}, "spec": spec}), ResourceSlice)
-
-
-def test_equal_attributes_of_all_slices_are_one_object():
-    """Also those of slices that came earlier, and nothing changes in value."""
-    before, known = [published(device(0)), published(device(1))], {}
-    slices = [published(device(0)), published(device(1))]
-    for one in slices:
-        share_attributes([one], known)
-    first, second = (one.spec.devices[0].attributes for one in slices)
-    assert slices == before
-    assert first["type"] is second["type"]
-    assert first["index"] is not second["index"]
-
-
-def test_devices_of_another_generation_are_those_of_before():
-    """A driver that restarts publishes all of its devices again."""
-    old = published(device(0), device(1))
-    new = sharing(published(device(0), device(1), generation=2), old)
-    assert (new.spec.pool.generation, new.spec.devices is old.spec.devices) == (2, True)
-    assert new.metadata is old.metadata
-
-
-def test_an_equal_object_is_the_one_of_before():
-    """To the last part."""
-    old = published(device(0))
-    assert sharing(published(device(0)), old) is old
-
-
-def test_one_other_value_costs_itself_alone():
-    """The other devices, and the other values of the device, are those of before, wherever they stand now."""
-    old = published(device(0), device(1), device(2))
-    new = sharing(published(device(2), device(0, temperature={"int": 70}), device(1)), old)
-    before, now = ({d.name: d for d in slice_.spec.devices} for slice_ in (old, new))
-    assert [now[name] is before[name] for name in ("gpu-0", "gpu-1", "gpu-2")] == [False, True, True]
-    changed, was = now["gpu-0"], before["gpu-0"]
-    assert all(changed.attributes[name] is value for name, value in was.attributes.items())
-    assert changed.capacity is was.capacity
-
-
-def test_labels_of_a_node_are_those_of_before():
-    """Labels stay the same objects when the node gets another label."""
-    old, new = (
-        from_json(msgspec.json.encode({"metadata": {"name": "n", "labels": labels}}), Node)
-        for labels in ({"zone": "a-long-name-of-a-zone"}, {"zone": "a-long-name-of-a-zone", "checked": "7"})
-    )
-    kept = sharing(new, old)
-    assert kept == new
-    assert kept.metadata.labels["zone"] is old.metadata.labels["zone"]
 
 
 @pytest.mark.parametrize("number", CHANGES)

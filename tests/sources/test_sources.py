@@ -16,16 +16,6 @@ from dra_lab.sources import load_cluster, load_texts, samples
 SAMPLES = [sample.name for sample in samples()]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_every_sample_is_read_without_a_complaint_of_the_reader(name):
-    """A shipped cluster has nodes, slices and classes, and no document that cannot be used."""
-    cluster = load_cluster(f"sample:{name}")
-    assert cluster.nodes
-    assert cluster.slices
-    assert cluster.classes
-    assert cluster.findings == ()
-
-
 def test_every_sample_says_what_it_teaches():
     """The list of samples has one line for each."""
     assert all(sample.teaches and sample.title for sample in samples())

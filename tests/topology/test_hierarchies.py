@@ -183,9 +183,3 @@ def test_random_trees_agree_with_a_second_reading():
         }
         assert {domain.path: domain.nodes for domain in found.domains} == wanted
         assert {one.node for one in found.left_out} == {f"n{at}" for at in range(len(rows))} - set(whole)
-
-
-def test_a_change_of_claims_keeps_the_hierarchies():
-    """They depend on labels, devices and objects that name levels."""
-    world = labelled({BLOCK: "b", RACK: "r"})
-    assert hierarchies(world.with_objects(claims=())) is hierarchies(world)

@@ -12,7 +12,7 @@ from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
 from dra_lab.model.topologies import ResourceFlavor, ResourceFlavorSpec
-from dra_lab.topology import hierarchies, hierarchy_findings
+from dra_lab.topology import hierarchy_findings
 
 AWS = "topology.k8s.aws/network-node-layer-"
 LONG = f"{'d' * 60}.example/{'k' * 10}"
@@ -111,9 +111,8 @@ def test_a_topology_that_no_flavor_names_is_not_used():
     """Other flavors were read, so this is known."""
     other = structs.replace(flavor(), spec=ResourceFlavorSpec(topology_name="other"))
     world = labelled(*two_racks("r1", "r1"), objects=(topology(BLOCK, RACK, HOST), other))
-    assert [finding.message for finding in hierarchy_findings(world)] == [
-        "no ResourceFlavor names this Topology, so Kueue does not use it"
-    ]
+    [finding] = hierarchy_findings(world)
+    assert "no ResourceFlavor names this Topology" in finding.message
 
 
 def test_a_tainted_node_below_a_topology_without_host_names():
@@ -123,11 +122,10 @@ def test_a_tainted_node_below_a_topology_without_host_names():
 
 
 def test_a_change_of_taints_is_seen():
-    """The labels are the same, so the hierarchies are; the state of the nodes is read again."""
+    """The labels are the same, and the state of the nodes is read again."""
     before = [finding.rule for finding in hierarchy_findings(EVEN)]
     after = EVEN.with_objects(nodes=with_state(EVEN, 0, NodeSpec(unschedulable=True)).nodes)
     assert (before, [finding.rule for finding in hierarchy_findings(after)]) == ([], ["nodes-cordoned"])
-    assert hierarchies(after) is hierarchies(EVEN)
 
 
 def test_warnings_are_among_the_findings_of_the_cluster():

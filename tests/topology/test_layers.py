@@ -6,7 +6,7 @@ import pytest
 from small_documents import CLASS, SLICE, changed
 
 from dra_lab.errors import InputError
-from dra_lab.model.layers import LAYER_KINDS, Layer, layered_release, read_layer
+from dra_lab.model.layers import Layer, layered_release, read_layer
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.topology.layered import with_layers, with_possible_layers
 
@@ -107,11 +107,6 @@ BY_HAND = [
     (read_layer("publish-numa"), with_numa()),
     (read_layer("release", "1.37"), documents(kubelet="v1.37.0")),
 ]
-
-
-def test_every_kind_of_layer_is_compared_with_documents():
-    """No kind of change is missing below."""
-    assert {layer.change for layer, _ in BY_HAND} == set(LAYER_KINDS)
 
 
 @pytest.mark.parametrize(("layer", "by_hand"), BY_HAND, ids=[layer.change for layer, _ in BY_HAND])
@@ -219,12 +214,6 @@ def test_a_value_of_another_form_is_refused(change: str, value: str):
     """The text of a layer names its form when it is wrong."""
     with pytest.raises(InputError):
         read_layer(change, value)
-
-
-def test_the_words_of_a_layer_name_what_it_changes():
-    """One node is not several nodes."""
-    assert read_layer("add", "1=node-1").words == "Add 1 node like node-1"
-    assert read_layer("add", "4=node-1").words == "Add 4 nodes like node-1"
 
 
 def test_the_last_release_counts():

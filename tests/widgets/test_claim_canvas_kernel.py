@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import traitlets
 from ipywidgets import Widget
+from msgspec import to_builtins
+from msgspec.structs import replace
+from widget_messages import answered, say, set_traits
 
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.session import Session
-from dra_lab.widgets.canvas_values import CanvasStatus, PaletteRow, RequestRow
-from dra_lab.widgets.claim_canvas import ClaimCanvas
-from dra_lab.widgets.wire import wire
+from dra_lab import ClaimCanvas, ClaimSketch, Link, PlanView, Session, pod_drawing, read_sketch
 
 ROOT = Path(__file__).parents[2]
 GPU = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}
@@ -35,7 +32,7 @@ class RecordingComm:
         self.sent.append(data)
 
     def on_msg(self, callback) -> None:
-        pass
+        self.handle_msg = callback
 
     def on_close(self, callback) -> None:
         pass
@@ -44,7 +41,8 @@ class RecordingComm:
         pass
 
     def updates(self, name: str) -> list:
-        return [m["state"][name] for m in self.sent if m["method"] == "update" and name in m["state"]]
+        sent = [data["state"] for data in self.sent if data and data["method"] == "update"]
+        return [state[name] for state in sent if name in state]
 
 
 @pytest.fixture
@@ -55,17 +53,9 @@ def canvas():
     Widget.close_all()
 
 
-def from_browser(canvas: ClaimCanvas, **state: object) -> None:
-    canvas._handle_msg({"content": {"data": {"method": "update", "state": state, "buffer_paths": []}}, "buffers": []})
-
-
-def message(canvas: ClaimCanvas, **content: object) -> None:
-    canvas._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
-
-
 def test_a_drawing_of_the_browser_becomes_a_sketch_and_is_not_sent_back(canvas):
     """The browser has it already: sending it again could overtake what the person does next."""
-    from_browser(canvas, sketch={"requests": [GPU, NIC], "links": [LINK]})
+    set_traits(canvas, sketch={"requests": [GPU, NIC], "links": [LINK]})
     assert [link.requests for link in canvas.drawn.links] == [("gpu", "nic")]
     assert canvas.comm.updates("sketch") == []
 
@@ -82,69 +72,51 @@ def test_a_drawing_of_the_browser_becomes_a_sketch_and_is_not_sent_back(canvas):
 )
 def test_a_refused_drawing_is_reported_and_the_old_one_sent_back(canvas, sketch, says):
     """What ipywidgets alone does alone would leave the browser ahead of the kernel."""
-    from_browser(canvas, sketch=sketch)
+    set_traits(canvas, sketch=sketch)
     assert canvas.sketch == {"requests": [GPU]}
     assert says in canvas.problem
     assert canvas.comm.updates("sketch")[-1] == {"requests": [GPU]}
 
 
 def test_the_problem_goes_with_the_next_drawing_that_is_taken(canvas):
-    from_browser(canvas, sketch={"requests": [GPU, GPU]})
-    from_browser(canvas, sketch={"requests": [NIC]})
+    set_traits(canvas, sketch={"requests": [GPU, GPU]})
+    set_traits(canvas, sketch={"requests": [NIC]})
     assert canvas.problem == ""
-
-
-def test_an_inconsistent_drawing_from_python_is_an_error(canvas):
-    with pytest.raises(traitlets.TraitError, match="appears twice"):
-        canvas.sketch = {"requests": [GPU, GPU]}
 
 
 def test_mouse_and_python_share_one_history(canvas):
     """Undo goes back over changes of either side; a new change forgets what was undone."""
-    from_browser(canvas, sketch={"requests": [GPU, NIC]})
+    set_traits(canvas, sketch={"requests": [GPU, NIC]})
     canvas.draw(ClaimSketch(name="mine"))
-    message(canvas, type="undo")
+    say(canvas, type="undo")
     assert canvas.sketch == {"requests": [GPU, NIC]}
-    message(canvas, type="undo")
-    message(canvas, type="undo")
+    say(canvas, type="undo")
+    say(canvas, type="undo")
     assert canvas.sketch == {"requests": [GPU]}
     assert canvas.history == {"canRedo": True}
-    message(canvas, type="redo")
+    say(canvas, type="redo")
     assert canvas.sketch == {"requests": [GPU, NIC]}
-    from_browser(canvas, sketch={"requests": [NIC]})
+    set_traits(canvas, sketch={"requests": [NIC]})
     assert canvas.history == {"canUndo": True}
 
 
 def test_moving_a_box_is_no_step_of_the_history(canvas):
-    from_browser(canvas, positions={"gpu": [10, 20]})
+    set_traits(canvas, positions={"gpu": [10, 20]})
     assert canvas.positions == {"gpu": [10, 20]}
     assert canvas.history == {}
 
 
 @pytest.mark.parametrize("place", [[1], [1, 2, 3], ["x", 2], [float("inf"), 0], None])
 def test_a_place_that_is_none_is_refused(canvas, place):
-    from_browser(canvas, positions={"gpu": place})
+    set_traits(canvas, positions={"gpu": place})
     assert canvas.positions == {}
     assert "positions['gpu']" in canvas.problem
 
 
 @pytest.mark.parametrize("content", [{"type": "rm -rf"}, {}, {"type": None}])
 def test_an_unknown_message_does_nothing(canvas, content):
-    message(canvas, **content)
+    say(canvas, **content)
     assert canvas.sketch == {"requests": [GPU]}
-
-
-def test_rows_travel_in_camel_case_without_defaults():
-    row = PaletteRow(key="gpu", label="GPU", device_class="gpu.nvidia.com", in_cluster=False)
-    canvas = ClaimCanvas(palette=[row], status=CanvasStatus(requests={"gpu": RequestRow(matching_ids=("a/b/c",))}))
-    assert canvas.palette == [{"key": "gpu", "label": "GPU", "deviceClass": "gpu.nvidia.com", "inCluster": False}]
-    assert canvas.status == {"requests": {"gpu": {"matchingIds": ["a/b/c"]}}}
-
-
-def test_a_sketch_goes_to_the_browser_and_comes_back_the_same(canvas):
-    from_browser(canvas, sketch={"requests": [GPU, NIC], "links": [LINK]})
-    assert wire(canvas.drawn) == {"requests": [GPU, NIC], "links": [LINK]}
-    json.dumps(canvas.sketch)
 
 
 def test_the_types_of_the_browser_are_those_of_the_traits():
@@ -159,70 +131,174 @@ def test_the_types_of_the_browser_are_those_of_the_traits():
 
 
 @pytest.fixture
-def session():
+def blank():
     given = Session("sample:eks-p4d", sketch=ClaimSketch(name="drawn"))
     yield given
     given.close()
     Widget.close_all()
 
 
-def test_a_canvas_of_a_session_draws_into_it_and_follows_it(session):
+def test_a_canvas_of_a_session_draws_into_it_and_follows_it(blank):
     """There is one drawing and one history, from wherever it is changed."""
-    canvas = ClaimCanvas(session)
+    canvas = ClaimCanvas(blank)
     canvas.comm = RecordingComm()
     assert [row["kind"] for row in canvas.palette] == ["gpu", "nic", "nic"]
-    from_browser(canvas, sketch={"requests": [GPU, NIC]}, positions={"gpu": [1, 2]})
-    assert [request.name for request in session.sketch.requests] == ["gpu", "nic"]
-    assert session.drawing.layout == {"gpu": (1, 2)}
-    assert session.wait(30)
+    set_traits(canvas, sketch={"requests": [GPU, NIC]}, positions={"gpu": [1, 2]})
+    assert [request.name for request in blank.sketch.requests] == ["gpu", "nic"]
+    assert blank.drawing.layout == {"gpu": (1, 2)}
+    assert blank.wait(30)
     assert canvas.status["requests"]["gpu"]["letter"] == "A"
     assert canvas.status["requests"]["gpu"]["matching"] == 32
     assert [option["where"] for option in canvas.status["pairs"]["gpu|nic"]][:2] == ["switch", "pcieRoot"]
-    message(canvas, type="undo")
-    assert session.sketch.requests == ()
+    say(canvas, type="undo")
+    assert blank.sketch.requests == ()
     assert canvas.sketch.get("requests", []) == []
-    session.redo()
+    blank.redo()
     assert len(canvas.drawn.requests) == 2
     assert canvas.history == {"canUndo": True}
 
 
-def test_a_closed_canvas_no_longer_follows(session):
-    canvas = ClaimCanvas(session)
-    canvas.close()
-    session.edit(ClaimSketch(name="later"))
-    assert canvas.sketch["name"] == "drawn"
-
-
-def test_lighting_up_goes_both_ways(session):
-    canvas = ClaimCanvas(session)
-    from_browser(canvas, highlight="gpu")
-    assert session.highlight == "gpu"
-    session.light("")
+def test_lighting_up_goes_both_ways(blank):
+    canvas = ClaimCanvas(blank)
+    set_traits(canvas, highlight="gpu")
+    assert blank.highlight == "gpu"
+    blank.light("")
     assert canvas.highlight == ""
 
 
-def test_a_defect_in_one_part_is_reported_and_the_rest_stays(session, monkeypatch):
-    monkeypatch.setattr("dra_lab.widgets.claim_canvas.palette_rows", lambda cluster: 1 / 0)
-    canvas = ClaimCanvas(session)
-    assert "ZeroDivisionError" in canvas.problem
-    from_browser(canvas, sketch={"requests": [GPU]})
-    assert [request.name for request in session.sketch.requests] == ["gpu"]
-    from_browser(canvas, problem="")
-    assert canvas.problem == ""
-
-
-def test_counts_that_make_no_pairs_are_reported_at_the_link_and_never_changed(session):
+def test_counts_that_make_no_pairs_are_reported_at_the_link_and_never_changed(blank):
     """The link is marked with the nearest counts that work."""
-    canvas = ClaimCanvas(session)
+    canvas = ClaimCanvas(blank)
     three = {"name": "nic", "exactly": {"deviceClassName": "dranet", "count": 3}}
-    from_browser(canvas, sketch={"requests": [GPU, three], "links": [LINK]})
+    set_traits(canvas, sketch={"requests": [GPU, three], "links": [LINK]})
     assert "nic ×2 or ×4" in canvas.status["links"]["link-1"]["problem"]
     assert canvas.drawn.request("nic").exactly.count == 3
 
 
-def test_a_place_that_one_side_does_not_publish_is_the_problem_of_the_link(session):
-    canvas = ClaimCanvas(session)
-    from_browser(canvas, sketch={"requests": [GPU, NIC], "links": [{**LINK, "where": "switch"}]})
+def test_a_place_that_one_side_does_not_publish_is_the_problem_of_the_link(blank):
+    canvas = ClaimCanvas(blank)
+    set_traits(canvas, sketch={"requests": [GPU, NIC], "links": [{**LINK, "where": "switch"}]})
     row = canvas.status["links"]["link-1"]
     assert row["label"] == "PCIe switch"
     assert "PCIe switch" in row["problem"]
+
+
+def pod_drawn(session):
+    """Draw a pod with the session's claim twice, and return it."""
+    pod = pod_drawing("train", (replace(session.sketch, name="a"), replace(session.sketch, name="b")))
+    session.edit(pod)
+    answered(session)
+    return pod
+
+
+def test_each_claim_says_its_field_and_the_name_of_its_template(session):
+    canvas = ClaimCanvas(session)
+    pod_drawn(session)
+    assert canvas.status["claims"] == {
+        "a": {"field": "spec.resourceClaims[0].name", "template": "train-a"},
+        "b": {"field": "spec.resourceClaims[1].name", "template": "train-b"},
+    }
+
+
+def test_requests_and_links_have_the_rows_of_their_claim(session):
+    """Fields count from 0 in each claim, and pairs for a new link are of one claim."""
+    canvas = ClaimCanvas(session)
+    pod_drawn(session)
+    status = canvas.status
+    assert status["requests"]["a:gpu"]["field"] == status["requests"]["b:gpu"]["field"]
+    assert "matchAttribute" in status["links"]["b:pairs"]["field"]
+    assert set(status["pairs"]) == {"a:gpu|a:nic", "b:gpu|b:nic"}
+
+
+def test_a_link_between_claims_is_refused_with_what_to_do(session):
+    """Python decides: the drawing stays, and the message says how to link them."""
+    canvas = ClaimCanvas(session)
+    pod = pod_drawn(session)
+    across = replace(pod, links=(*pod.links, Link(name="a:x", requests=("a:gpu", "b:nic"))))
+    set_traits(canvas, sketch=to_builtins(across))
+    assert "Move the requests into one claim" in canvas.problem
+    assert (session.sketch, canvas.drawn) == (pod, pod)
+
+
+def test_adding_and_deleting_a_claim_are_undo_steps(session):
+    canvas = ClaimCanvas(session)
+    before = session.sketch
+    pod = pod_drawn(session)
+    canvas.draw(before)
+    assert session.sketch == before
+    canvas.undo()
+    assert session.sketch == pod
+    canvas.undo()
+    assert session.sketch == before
+
+
+def test_the_editor_of_the_yaml_has_all_claims(session):
+    """The letters go on from claim to claim."""
+    view = PlanView(session)
+    pod_drawn(session)
+    assert view.claim_text.count("kind: ResourceClaimTemplate") == 2
+    assert "name: gpu-0  # C" in view.claim_text
+
+
+def test_the_sentence_says_what_each_claim_asks_for(session):
+    view = PlanView(session)
+    pod_drawn(session)
+    assert view.answer["asked"].startswith(
+        "The pod has two claims. a: 2 A100-SXM4-40GB GPUs, each with its own RDMA NIC"
+    )
+    assert " b: 2 A100-SXM4-40GB GPUs, each with" in view.answer["asked"]
+
+
+LEVEL = {"level": "leaf switch", "hierarchy": "h100-pod"}
+
+
+@pytest.fixture
+def gang():
+    """Give a session with a drawing and the canvas that shows it."""
+    session = Session("sample:h100-pod", sketch=read_sketch("sample:h100-pod/eight-pairs"))
+    yield session, ClaimCanvas(session)
+    session.close()
+    Widget.close_all()
+
+
+def test_a_drawing_becomes_a_gang_and_the_workload_that_is_edited(gang):
+    """Without workloads, the drawing is one, with four pods below one leaf switch."""
+    session, canvas = gang
+    say(canvas, type="make-gang")
+    (pod,) = session.drawing.workloads
+    assert (pod.pod, pod.gang.size, pod.gang.level) == ("eight-pairs", 4, "leaf switch")
+    assert session.drawing.editing == "eight-pairs"
+    assert canvas.gang["words"] == "1 gang of 4 pods, all in one leaf switch"
+
+
+def test_the_frame_changes_the_gang_and_one_undo_brings_it_back(gang):
+    """Another size is one step; so is the frame itself."""
+    session, canvas = gang
+    say(canvas, type="make-gang")
+    say(canvas, type="set-gang", size=8, **LEVEL)
+    assert canvas.gang["size"] == 8
+    session.undo()
+    assert canvas.gang["size"] == 4
+    session.undo()
+    assert canvas.gang == {}
+
+
+def test_a_drawing_beside_other_workloads_becomes_one_of_them(gang):
+    """The drawing is none of the workloads: its gang is another one, in one step."""
+    session, canvas = gang
+    session.fleet.add(session.sketch, 2, "other")
+    session.fleet.remove("eight-pairs")
+    say(canvas, type="make-gang")
+    assert [pod.pod for pod in session.fleet.workloads] == ["other", "eight-pairs"]
+    session.undo()
+    assert [pod.pod for pod in session.fleet.workloads] == ["other"]
+
+
+def test_plan_says_who_answers_for_the_gang(gang):
+    """The verdict in Plan is about one pod, and names Fleet for the gang."""
+    session, canvas = gang
+    view = PlanView(session)
+    session.plan()
+    say(canvas, type="make-gang")
+    asked = view.answer["asked"]
+    assert asked.endswith("Fleet answers for 1 gang of 4 pods, all in one leaf switch.")

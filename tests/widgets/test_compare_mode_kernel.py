@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from widget_messages import answered, say
 
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import PlanView
 
 
 @pytest.fixture

@@ -1,20 +1,11 @@
 """The Fleet mode in the kernel: what the browser is told, and what its messages do."""
 
-import json
-
 import pytest
 from ipywidgets import Widget
 from msgspec import structs
+from widget_messages import fleet_answered, say
 
-from dra_lab.model.fleet import FleetPlan, Replica
-from dra_lab.model.plan import PlanStatus
-from dra_lab.model.sketch import ClaimSketch, PodDrawing
-from dra_lab.pictures.charts.amounts import node_amounts
-from dra_lab.session import Session, read_sketch
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion
-from dra_lab.widgets.fleet_rows import Bars
-from dra_lab.widgets.plan_view import PlanView
-from dra_lab.widgets.wire import wire
+from dra_lab import PlanView, Session, read_sketch
 
 POD = "gpu-nic-pairs"
 
@@ -31,12 +22,10 @@ def fleet():
     Widget.close_all()
 
 
-def send(view, **message) -> None:
-    """Send a message as the browser does, and wait for the answer."""
-    view._on_message(view, message, [])
-    view._session.fleet.wait(30)
-    # Without the loop of a kernel, this thread may have shown what was true before the answer came.
-    view._session.events.emit("fleet")
+def send(session, view, **message) -> None:
+    """Send a message of the browser, and wait for the answer."""
+    say(view, **message)
+    fleet_answered(session)
 
 
 def test_nothing_is_reported_before_the_mode_is_shown():
@@ -73,21 +62,6 @@ def test_measured_bandwidths_change_the_answer_to_a_fleet(fleet):
     assert "leaves 0.30 of the bandwidth to 2 of 6 GPUs (measured by you)." in view.fleet_answer["proof"]
 
 
-def test_stranded_devices_are_of_the_kinds_that_are_asked_for(fleet):
-    """A fleet that asks for GPUs alone strands no NICs."""
-    session, view = fleet
-    session.clear()
-    session.fleet.add(ClaimSketch(requests=gpu_only()), 2, "gpus")
-    session.fleet.plan()
-    values = [tile["value"] for tile in view.fleet_answer["tiles"][2:]]
-    assert [value.partition(" ")[2] for value in values] == ["GPUs"]
-
-
-def gpu_only() -> tuple:
-    """Return a request for one GPU."""
-    return tuple(r for r in read_sketch("sample:eks-p4d/gpu-nic-pairs").requests if r.name == "gpu")
-
-
 def test_the_bars_add_up_to_the_devices(fleet):
     """Each GPU of the cluster is in one part of one bar."""
     _, view = fleet
@@ -119,21 +93,10 @@ def test_nodes_are_filtered_by_label_driver_and_hardware_type(fleet):
     assert shown == {n.name for n in session.cluster.nodes if n.metadata.labels.get(key) == wanted}
 
 
-def test_the_heat_map_has_a_cell_for_each_group_of_racks(fleet):
-    """A click on a cell chooses the row of that rack."""
-    session, view = fleet
-    view.fleet_by = "racks"
-    answer = session.fleet.answer
-    heat = Bars(answer.question.cluster, answer.amounts, answer).heat("gpu")
-    assert heat.title == "Stranded GPUs by leaf switch"
-    assert {cell.id for cell in heat.cells} == {row[0] for row in view.fleet_bars["rows"]}
-    assert dict(view.fleet_bars["groupings"])["racks"] == "leaf switches"
-
-
 def test_a_stepper_plans_again(fleet):
     """Six are wanted, four have a place, which is proven."""
-    _, view = fleet
-    send(view, type="set-replicas", name=POD, replicas=6)
+    session, view = fleet
+    send(session, view, type="set-replicas", name=POD, replicas=6)
     assert view.fleet_answer["state"] == "misfit"
     assert view.fleet_answer["verdict"].startswith("4 of 6 pods have a place")
     (row,) = view.fleet_workloads
@@ -167,20 +130,12 @@ def test_layers_are_chips_and_the_answer_before_stays(fleet):
     """Draining a node shows before and after; removing the chip gives the snapshot back."""
     session, view = fleet
     node = session.fleet.answer.plan.nodes[0]
-    send(view, type="add-layer", change="drain", subject=node)
+    send(session, view, type="add-layer", change="drain", subject=node)
     assert view.fleet_layers == [{"words": f"Drain {node}"}]
     assert [row["name"] for row in view.fleet_scenarios["rows"]] == ["without changes", f"now: Drain {node}"]
-    send(view, type="remove-layer", number=0)
+    send(session, view, type="remove-layer", number=0)
     assert view.fleet_layers == []
     assert len(view.fleet_bars["rows"]) == 4
-
-
-def test_an_unknown_node_is_refused_with_the_nearest_name(fleet):
-    """The pane shows the message, and nothing changed."""
-    session, view = fleet
-    send(view, type="add-layer", change="drain", subject=session.cluster.node_names[0] + "x")
-    assert "did you mean" in view.problem
-    assert view.fleet_layers == []
 
 
 def test_a_pod_that_is_moved_is_pinned(fleet):
@@ -188,47 +143,19 @@ def test_a_pod_that_is_moved_is_pinned(fleet):
     session, view = fleet
     here = session.fleet.answer.plan.nodes[0]
     there = next(node for node in session.cluster.node_names if node != here)
-    send(view, type="move-pod", name=POD, fromNode=here, toNode=there)
+    send(session, view, type="move-pod", name=POD, fromNode=here, toNode=there)
     assert view.fleet_workloads[0]["pins"] == [[there, 1]]
-    send(view, type="pin-pods", name=POD, node=there, pods=0)
+    send(session, view, type="pin-pods", name=POD, node=there, pods=0)
     assert "pins" not in view.fleet_workloads[0]
 
 
 def test_scenarios_are_kept_restored_and_removed(fleet):
     """A kept answer stays beside the present one."""
-    _, view = fleet
-    send(view, type="keep-scenario", name="first")
-    send(view, type="set-replicas", name=POD, replicas=3)
-    assert [row["cells"][0] for row in view.fleet_scenarios["rows"]] == ["3 of 3", "1 of 1"]
-    send(view, type="restore-scenario", name="first")
-    assert view.fleet_workloads[0]["wanted"] == 1
-    send(view, type="forget-scenario", name="first")
-    assert len(view.fleet_scenarios["rows"]) == 1
-
-
-def test_a_workload_is_added_opened_and_removed(fleet):
-    """Open shows its claim in Plan."""
     session, view = fleet
-    send(view, type="add-workload", source="sample:eks-p4d/five-pairs")
-    send(view, type="open-workload", name="five-pairs")
-    assert session.mode == "plan"
-    assert session.sketch.name == "five-pairs"
-    session.show_mode("fleet")
-    send(view, type="remove-workload", name="five-pairs")
-    send(view, type="undo")
-    assert [row["name"] for row in view.fleet_workloads] == [POD, "five-pairs"]
-
-
-@pytest.mark.long
-def test_messages_of_a_large_fleet_are_small():
-    """At 5,000 nodes with pods on each, the bars of all nodes have less than 500 kB, and the groups a few kB."""
-    from benchmarks.big_cluster import big_cluster
-
-    cluster = big_cluster(5000)
-    pods = (PodDrawing(pod="gpu-nic-pairs", claims=(read_sketch("sample:eks-p4d/gpu-nic-pairs"),), replicas=20_000),)
-    replicas = tuple(Replica(POD, number, cluster.node_names[number % 5000], ()) for number in range(20_000))
-    question = FleetQuestion(cluster, pods, cluster.target_release())
-    plan = FleetPlan(PlanStatus.FEASIBLE, question.workloads, replicas=replicas)
-    bars = Bars(cluster, node_amounts(cluster), FleetAnswer(question, plan))
-    assert len(json.dumps(wire(bars.nodes("gpu")))) < 500_000
-    assert len(json.dumps(wire(bars.groups("gpu", "types")))) < 5_000
+    send(session, view, type="keep-scenario", name="first")
+    send(session, view, type="set-replicas", name=POD, replicas=3)
+    assert [row["cells"][0] for row in view.fleet_scenarios["rows"]] == ["3 of 3", "1 of 1"]
+    send(session, view, type="restore-scenario", name="first")
+    assert view.fleet_workloads[0]["wanted"] == 1
+    send(session, view, type="forget-scenario", name="first")
+    assert len(view.fleet_scenarios["rows"]) == 1

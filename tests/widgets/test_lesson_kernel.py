@@ -5,9 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
+from widget_messages import say, set_traits
 
-from dra_lab import Lesson, read_sketch
-from dra_lab.widgets.lesson_view import GoToStep, ShowHint
+from dra_lab import ClaimCanvas, ClaimSketch, Lesson, read_sketch
+
+
+def view_of(lesson: Lesson):
+    """Return the view of a lesson's tasks."""
+    return lesson.children[0].children[0]
 
 
 def to_draw(folder: Path) -> Lesson:
@@ -15,8 +21,14 @@ def to_draw(folder: Path) -> Lesson:
     lesson = Lesson("03-first-fit", folder=folder)
     lesson.run.predict([])
     for step in (1, 2):
-        lesson._act(GoToStep(step=step))
+        say(view_of(lesson), type="go-to-step", step=step)
     return lesson
+
+
+def draw(lesson: Lesson, sketch: ClaimSketch) -> None:
+    """Draw on the lesson's canvas."""
+    (canvas,) = [one for one in lesson.children[0].children if isinstance(one, ClaimCanvas)]
+    set_traits(canvas, sketch=to_builtins(sketch))
 
 
 def test_a_lesson_that_is_opened_again_ends_the_first_one(tmp_path):
@@ -24,7 +36,6 @@ def test_a_lesson_that_is_opened_again_ends_the_first_one(tmp_path):
     first = Lesson("03-first-fit", folder=tmp_path)
     second = Lesson("03-first-fit", folder=tmp_path)
     assert [child.value for child in first.children] == ["This lesson has ended because another cell opened it again."]
-    assert first._searched is None
     second.close()
 
 
@@ -32,28 +43,9 @@ def test_progress_that_is_not_saved_is_a_problem_of_the_view(tmp_path):
     """The view says it after the student's action, and goes on."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     lesson = Lesson("03-first-fit", folder=tmp_path / "file")
-    lesson._view._on_message(None, {"type": "show-hint"}, [])
-    assert lesson._view.problem.startswith("Your progress is not saved:")
+    say(view_of(lesson), type="show-hint")
+    assert view_of(lesson).problem.startswith("Your progress is not saved:")
     assert lesson.run.progress.hints == 1
-    lesson.close()
-
-
-def test_a_drawing_that_is_not_saved_is_a_problem_of_the_view(tmp_path, monkeypatch):
-    """The view says so until the student draws again, and does not call the drawing saved."""
-    lesson = to_draw(tmp_path)
-    answers = lesson.run.lesson.answers
-
-    def refuse(*_arguments: object, **_options: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("tempfile.mkstemp", refuse)
-        lesson._drawn.edit(answers.wrong.sketch)
-    assert lesson._view.problem.startswith("Your drawing is not saved:")
-    assert lesson._view.saved == ""
-    lesson._drawn.edit(answers.right.sketch)
-    lesson._show_words()
-    assert (lesson._view.problem, lesson._view.saved) == ("", "Your drawing is saved. Only you change it.")
     lesson.close()
 
 
@@ -63,42 +55,19 @@ def test_a_drawing_that_cannot_be_read_is_kept_under_another_name(content: bytes
     path = tmp_path / "03-first-fit.dralab.yaml"
     path.write_bytes(content)
     lesson = to_draw(tmp_path)
-    assert path.name in lesson._view.problem
+    assert path.name in view_of(lesson).problem
     assert path.read_bytes() == content
-    lesson._drawn.edit(lesson.run.lesson.answers.wrong.sketch)
+    draw(lesson, lesson.run.lesson.answers.wrong.sketch)
     assert path.with_name(f"{path.name}.bak").read_bytes() == content
     assert [request.name for request in read_sketch(path).requests] == ["gpu"]
     lesson.close()
 
 
-def test_a_lesson_that_cannot_start_over_goes_on(tmp_path, monkeypatch):
-    """If the files cannot be renamed, the view says so, and the lesson stays where it was."""
-    lesson = to_draw(tmp_path)
-
-    def refuse(*_arguments: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "rename", refuse)
-    lesson._view._on_message(None, {"type": "start-over"}, [])
-    assert "'03-first-fit.progress.json' cannot be renamed: Permission denied" in lesson._view.problem
-    assert (lesson.run.task, lesson._drawn is not None) == (2, True)
-    lesson.close()
-
-
-def test_another_lesson_does_not_end_the_first_one(tmp_path):
-    """Two lessons have drawings of their own."""
-    first, second = Lesson("03-first-fit", folder=tmp_path), Lesson("05-links", folder=tmp_path)
-    assert first.run is not None
-    assert second.run is not None
-    first.close()
-    second.close()
-
-
 def test_a_step_that_is_not_open_is_a_problem_of_the_view(tmp_path):
     """A message that the browser should not send changes nothing, and says why."""
     lesson = Lesson("03-first-fit", folder=tmp_path)
-    lesson._view._on_message(None, {"type": "go-to-step", "step": 4}, [])
-    assert "opens when task 1 is done" in lesson._view.problem
+    say(view_of(lesson), type="go-to-step", step=4)
+    assert "opens when task 1 is done" in view_of(lesson).problem
     assert lesson.run.task == 0
     lesson.close()
 
@@ -106,9 +75,9 @@ def test_a_step_that_is_not_open_is_a_problem_of_the_view(tmp_path):
 def test_the_progress_of_a_lesson_is_in_the_list(tmp_path):
     """A lesson with a hint is started."""
     lesson = Lesson("03-first-fit", folder=tmp_path)
-    lesson._act(ShowHint())
+    say(view_of(lesson), type="show-hint")
     listed = Lesson(folder=tmp_path)
-    states = {row["id"]: row.get("state", "new") for row in listed._view.lessons}
+    states = {row["id"]: row.get("state", "new") for row in view_of(listed).lessons}
     assert (states["03-first-fit"], states["05-links"]) == ("started", "new")
     lesson.close()
     listed.close()
@@ -121,14 +90,4 @@ def test_what_a_notebook_stores_has_title_tasks_and_progress(tmp_path):
     assert "Lesson 3 of 13: First fit by hand" in html
     assert "Click both devices that kube-scheduler allocates" in html
     assert "matchAttribute" not in html
-    lesson.close()
-
-
-def test_a_step_forward_and_back_keeps_the_drawing(tmp_path):
-    """The canvas of Draw is the same after a look at Trace."""
-    lesson = to_draw(tmp_path)
-    lesson._drawn.edit(lesson.run.lesson.answers.wrong.sketch)
-    for step in (1, 2):
-        lesson._act(GoToStep(step=step))
-    assert [request.name for request in lesson._drawn.sketch.requests] == ["gpu"]
     lesson.close()

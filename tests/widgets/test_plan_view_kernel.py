@@ -1,13 +1,113 @@
-"""PlanView on the Python side: goals in another order, reasons and regret, the last answer while there is none."""
+"""PlanView without a browser: the verdict and its tabs, why not, the claim as text."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 from widget_messages import answered, say
 
-from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
-from dra_lab.session import read_sketch
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import CELDeviceSelector, DeviceSelector, HardwareView, PlanView, Session, read_sketch
+
+
+def test_the_answer_strip_has_sentence_figures_and_proof(session):
+    """The example's answer: where it fits, its goals, its proof, and what kube-scheduler takes."""
+    view = PlanView(session)
+    assert view.answer["state"] == "fits"
+    assert view.answer["sentence"] == "Fits on 3 of 4 nodes now. Best on 128-17, proven optimal."
+    assert view.answer["scheduler"].startswith("Without your link, kube-scheduler pairs only 1 of 2 GPUs")
+    tiles = {row["caption"]: row["value"] for row in view.answer["tiles"]}
+    assert tiles == {"GPUs paired": "2 of 2", "scheduler, this YAML": "2 of 2", "scheduler, no links": "1 of 2"}
+
+
+def test_goals_stand_beside_what_kube_scheduler_reaches(session):
+    """Every goal has a row with its proof and both comparisons."""
+    rows = {row["goal"]: row for row in PlanView(session).goals}
+    assert list(rows) == ["alternatives", "preferences", "numa", "unpaired", "roots", "damage"]
+    assert (rows["numa"]["best"], rows["numa"]["manifest"], rows["numa"]["plain"]) == (1, "1", "2")
+    assert rows["numa"]["better"] == "1 better than without links"
+    assert all(row["proven"] for row in rows.values())
+
+
+def test_yaml_lines_carry_the_letter_of_their_request(session):
+    """The lines that were written for a request are marked with its letter."""
+    view = PlanView(session)
+    lines = view.yaml.splitlines()
+    for number, letter in view.yaml_marks.items():
+        assert letter in ("A", "B"), number
+    first = min(int(number) for number, letter in view.yaml_marks.items() if letter == "A")
+    assert "name: gpu" in lines[first - 1]
+    assert view.badges["gpu"]["letter"] == "A"
+
+
+def test_the_manifest_follows_every_change(session):
+    """The YAML is that of the present drawing, before its answer is there."""
+    view = PlanView(session)
+    session.edit(read_sketch("sample:eks-p4d/five-pairs"))
+    assert "five-pairs" in view.yaml
+
+
+def test_a_drawing_that_does_not_fit_has_reasons(session):
+    """Reasons name roots and counts, and figures of a fit are gone."""
+    view = PlanView(session)
+    session.edit(read_sketch("sample:eks-p4d/five-pairs"))
+    answered(session)
+    assert view.answer["state"] == "misfit"
+    assert "figures" not in view.answer
+    assert any("pci0000:10" in row["message"] for row in view.reasons)
+    assert view.goals == []
+    assert view.chosen == {}
+
+
+def test_every_device_is_in_the_table_once(session):
+    """Up to a thousand devices the table has all of them, with an id each."""
+    devices = PlanView(session).devices
+    assert len(devices["rows"]) == len(set(devices["ids"])) == devices["total"] == 60
+    assert all(len(row) == len(devices["columns"]) for row in devices["rows"])
+
+
+def test_a_suggestion_can_be_applied_by_its_number():
+    """On oke-gb200 the reasons come with selectors; applying them is one step of the drawing."""
+    session = Session("sample:oke-gb200", sketch=read_sketch("sample:oke-gb200/one-pair"))
+    session.plan()
+    view = PlanView(session)
+    assert view.answer["state"] == "misfit"
+    usable = [row["id"] for row in view.suggestions if row.get("id")]
+    assert usable
+    before = session.sketch
+    say(view, type="apply-suggestion", id=usable[0])
+    assert session.sketch != before
+    assert session.undo()
+    say(view, type="apply-suggestion", id="99")
+    assert session.sketch == before
+    session.close()
+
+
+def test_a_large_cluster_sends_the_devices_of_one_node(session):
+    """Above a thousand devices the table has those of the node on the picture, and says how many there are."""
+    session.fleet.what_if(f"add 80={session.cluster.node_names[1]}")
+    answered(session)
+    devices = PlanView(session).devices
+    assert len({row[1] for row in devices["rows"]}) == 1
+    assert f"the cluster has {devices['total']:,}" in devices["caption"]
+
+
+def test_a_question_is_cancelled(session):
+    """The answer before stays, marked as old, with the word that the plan was cancelled."""
+    view = PlanView(session)
+    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    say(view, type="cancel")
+    answered(session)
+    assert (view.answer["state"], view.answer["stale"]) == ("fits", True)
+    assert "cancelled" in view.answer["trouble"]
+
+
+def test_no_message_of_a_misfit_has_the_name_of_a_link(session):
+    """Verdict, changes, reasons and "why not?" name a link by what it connects: its name is in the file alone."""
+    view = PlanView(session)
+    five = read_sketch("sample:eks-p4d/five-pairs")
+    session.edit(replace(five, links=tuple(replace(link, name="link-1") for link in five.links)))
+    answered(session)
+    assert view.answer["state"] == "misfit"
+    assert "link-1" not in str([view.answer, view.reasons, view.suggestions, view.why, view.why_not, view.findings])
 
 
 def test_a_half_written_selector_keeps_the_last_answer(session):
@@ -104,3 +204,60 @@ def test_the_drawings_own_text_is_corrected(session):
     answered(session)
     assert session.sketch.requests[0].exactly.device_class_name == "gpu.nvidia.com"
     assert view.claim_fixes == []
+
+
+FULL = "ip-192-168-158-9.ec2.internal"
+PAIRS = "kube-scheduler allocates 2 of 2 pairs on every node it may choose"
+FREE = "ip-192-168-140-52.ec2.internal"
+
+
+def test_a_node_that_does_not_serve_is_asked_about_first(session):
+    """The claim fits elsewhere; the node on which it does not has its reason in sight."""
+    view = PlanView(session)
+    assert view.why_not["title"] == "Why not 158-9?"
+    assert [row["bars"][-1]["short"] for row in view.why_not["requests"]] == [True, True]
+
+
+def test_a_click_on_a_node_asks_about_it(session):
+    """The strip, the table of nodes and the search lead to the same answer and the same picture."""
+    view, hardware = PlanView(session), HardwareView(session)
+    say(hardware, type="node", name=FREE)
+    assert (view.why_not["title"], view.why_not["asked"]) == ("Why 140-52?", True)
+    say(view, type="look-at", node=FULL, device=f"gpu.nvidia.com/{FULL}/gpu-0")
+    assert (hardware.node, view.why_not["title"]) == (FULL, "Why not gpu-0?")
+    assert view.why_not["deviceLines"] == ["gpu: in use by training/llm-70b-0-devices-2ddgn."]
+
+
+def test_another_drawing_ends_the_question(session):
+    """The new answer shows its own nodes."""
+    view, hardware = PlanView(session), HardwareView(session)
+    say(hardware, type="node", name=FREE)
+    session.edit(read_sketch("sample:eks-p4d/five-pairs"))
+    answered(session)
+    assert (view.why_not.get("asked", False), view.why_not["sentence"]) == (False, "140-52 cannot serve this claim.")
+
+
+def test_copies_are_counted_after_the_answer():
+    """The worker counts them; until then the figure says so."""
+    session = Session("sample:eks-p4d", sketch=read_sketch("sample:eks-p4d/gpu-nic-pairs"))
+    view = PlanView(session)
+    session.count_copies()
+    session.plan()
+    session.wait()
+    assert [(t["value"], t["caption"]) for t in view.answer["tiles"]][1] == ("4", "copies fit, proven")
+    session.close()
+
+
+def test_the_simulation_of_the_sheet_is_in_the_card_with_its_pin(session):
+    """Once all nodes that kube-scheduler may choose are simulated, the card says so, and pins with one click."""
+    view = PlanView(session)
+    session.exporting.simulate()
+    session.exporting.wait()
+    assert view.outgoing[1]["text"] == session.exporting.plain.simulation.sentence
+    assert "a node like ip-192-168-149-201" in view.outgoing[1]["text"]
+    assert (view.pin_offer["on"], view.pin_offer["text"].partition(". ")[0]) == (True, PAIRS)
+    say(view, type="choose-export", pin=False)
+    session.exporting.wait()
+    assert "on" not in view.pin_offer
+    session.edit(read_sketch("sample:eks-p4d/five-pairs"))
+    assert view.pin_offer == {}

@@ -10,14 +10,9 @@ import pytest
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from small_plans import HOSTILE, hostile_cluster
-from widget_messages import answered
+from widget_messages import answered, set_traits
 
-from dra_lab.session import Session, read_sketch
-from dra_lab.widgets.claim_canvas import ClaimCanvas
-from dra_lab.widgets.cluster_bar import ClusterBar
-from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.lab import Lab
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import ClaimCanvas, HardwareView, Lab, PlanView, Session, read_sketch
 from dra_lab.widgets.stored_output import as_image
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -28,6 +23,11 @@ def bundle_of(view):
     """Return what a notebook gets of a view, by MIME type."""
     shown = view._repr_mimebundle_()
     return shown[0] if isinstance(shown, tuple) else shown
+
+
+def stored(view):
+    """Return the document that the browser stores for a view."""
+    return view.get_state("_stored")["_stored"]
 
 
 def picture_in(html):
@@ -54,26 +54,12 @@ def test_each_view_stores_the_sentence_of_the_answer(session, view):
     assert SENTENCE in shown["text/plain"]
 
 
-def test_the_bar_stores_what_is_in_the_cluster(session):
-    """Its line, as HTML and as text."""
-    shown = bundle_of(ClusterBar(session))
-    assert "4 nodes · 2 drivers" in shown["text/html"]
-    assert "4 nodes · 2 drivers" in shown["text/plain"]
-
-
 def test_a_planner_stores_its_answer_with_the_picture(session):
     """The picture is an image: a notebook that is not trusted would lose the elements of an SVG."""
     shown = bundle_of(Lab(session=session))
     assert SENTENCE in shown["text/html"]
     assert "<svg" not in shown["text/html"]
     assert picture_in(shown["text/html"]).get("aria-label") == f"Hardware of node {session.answer.node}"
-
-
-def test_what_is_stored_is_of_the_present_drawing(session):
-    """The cell that shows the planner again stores what is answered by then."""
-    lab = Lab(session=session)
-    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
-    assert "4 of 4 GPUs paired" in bundle_of(lab)["text/html"]
 
 
 def test_a_misfit_is_stored_with_its_reason(session):
@@ -96,21 +82,22 @@ def test_hostile_names_are_text_in_what_is_stored():
 def test_the_browser_gets_what_to_store_only_where_it_can_store_it(session):
     """The extension of JupyterLab says so; each further answer is sent once it has settled."""
     view = PlanView(session)
-    assert view._stored == ""
-    view._stores = True
-    assert SENTENCE in view._stored
+    assert stored(view) == ""
+    set_traits(view, _stores=True)
+    assert SENTENCE in stored(view)
     session.edit(read_sketch("sample:eks-p4d/four-pairs"))
     answered(session)
-    assert "4 of 4 GPUs paired" in view._stored
+    assert "4 of 4 GPUs paired" in stored(view)
 
 
 def test_one_view_of_a_planner_speaks_for_its_cell(session):
     """The others would put their own document into the same output."""
     lab = Lab(session=session)
     answered(session)
-    for view in lab._views:
-        view._stores = True
-    assert [bool(view._stored) for view in lab._views] == [False, False, False, True]
+    views = (lab.bar, lab.canvas, lab.hardware, lab.plan_view)
+    for view in views:
+        set_traits(view, _stores=True)
+    assert [bool(stored(view)) for view in views] == [False, False, False, True]
 
 
 def test_a_notebook_that_a_program_runs_stores_the_answer_alone(executed):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
-from functools import partial
 
 import pytest
+from widget_messages import say, until
 
-from dra_lab.errors import Cancelled
-from dra_lab.scheduler.node_trace import trace_claims
-from dra_lab.session import Session
-from dra_lab.widgets.hardware_view import HardwareView
+from dra_lab import HardwareView, Session, read_sketch
+from dra_lab.model.sketch import GangDrawing
 
 EKS = "sample:eks-p4d"
 FULL = "ip-192-168-158-9.ec2.internal"
@@ -31,20 +28,13 @@ def view():
 
 
 def traced(view) -> None:
-    """Wait until the search and the asked step are there."""
-    assert view._tracing.wait(30)
-    assert view._steps.wait(30)
+    """Wait until the search is there and the step that was asked for is shown."""
+    until(view, lambda: view.trace.get("total") and view.trace_now.get("step") == view.trace_step)
 
 
 def device_of(view, name: str) -> str:
     """Return the id of a device of the shown node."""
     return f"gpu.nvidia.com/{view.node}/{name}"
-
-
-def send(view, **message) -> None:
-    """Send what the browser sends, and wait for the step that it leads to."""
-    view._on_message(view, message, [])
-    assert view._steps.wait(30)
 
 
 def go(view, step: int) -> None:
@@ -90,69 +80,28 @@ def test_an_attempt_that_was_given_back_is_folded_and_opens(view):
     """The row has all steps of the attempt, and the rows inside it reach from its first to its last step."""
     go(view, 40)
     row = next(row for row in view.trace_now["rows"] if row.get("opens"))
-    send(view, type="open-trace-row", first=row["first"], last=row["last"])
+    say(view, type="open-trace-row", first=row["first"], last=row["last"])
+    until(view, lambda: row["key"] in view.trace_inside)
     inside = view.trace_inside[row["key"]]
     assert (inside[0]["first"], inside[-1]["last"]) == (row["first"], row["last"])
 
 
 def test_the_next_device_passes_over_rejected_ones(view):
     """The first device that is allocated is in step 11."""
-    send(view, type="next-allocation")
-    assert view.trace_step == 11
-
-
-@pytest.fixture
-def busy(view):
-    """The worker of a view, which does nothing until the event is set."""
-    free = threading.Event()
-    view._steps.submit(lambda _number: free.wait(20))
-    yield free
-    free.set()
-
-
-def test_every_press_of_next_device_counts(view, busy):
-    """A device is allocated in step 11 and given back in step 27, also if the worker is busy while a person presses."""
-    for _ in range(2):
-        view._on_message(view, {"type": "next-allocation"}, [])
-    busy.set()
-    traced(view)
-    assert view.trace_step == view.trace_now["step"] == 27
-
-
-def test_a_step_that_is_chosen_later_is_not_taken_back(view, busy):
-    """The step of the button is shown when the person has chosen another one."""
-    view._on_message(view, {"type": "next-allocation"}, [])
-    view.trace_step = 40
-    seen = []
-    view.observe(lambda change: seen.append(change.new), "trace_step")
-    busy.set()
-    traced(view)
-    assert (seen, view.trace_now["step"]) == ([], 40)
-
-
-def test_a_slider_is_followed_to_its_end_only(view, busy, monkeypatch):
-    """The worker computes only the last of the waiting steps."""
-    found = []
-    monkeypatch.setattr(view._position, "go", found.append)
-    for step in (5, 6, 7):
-        view.trace_step = step
-    busy.set()
-    traced(view)
-    assert found == [7]
+    say(view, type="next-allocation")
+    until(view, lambda: view.trace_step == 11)
 
 
 def test_the_search_without_links_is_another_one(view):
     """Counts and selectors only need 20 steps."""
     view.trace_links = False
-    traced(view)
-    assert view.trace["total"] == 20
+    until(view, lambda: view.trace.get("total") == 20)
 
 
 def test_another_node_is_traced(view):
     """A node that is full rejects every device."""
-    send(view, type="node", name=FULL)
-    traced(view)
-    assert "finds no allocation" in view.trace["end"]
+    say(view, type="node", name=FULL)
+    until(view, lambda: "finds no allocation" in view.trace.get("end", ""))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +115,8 @@ def test_another_node_is_traced(view):
 def test_a_prediction_is_compared_and_counted(view, picked, score, words):
     """The step of the allocation is shown, the score is kept, and a wrong device has its reason."""
     view.trace_predict = True
-    send(view, type="predict", device=device_of(view, picked))
+    say(view, type="predict", device=device_of(view, picked))
+    until(view, lambda: view.trace_prediction.get("verdict") and view.trace_step == 11)
     found = view.trace_prediction
     assert (view.trace_step, found.get("score", 0), found["asked"]) == (11, score, 1)
     assert found["verdict"].endswith(words)
@@ -175,12 +125,10 @@ def test_a_prediction_is_compared_and_counted(view, picked, score, words):
 
 def test_a_step_of_a_long_search_is_a_small_message():
     """The browser gets less than 100 kB for a step of a search of 55,696 steps."""
-    from dra_lab import read_sketch
-
     session = Session(EKS, sketch=read_sketch(f"{EKS}/five-pairs"))
     session.wait()
     view = HardwareView(session)
-    send(view, type="node", name="ip-192-168-140-52.ec2.internal")
+    say(view, type="node", name="ip-192-168-140-52.ec2.internal")
     session.show_mode("trace")
     traced(view)
     go(view, 40_000)
@@ -190,34 +138,73 @@ def test_a_step_of_a_long_search_is_a_small_message():
     session.close()
 
 
-def test_a_search_that_is_longer_than_its_record_says_what_is_shown(view, monkeypatch):
-    """The title has the number of steps, and the last ones are what is left out and the end."""
-    short = partial(trace_claims, most_steps=20)
-    monkeypatch.setattr("dra_lab.planner.kube_scheduler.trace_claims", short)
-    view.trace_links = False
-    view.trace_links = True
-    traced(view)
-    go(view, view.trace["total"])
-    recorded = view.trace["recorded"]
-    assert view.trace["title"].endswith(f"Shown: the first {recorded} steps, and the end")
-    assert [row["kind"] for row in view.trace_now["rows"][-2:]] == ["left-out", "end"]
+POD = "sample:h100-pod"
 
 
-def test_a_search_that_runs_shows_how_far_it_is_and_can_be_stopped(view, monkeypatch):
-    """The browser gets the number of candidates, and its message stops the search."""
-    notified = threading.Event()
+@pytest.fixture
+def gang_view():
+    """A view in Trace mode of a gang of three pods below one leaf switch."""
+    session = Session(POD, sketch=read_sketch(f"{POD}/eight-pairs"))
+    session.wait()
+    session.fleet.set_gang("eight-pairs", GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod"))
+    shown = HardwareView(session)
+    session.show_mode("trace")
+    until(shown, lambda: "regret" in shown.gang_trace)
+    yield shown
+    shown.close()
+    session.close()
 
-    def search(*_arguments, progress, cancel, **_more):
-        progress(4_096)
-        notified.set()
-        cancel.wait(20)
-        raise Cancelled("stopped")
 
-    monkeypatch.setattr("dra_lab.session.tracing.REPORT_EVERY", -1.0)
-    monkeypatch.setattr("dra_lab.planner.kube_scheduler.trace_claims", search)
-    view.trace_links = False
-    notified.wait(20)
-    working = view.trace["working"]
-    send(view, type="stop-trace")
-    traced(view)
-    assert (working, view.trace["error"][:24]) == ("4,096 devices tried so far", "You stopped the search b")
+def test_the_first_step_is_shown_with_the_verdict(gang_view):
+    """Kueue counts nodes, and the head says what it ends with."""
+    row = gang_view.gang_trace
+    assert (row["name"], row["verdict"], row["total"]) == ("eight-pairs", "no", 6)
+    assert gang_view.gang_trace_now["sentence"].startswith("Kueue counts only pods")
+
+
+def test_the_regret_follows_the_best_plan(gang_view):
+    """It comes after the steps, and nothing is left to do then."""
+    assert gang_view.gang_trace["regret"] == "Kueue 0.19 starts 0; the best plan starts 1 of 1 gang, proven."
+    assert "working" not in gang_view.gang_trace
+
+
+def test_a_step_shows_its_domains(gang_view):
+    """In the third step Kueue takes the first leaf switch, below its spine."""
+    gang_view.gang_trace_step = 3
+    rows = [(row["name"], row.get("depth", 0), row.get("state", "above")) for row in gang_view.gang_trace_now["rows"]]
+    assert rows[:3] == [("spine-1", 0, "above"), ("leaf-1", 1, "chosen"), ("leaf-2", 1, "fits")]
+
+
+def test_the_steps_up_to_the_present_one_are_listed(gang_view):
+    """Later ones are not sent."""
+    gang_view.gang_trace_step = 2
+    assert [row["number"] for row in gang_view.gang_trace_now["steps"]] == [1, 2]
+
+
+def test_the_last_step_shows_the_pods_that_wait(gang_view):
+    """On the node that Kueue chose no claim can be met."""
+    gang_view.gang_trace_step = 6
+    (row,) = gang_view.gang_trace_now["rows"]
+    assert (row["state"], row["words"]) == ("waits", "0 of 3 get devices")
+
+
+def test_the_other_scheduler_is_replayed_when_it_is_chosen(gang_view):
+    """kube-scheduler tries four placements; the second has room for all."""
+    gang_view.gang_trace_scheduler = "kube-scheduler"
+    until(gang_view, lambda: gang_view.gang_trace.get("verdict") == "yes")
+    gang_view.gang_trace_step = 3
+    rows = [(row["name"], row["state"]) for row in gang_view.gang_trace_now["rows"] if not row.get("depth")]
+    assert (gang_view.gang_trace["verdict"], rows) == ("yes", [("leaf-1", "few"), ("leaf-2", "fits")])
+
+
+def test_a_step_beyond_the_last_is_the_last(gang_view):
+    """A number that the browser kept from another scheduler shows no error."""
+    gang_view.gang_trace_step = 99
+    assert (gang_view.gang_trace_now["step"], gang_view.problem) == (6, "")
+
+
+def test_one_pod_of_the_gang_can_be_traced(gang_view):
+    """The search on a node begins when a person asks for it."""
+    assert gang_view.trace == {}
+    gang_view.gang_trace_shown = False
+    until(gang_view, lambda: gang_view.trace.get("total", 0) > 0)

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab.widgets.claim_canvas import ClaimCanvas
-from dra_lab.widgets.cluster_bar import ClusterBar
-from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.plan_view import PlanView
+from dra_lab import ClaimCanvas, ClusterBar, HardwareView, PlanView
 from dra_lab.widgets.session_view import EXTENSION_VERSION
 
 PROGRAMS = Path(__file__).parents[2] / "widgets" / "labextension" / "src" / "widget_programs.ts"

@@ -53,11 +53,6 @@ test("everything that a view began ends with it", () => {
   expect([model.listening, outside.size, el.childElementCount, el.className]).toEqual([0, 0, 0, ""]);
 });
 
-test("the bar says what is in the cluster and when it was read", () => {
-  const { el } = bar();
-  expect(el.querySelector(".dra-bar-summary")!.textContent).toBe("4 nodes · 2 drivers · read 14:02");
-});
-
 test("a chosen sample, a path and the release are told to Python", () => {
   const { el, model } = bar();
   (el.querySelector('[data-value="sample:b"]') as HTMLElement).click();
@@ -74,36 +69,6 @@ test("a chosen sample, a path and the release are told to Python", () => {
     { type: "load", source: "./cluster.json" },
     { type: "release", value: "1.35" },
   ]);
-});
-
-test("the arrows go through the samples and Enter takes one", () => {
-  const { el, model } = bar();
-  button(el, "sample:a").click();
-  const options = [...el.querySelectorAll<HTMLElement>('[role="option"]')];
-  expect(document.activeElement).toBe(options[0]);
-  press(options[0]!, "ArrowDown");
-  expect(document.activeElement).toBe(options[1]);
-  press(options[1]!, "Enter");
-  expect(model.sent).toEqual([{ type: "load", source: "sample:b" }]);
-});
-
-test("Escape closes a panel and gives the focus back to its button", () => {
-  const { el } = bar();
-  const source = button(el, "sample:a");
-  source.click();
-  expect(source.getAttribute("aria-expanded")).toBe("true");
-  press(document.activeElement!, "Escape");
-  expect([source.getAttribute("aria-expanded"), document.activeElement]).toEqual(["false", source]);
-});
-
-test("the example line offers two ways on and can be hidden", () => {
-  const { el, model } = bar();
-  expect(el.querySelector(".dra-example")!.textContent).toContain("This is an example.");
-  button(el, "Start empty").click();
-  button(el, "Keep the example").click();
-  button(el, "Load your cluster").click();
-  expect(model.sent).toEqual([{ type: "start-empty" }, { type: "dismiss-example" }]);
-  expect((document.activeElement as HTMLInputElement).placeholder).toContain("path");
 });
 
 test("a planner of several modes offers them, and a bar alone offers none", async () => {

@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { CompareRow } from "../src/generated/models";
-import { drawn, press } from "./fake_model";
-import { button, plan } from "./plan_view_model";
+import { plan } from "./plan_view_model";
 
 afterEach(() => document.body.replaceChildren());
 
@@ -33,32 +32,6 @@ test("what was asked alike stands once above the columns", () => {
   const { el } = compare();
   expect(el.querySelector(".dra-compare-head")!.textContent).toContain("Cluster: c.");
   expect([...el.querySelectorAll("tbody th")].some((head) => head.textContent!.includes("Cluster"))).toBe(false);
-});
-
-test("the diff opens and closes", async () => {
-  const { el } = compare();
-  button(el, "diff").click();
-  await drawn();
-  expect([...el.querySelectorAll(".dra-diff-line")].map((line) => line.textContent)).toEqual(["-x: 1", "+x: 2"]);
-  button(el, "diff").click();
-  await drawn();
-  expect(el.querySelector(".dra-diff-line")).toBeNull();
-});
-
-test("a plan is renamed, removed, and made the drawing", async () => {
-  const { el, model } = compare();
-  el.querySelectorAll<HTMLElement>(".dra-compare-name")[1]!.click();
-  await drawn();
-  const field = el.querySelector<HTMLInputElement>("th input")!;
-  field.value = "c";
-  press(field, "Enter");
-  el.querySelector<HTMLElement>('[aria-label="Remove a"]')!.click();
-  button(el, "Make this the drawing").click();
-  expect(model.sent).toEqual([
-    { type: "rename-kept", name: "b", to: "c" },
-    { type: "remove-kept", name: "a" },
-    { type: "restore-kept", name: "b" },
-  ]);
 });
 
 test("of more than four kept plans those that stand side by side are chosen", () => {

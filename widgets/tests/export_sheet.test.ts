@@ -30,15 +30,6 @@ const field = (el: Element, label: string) => {
   return (found.control ?? found.querySelector("input")) as HTMLInputElement;
 };
 
-test("the button asks for the sheet, and Escape closes it", () => {
-  const { el, model } = plan();
-  button(el, "Export…").click();
-  expect(model.sent).toEqual([{ type: "show-export" }]);
-  const open = sheet();
-  press(open.el.querySelector<HTMLElement>(".dra-sheet")!, "Escape");
-  expect(open.model.sent).toEqual([{ type: "close-export" }]);
-});
-
 test("what is chosen is sent when the field is left, each alone", () => {
   const { el, model } = sheet();
   const folder = field(el, "Folder");
@@ -58,14 +49,6 @@ test("the diff shows both, and the whole file has the new lines only", async () 
   field(el, "Whole file").click();
   await drawn();
   expect(text()).toEqual(["kind: A", "new: 1"]);
-});
-
-test("files that achieve the plan are written as they are; my edits only where that is ticked, and once", () => {
-  const { el, model } = sheet();
-  field(el, "Overwrite my edits").click();
-  button(el, "Export 2 files").click();
-  button(el, "Export 2 files").click();
-  expect(model.sent).toEqual([{ type: "write-export", overwrite: true }, { type: "write-export" }]);
 });
 
 test("files that miss the plan are written beside a sentence that says so", () => {

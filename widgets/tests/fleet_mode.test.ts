@@ -54,13 +54,6 @@ it("draws only the bars in sight, and the sum of all", () => {
   expect(el.querySelector(".dra-fleet-total")?.textContent).toContain("= 40,000 GPUs");
 });
 
-it("asks for another number of pods on a click and on Enter", () => {
-  const { el, model } = fleet();
-  const send = vi.spyOn(model, "send");
-  el.querySelector<HTMLButtonElement>('[aria-label="More pods of large"]')?.click();
-  expect(send).toHaveBeenCalledWith({ type: "set-replicas", name: "large", replicas: 4 });
-});
-
 it("gives the name of a workload a line of its own", () => {
   const name = fleet().el.querySelector<HTMLTableCellElement>(".dra-fleet-workloads tbody th")!;
   expect([name.colSpan, name.scope, name.closest("tr")!.querySelector("input")]).toEqual([4, "rowgroup", null]);

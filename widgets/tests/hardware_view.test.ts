@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { HardwareViewModel } from "../src/generated/models";
 import * as widget from "../src/hardware/hardware_view";
 import { safeSvg } from "../src/hardware/safe_svg";
-import { drawn, HOSTILE, mount, pass, press } from "./fake_model";
+import { drawn, HOSTILE, mount } from "./fake_model";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => {
@@ -95,32 +95,6 @@ test("the legend is a picture of its own below the hardware", () => {
   expect([above!.querySelector(".dra-hw-legend"), below!.textContent!.trim()]).toEqual([null, "free"]);
 });
 
-test("the arrows walk through the tree and one item is the tab stop", () => {
-  const { el, model } = hardware();
-  const [node, first, second] = items(el);
-  node!.focus();
-  press(node!, "ArrowRight");
-  expect(document.activeElement).toBe(first);
-  press(first!, "ArrowDown");
-  expect(document.activeElement).toBe(second);
-  press(second!, "ArrowLeft");
-  expect(document.activeElement).toBe(node);
-  press(node!, "End");
-  expect(document.activeElement).toBe(second);
-  expect(items(el).map((item) => item.getAttribute("tabindex"))).toEqual(["-1", "-1", "0"]);
-  pass(100);
-  expect(model.get("highlight")).toBe("d/p/g1");
-});
-
-test("Enter on a chosen device lights its whole request", () => {
-  const { el, model } = hardware();
-  const first = items(el)[1]!;
-  first.focus();
-  press(first, "Enter");
-  pass(100);
-  expect(model.get("highlight")).toBe("gpu");
-});
-
 test("the focus stays on its device when the picture is drawn again", async () => {
   const { el, model } = hardware();
   items(el)[2]!.focus();
@@ -174,18 +148,6 @@ test("a tile draws its node and says in words how it serves the drawing", () => 
   expect(model.sent).toEqual([{ type: "node", name: "n2" }]);
 });
 
-test("a plan is held to a node and let go again", async () => {
-  const { el, model } = hardware();
-  button(el, "Plan here").click();
-  model.set("pinned", "n1");
-  await drawn();
-  button(el, "Best node again").click();
-  expect(model.sent).toEqual([
-    { type: "pin", name: "n1" },
-    { type: "pin", name: "" },
-  ]);
-});
-
 test("many nodes are rows of classes, very many a table", async () => {
   const { el, model } = hardware();
   const classes = (count: number) => ({
@@ -212,17 +174,6 @@ test("what is shown is chosen like any group of radio buttons, and follows Pytho
   model.set("show", "plain");
   await drawn();
   expect(radio("plain").checked).toBe(true);
-});
-
-test("the graph is a picture of this page, and closing it tells Python", async () => {
-  const { el, model } = hardware();
-  button(el, "Graph").click();
-  model.set("graph", SVG);
-  await drawn();
-  expect([el.querySelectorAll("iframe").length, el.querySelectorAll(".dra-graph svg").length > 0]).toEqual([0, true]);
-  press(button(el, "Close"), "Escape");
-  expect(model.sent).toEqual([{ type: "graph" }, { type: "close-graph" }]);
-  expect(document.activeElement).toBe(button(el, "Graph"));
 });
 
 test("many tiles are cut until a person asks for all of them", async () => {

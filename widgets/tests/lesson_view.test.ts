@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { LessonViewModel } from "../src/generated/models";
 import * as widget from "../src/lesson/lesson_view";
-import { drawn, HOSTILE, mount, press } from "./fake_model";
+import { HOSTILE, mount } from "./fake_model";
 
 afterEach(() => void document.body.replaceChildren());
 
@@ -74,25 +74,6 @@ test("bold words and names of the text are marked, and nothing else is markup", 
   expect(body.querySelector("img")).toBeNull();
 });
 
-test("only the next hint can be shown", () => {
-  const { el, model } = lesson();
-  const hints = el.querySelector(".dra-lesson-hints")!;
-  expect(hints.querySelectorAll("button")).toHaveLength(1);
-  expect(hints.textContent).toContain("opens after hint 2");
-  button(hints, "Show hint 2").click();
-  expect(model.sent).toEqual([{ type: "show-hint" }]);
-});
-
-test("the main button checks the drawing, and waits while something is computed", async () => {
-  const { el, model } = lesson();
-  button(el, "Check my drawing").click();
-  expect(model.sent).toEqual([{ type: "check-drawing" }]);
-  model.set("busy", "Planning your drawing ...");
-  await drawn();
-  button(el, "Check my drawing").click();
-  expect(model.sent).toHaveLength(1);
-});
-
 test("the needs of the task say which one is met", () => {
   const { el } = lesson({
     judged: { message: "Not yet.", rows: [{ text: "2 GPUs", kept: true }, { text: "one NIC each" }] },
@@ -110,21 +91,6 @@ test("starting over asks first", () => {
   expect(model.sent).toEqual([{ type: "start-over" }]);
 });
 
-test("a sentence is sent on Enter, and the model sentence stands beside it", async () => {
-  const { el, model } = lesson({
-    task: { kind: "explain", title: "5. Explain", primary: "Compare", action: "explain" },
-  });
-  const field = el.querySelector<HTMLInputElement>(".dra-lesson-explain input")!;
-  button(el, "Compare").click();
-  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(field, "It takes the first.");
-  field.dispatchEvent(new Event("input", { bubbles: true }));
-  press(field, "Enter");
-  expect(model.sent).toEqual([{ type: "explain", text: "It takes the first." }]);
-  model.set("explained", { yours: "It takes the first.", model: "First fit.", points: ["order"] });
-  await drawn();
-  expect(el.querySelector(".dra-lesson-compare")!.textContent).toContain("First fit.");
-});
-
 test("the words of the lesson open and close", () => {
   const { el } = lesson();
   const words = button(el, "Words in this lesson");
@@ -132,16 +98,6 @@ test("the words of the lesson open and close", () => {
   expect(el.querySelector(".dra-lesson-panel")!.textContent).toContain("The first devices that pass.");
   words.click();
   expect(el.querySelector(".dra-lesson-panel")).toBeNull();
-});
-
-test("the list opens a lesson", () => {
-  const lessons = [
-    { id: "01-a", number: "1", title: "Devices", minutes: 10, state: "done" as const },
-    { id: "02-b", number: "2", title: "Classes", state: "new" as const },
-  ];
-  const { el, model } = lesson({ lessons });
-  button(el, "Classes").click();
-  expect(model.sent).toEqual([{ type: "open-lesson", id: "02-b" }]);
 });
 
 test("nothing is left of a lesson that is taken away", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { arrange, fitting } from "../src/view/rows";
 import { drawn, HOSTILE } from "./fake_model";
-import { button, fakeTimers, plan } from "./plan_view_model";
+import { fakeTimers, plan } from "./plan_view_model";
 
 fakeTimers();
 
@@ -13,33 +13,6 @@ test("a suggestion that sets selectors can be applied, another can be read", asy
   expect(buttons.length).toBe(1);
   buttons[0]!.click();
   expect(model.sent).toEqual([{ type: "apply-suggestion", id: "0" }]);
-});
-
-test("goals stand with their proof and what kube-scheduler reaches", async () => {
-  const { el, model } = plan();
-  model.set("goals", [
-    {
-      goal: "numa",
-      label: "NUMA nodes",
-      best: 1,
-      number: "1",
-      caption: "NUMA node",
-      meaning: "How many NUMA nodes",
-      bound: 1,
-      proven: true,
-      manifest: "1",
-      plain: "2",
-      better: "1 better than without links",
-    },
-  ]);
-  await drawn();
-  const card = el.querySelector('.dra-goals [data-goal="numa"]')!;
-  expect(card.querySelector(".dra-goal-value")!.textContent).toBe("1 NUMA node proven");
-  expect([...card.querySelectorAll("dd")].map((cell) => cell.textContent)).toEqual([
-    "1",
-    "2",
-    "1 better than without links",
-  ]);
 });
 
 test("a goal that is not proven says how good it may still get", async () => {
@@ -134,28 +107,6 @@ const GOALS = [
   { goal: "numa", label: "NUMA nodes", best: 1, proven: true },
   { goal: "roots", label: "PCIe roots", best: 2, proven: true },
 ];
-
-test("goals are moved by mouse and by arrows, and the focus stays on the goal", async () => {
-  const { el, model } = plan({ goals: GOALS });
-  const mover = (key: string) => el.querySelector<HTMLElement>(`[data-key="${key}"]`)!;
-  expect(el.querySelector('[data-goal="alternatives"] button')).toBeNull();
-  mover("down-numa").click();
-  expect(model.sent).toEqual([{ type: "order-goals", goals: ["roots", "numa"] }]);
-  mover("up-numa").click();
-  expect(model.sent).toHaveLength(1);
-  mover("up-roots").focus();
-  mover("up-roots").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowUp", bubbles: true }));
-  expect(model.sent[1]).toEqual({ type: "order-goals", goals: ["roots", "numa"] });
-  model.set("goals", [GOALS[0]!, GOALS[2]!, GOALS[1]!]);
-  model.set("goals_changed", true);
-  await drawn();
-  expect(document.activeElement).toBe(mover("up-roots"));
-  expect(el.querySelector('[role="status"].dra-sr')!.textContent).toBe(
-    "PCIe roots: now 1 of the 2 goals that can be moved",
-  );
-  button(el, "Usual order").click();
-  expect(model.sent[2]).toEqual({ type: "order-goals", goals: [] });
-});
 
 test("counts after each test are a table, and text of a cluster stays text", async () => {
   const { el, model } = plan({ reasons: [{ rule: "link", message: "no" }] });

@@ -27,16 +27,6 @@ test("the difference to kube-scheduler is one press away", () => {
   expect(model.sent).toEqual([{ type: "show-difference" }]);
 });
 
-test("Enter in the verdict applies the first change, and a click any other", () => {
-  const { el, model } = plan({ answer: MISFIT });
-  press(el.querySelector(".dra-answer")!, "Enter");
-  button(el, "Prefer the link").click();
-  expect(model.sent).toEqual([
-    { type: "apply-suggestion", id: "3" },
-    { type: "apply-suggestion", id: "1" },
-  ]);
-});
-
 test("a change for the previous drawing cannot be applied", async () => {
   const { el, model } = plan({ answer: { ...MISFIT, stale: true, trouble: "half written" } });
   await drawn();
@@ -50,12 +40,6 @@ test("why not says the tests of a node with what is left after each", () => {
   const { el } = plan({ why_not: { title: "Why not n1?", requests: [{ title: "gpu: 2 GPUs", bars }] } });
   expect(button(el, "Why not n1?")).toBeTruthy();
   expect(el.querySelector(".dra-bars tr[data-short]")!.textContent).toBe("free a/b uses 80");
-});
-
-test("Export… opens the sheet of the kernel", () => {
-  const { el, model } = plan();
-  button(el, "Export…").click();
-  expect(model.sent).toEqual([{ type: "show-export" }]);
 });
 
 test("a node or device is found by its name", async () => {

@@ -51,14 +51,6 @@ test("the device of the present step is marked with what happened to it", () => 
   expect(el.querySelector(".dra-trace-now")?.getAttribute("data-step")).toBe("allocated");
 });
 
-test("the arrows choose the step, and End the last one", () => {
-  const { el, model } = pane();
-  press(button(el, "Next"), "ArrowRight");
-  expect(model.get("trace_step")).toBe(5);
-  press(button(el, "Next"), "End");
-  expect(model.get("trace_step")).toBe(9);
-});
-
 test("while a person predicts no key shows a later step", () => {
   const { el, model } = pane({ trace_predict: true });
   press(button(el, "Back"), "ArrowRight");

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.checks.fleet_pods import part_of_cluster
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.allocation import (
@@ -25,6 +24,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
 from dra_lab.model.quantity import QuantityText, format_quantity
 from dra_lab.model.sketch import asks
+from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
@@ -89,7 +89,7 @@ def _compiled(fleet: FleetProblem, pod: FleetPod) -> tuple[CompiledClaim, ...]:
 
 def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
     """Try the pods of one node; say whether it was done to the end."""
-    part = with_held(trial.fleet, part_of_cluster(trial.fleet.scan.cluster, {node: None}))
+    part = with_held(trial.fleet, part_of_cluster(trial.fleet.scan.cluster, node))
     held: list[ResourceClaim] = []
     found: list[Replica] = []
     for replica in replicas:

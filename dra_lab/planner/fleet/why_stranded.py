@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from dra_lab.checks.fleet_pods import part_of_cluster
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.allocation import (
@@ -23,7 +22,7 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.what_if import without_nodes
+from dra_lab.model.what_if import part_of_cluster, without_nodes
 from dra_lab.planner.budget import Budget, default_sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.fragmentation import stranded
@@ -95,7 +94,7 @@ def why_stranded(
 
 def _alone(cluster: Cluster, node: str) -> Cluster:
     """Return the part of a cluster that one node sees, without other nodes."""
-    part = part_of_cluster(cluster, {node: None})
+    part = part_of_cluster(cluster, node)
     return without_nodes(part, [other for other in part.node_names if other != node])
 
 

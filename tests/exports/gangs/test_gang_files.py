@@ -111,6 +111,7 @@ def print_digest():
     print(hashlib.sha256(repr([(f.documents, f.findings, f.not_expressed) for f in files]).encode()).hexdigest())
 
 
+@pytest.mark.long
 def test_the_bytes_are_the_same_in_another_process():
     """They depend on no hash, time or machine."""
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])

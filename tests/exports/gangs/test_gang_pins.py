@@ -9,6 +9,7 @@ import yaml
 from gangs_to_export import BLOCK, GPUS, RACK, cliques, gang, group, tree
 from small_nodes import a_slice, cluster, gpu
 
+from dra_lab import plan_gangs
 from dra_lab.exports.gangs.gang_files import gang_files
 from dra_lab.exports.gangs.level_keys import pin_affinity
 from dra_lab.exports.manifests import manifest_files
@@ -17,7 +18,6 @@ from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.topology.presets import HOSTNAME
 

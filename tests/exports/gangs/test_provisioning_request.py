@@ -8,6 +8,7 @@ import pytest
 import yaml
 from crd_schemas import problems
 
+from dra_lab import nodes_to_add
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs.provisioning_request import provisioning_request
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
@@ -15,7 +16,6 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.node_type import NewDomains, NodeType
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.gangs import nodes_to_add
 from dra_lab.sources import load_cluster
 
 

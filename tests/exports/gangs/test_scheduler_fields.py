@@ -126,6 +126,7 @@ def test_a_field_like_no_other_gets_the_list():
     assert (rule, advice) == ("scheduler-field-unknown", "It has: levels.")
 
 
+@pytest.mark.long
 def test_what_is_exported_has_no_wrong_name():
     """For all schedulers, of gangs of every shape."""
     found = []

@@ -8,14 +8,13 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.mixed_cluster import mixed_cluster, workloads
-from checked_plans import checked_fleet
+from cancelled import assert_true_goals
+from checked_plans import broken_rules, checked_fleet
 from random_clusters import random_workloads, small_fleet, switches
 
-from dra_lab.checks.fleets import check_fleet
+from dra_lab import KubernetesRelease, how_many_more, largest_job, stranded
 from dra_lab.errors import InputError
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
 RELEASE = KubernetesRelease("1.36")
 MANY = mixed_cluster(80)
@@ -24,17 +23,7 @@ MANY = mixed_cluster(80)
 CLAIMS = workloads((30, 60, 60), must=False)
 
 
-def assert_honest(plan, best=None):
-    """No bound is above what is known to exist, and no proof is claimed without one."""
-    if best is not None and plan.goals:
-        for mine, known in zip(plan.goals, best.goals, strict=True):
-            if mine.bound is not None:
-                assert mine.bound <= known.value, mine
-            if mine.value != known.value:
-                break
-
-
-@pytest.mark.parametrize("seconds", [0.0, 0.001, 0.02, 0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("seconds", [0.001, 0.02, 0.1, 0.4])
 def test_time_limit_never_proves_too_much(seconds):
     """Whatever the time, bounds stay below the best plan known, and OPTIMAL is the best."""
     for seed in range(4):
@@ -43,7 +32,8 @@ def test_time_limit_never_proves_too_much(seconds):
         fleet = random_workloads(rng, cluster, switches(sharing=False))
         best = checked_fleet(cluster, fleet, release=RELEASE, first_fit=False)
         plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=seconds)
-        assert_honest(plan, best if best.replicas else None)
+        if best.replicas:
+            assert_true_goals(plan, best)
         if plan.status is PlanStatus.OPTIMAL:
             assert [g.value for g in plan.goals] == [g.value for g in best.goals]
         if plan.status is PlanStatus.INFEASIBLE:
@@ -70,20 +60,6 @@ def test_cancel_keeps_what_was_found(after):
 
     plan = checked_fleet(MANY, CLAIMS, release=RELEASE, progress=progress, cancel=cancel)
     assert plan.status in (PlanStatus.STOPPED, PlanStatus.FEASIBLE)
-    assert_honest(plan)
-
-
-@pytest.mark.parametrize("must", [False, True])
-def test_many_states_have_a_plan_with_a_bound(must):
-    """Where states are too many to be looked at one by one, the first goal that is not proven has its bound."""
-    fleet = workloads((30, 60, 60), must=must)
-    plan = checked_fleet(MANY, fleet, release=RELEASE, time_limit=6, first_fit=False)
-    assert plan.replicas
-    assert_honest(plan)
-    unproven = [goal for goal in plan.goals if not goal.proven]
-    if unproven:
-        assert plan.status is PlanStatus.FEASIBLE
-        assert unproven[0].bound is not None
 
 
 def test_misfit_of_a_fleet_is_proven():
@@ -106,7 +82,6 @@ def test_most_replicas_then_fewest_nodes():
     assert spread.proven
     assert packed.proven
     assert len(packed.nodes) <= len(spread.nodes)
-    assert_honest(packed)
 
 
 def test_first_fit_stands_on_the_same_nodes():
@@ -115,7 +90,7 @@ def test_first_fit_stands_on_the_same_nodes():
     plan = checked_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
     assert plan.first_fit is not None
     assert set(plan.first_fit.nodes) <= set(plan.nodes)
-    assert check_fleet(cluster, replace(plan.first_fit, goals=()), RELEASE) == ()
+    assert broken_rules(cluster, replace(plan.first_fit, goals=()), RELEASE) == []
     best = tuple(goal.value for goal in plan.goals)
     assert best <= tuple(goal.value for goal in plan.first_fit.goals)
 
@@ -142,33 +117,6 @@ def test_stopped_room_is_no_number():
     assert headroom.bound >= how_many_more(cluster, workload, release=RELEASE).count
     assert not largest_job(cluster, workload.claims[0], release=RELEASE, time_limit=0.0).proven
     assert not stranded(cluster, workload.claims, release=RELEASE, time_limit=0.0).proven
-
-
-def test_largest_job_fits_and_the_next_does_not():
-    """The largest multiple fits on its node, and no larger one fits anywhere."""
-    cluster = mixed_cluster(10)
-    (workload,) = workloads((1,), must=False, kinds=((1, 1, 8),))
-    found = largest_job(cluster, workload.claims[0], release=RELEASE)
-    assert found.proven
-    assert found.sketch is not None
-    assert found.replicas == how_many_more(cluster, workload, release=RELEASE).count
-    plan = checked_fleet(cluster, (replace(workload, claims=(found.sketch,)),), release=RELEASE)
-    assert plan.replicas
-    assert found.node in cluster.node_names
-
-
-def test_stranded_is_what_no_packing_uses():
-    """On each node free = usable + stranded, and the most GPUs used is what the most pods use."""
-    cluster = mixed_cluster(7)
-    (workload,) = workloads((200,), must=True, kinds=((2, 2, 16),))
-    lost = stranded(cluster, workload.claims, release=RELEASE)
-    headroom = how_many_more(cluster, workload, release=RELEASE)
-    gpus = next(kind for kind in lost.kinds if kind.kind == "gpu")
-    assert lost.proven
-    assert gpus.usable == 2 * headroom.count
-    held = cluster.allocated.exclusive
-    assert gpus.free == 8 * 7 - sum(device.driver == "gpu.nvidia.com" for device in held)
-    assert sum(len(row.nodes) for row in lost.nodes) == 7
 
 
 @pytest.mark.parametrize("changes", [{"replicas": -1}, {"claims": ()}])

@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from itertools import chain, combinations
-
 from msgspec.structs import replace
 from random_devices import GPU, TAG, selector, text
 from sharing_nodes import RELEASE, ask, counted, node, part
 from small_holders import a_claim, result
 
+from dra_lab import ClaimSketch, stranded
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.names import DeviceID
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet import stranded
-from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 
 WHOLE = f'has(device.attributes["x.example"].tag) && device.attributes["{TAG.split("/")[0]}"].tag == "whole"'
-
-
-def most(draws, left) -> int:
-    """Return the most devices that counters provide, by trying every set."""
-    every = chain.from_iterable(combinations(draws.values(), size) for size in range(len(draws) + 1))
-    return max(len(chosen) for chosen in every if _lasts(chosen, left))
-
-
-def _lasts(chosen, left) -> bool:
-    return all(sum(dict(mine).get(counter, 0) for mine in chosen) <= amount for counter, amount in left.items())
-
-
-def test_the_most_that_counters_feed_is_brute_force():
-    """Random partitions on a few counters, of a few units or of gigabytes: the same number as trying all sets."""
-    for seed in range(300):
-        rng = random.Random(f"fed {seed}")
-        unit = rng.choice([1, 2**30, 10**12 + 39])
-        counters = [(0, f"set-{n}", name) for n in range(rng.randint(1, 3)) for name in ("memory", "slots")]
-        left = {counter: rng.randint(0, 9) * unit + rng.choice([0, 0, 5]) for counter in counters}
-        draws = {
-            DeviceID(GPU, "n1", f"gpu-{n}"): tuple(
-                sorted((c, rng.randint(1, 4) * unit + rng.randint(0, 3)) for c in rng.sample(counters, size))
-            )
-            for n, size in enumerate(rng.choices((0, 1, 2), k=rng.randint(1, 9)))
-        }
-        found = CounterCapacity("HiGHS", Budget()).most(draws, left)
-        assert found.count == most(draws, left), f"seed {seed}"
-        assert found.uneven <= found.count, f"seed {seed}"
 
 
 def test_a_set_that_is_drawn_up_has_nothing_free():

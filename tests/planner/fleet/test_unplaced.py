@@ -8,14 +8,11 @@ from msgspec import structs
 from small_nodes import a_slice, cluster, gpu
 from small_plans import request
 
+from dra_lab import ClaimSketch, Cluster, KubernetesRelease, Workload
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
-from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import ResourceSlice
 
 RELEASE, GPU = KubernetesRelease("1.36"), "gpu.nvidia.com"

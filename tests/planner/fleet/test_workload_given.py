@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from dra_lab import ClaimSketch, Workload
+from dra_lab import ClaimSketch, Workload, multiple, read_sketch
 from dra_lab.errors import InputError
-from dra_lab.planner.fleet.largest import multiple
 
 ONE = ClaimSketch(name="one")
 
@@ -28,3 +27,9 @@ def test_a_claim_is_multiplied_by_a_whole_number_from_one(times):
     """A request for no device is none that the API server takes."""
     with pytest.raises(InputError, match="times must be a whole number, 1 or more"):
         multiple(ONE, times)
+
+
+def test_a_request_that_a_claim_does_not_have_is_refused():
+    """The message names those that it has."""
+    with pytest.raises(InputError, match="no request 'gpus' to scale; requests: gpu"):
+        multiple(read_sketch("sample:two-sockets/lesson"), 2, ["gpus"])

@@ -5,24 +5,18 @@ from __future__ import annotations
 from dataclasses import replace as replaced
 
 import pytest
+from checked_gangs import checked_gangs
 from msgspec.structs import replace
 from random_gangs import hierarchy_of
 from small_claims import request
 from small_nodes import a_slice, cluster, device, gpu
 
-from dra_lab.checks.gang_audit import check_gangs
+from dra_lab import ClaimSketch, Cluster, Gang, GangGroup, NodeType, Workload, nodes_to_add
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
-from dra_lab.model.node_type import NodeType
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner.gangs import plan_gangs
-from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 
 GPU = ClaimSketch(name="gpus", requests=(request("gpu", "gpu.nvidia.com"),))
 SHARED = ClaimSketch(name="shared", requests=(request("gpu", "gpu.nvidia.com"),))
@@ -44,7 +38,7 @@ def sharing(name: str, pods: int = 2, **more) -> GangGroup:
 
 def test_each_group_is_on_one_node():
     """Two nodes of three GPUs are enough for two groups of two pods, and one node of six is not needed."""
-    plan = plan_gangs(nodes(3, 3), [Gang("g", (sharing("a"), sharing("b")))])
+    plan = checked_gangs(nodes(3, 3), [Gang("g", (sharing("a"), sharing("b")))])
     [placed] = plan.placed
     placed_on = {(one.workload, one.node) for one in (*placed.replicas, *placed.group_shared)}
     assert (plan.proven, len(placed_on), len({node for _, node in placed_on})) == (True, 2, 2)
@@ -53,19 +47,19 @@ def test_each_group_is_on_one_node():
 @pytest.mark.parametrize(("counts", "status"), [((2, 2, 2), PlanStatus.INFEASIBLE), ((3, 1), PlanStatus.OPTIMAL)])
 def test_the_claim_takes_its_devices_once_on_the_node_of_the_group(counts, status):
     """Two pods and their claim need three GPUs of one node."""
-    assert plan_gangs(nodes(*counts), [Gang("g", (sharing("a"),))]).status is status
+    assert checked_gangs(nodes(*counts), [Gang("g", (sharing("a"),))]).status is status
 
 
 def test_a_group_with_shared_claims_has_a_pod():
     """Without one its claim would have no devices."""
     with pytest.raises(InputError, match="give a min of 1 or more"):
-        plan_gangs(nodes(4), [Gang("g", (sharing("a", min=0), GangGroup(Workload("b", (GPU,), 1))))])
+        checked_gangs(nodes(4), [Gang("g", (sharing("a", min=0), GangGroup(Workload("b", (GPU,), 1))))])
 
 
 def test_a_gang_with_both_kinds_of_shared_claims_is_on_one_node():
     """The claim of the gang holds all its pods to one node."""
     gang = Gang("g", (sharing("a"), sharing("b")), shared_claims=(SHARED,))
-    plan = plan_gangs(nodes(3, 4, 7), [gang])
+    plan = checked_gangs(nodes(3, 4, 7), [gang])
     assert (plan.proven, plan.placed[0].nodes, len(plan.placed[0].every_shared)) == (True, ("n2",), 3)
 
 
@@ -129,10 +123,9 @@ def test_pods_that_have_only_a_shared_claim_are_on_its_node(gpus, replicas, plac
     """A claim of one GPU is enough for three pods, so two nodes hold as many gangs as they have GPUs."""
     group = GangGroup(Workload("a", (), 3), shared_claims=() if of_gang else (SHARED,))
     on = networked(racks="ab", gpus=gpus)
-    plan = plan_gangs(on, [Gang("g", (group,), replicas=replicas, shared_claims=(SHARED,) if of_gang else ())])
+    plan = checked_gangs(on, [Gang("g", (group,), replicas=replicas, shared_claims=(SHARED,) if of_gang else ())])
     assert [(len(one.replicas), len(one.nodes)) for one in plan.placed] == [(3, 1)] * placed
     assert plan.goal("gangs").proven
-    assert check_gangs(on, plan, (), on.target_release(None)) == ()
     assert {(domain.most, domain.bound) for domain in plan.headroom} == {(3, 3)}
 
 
@@ -140,7 +133,7 @@ def test_a_group_with_only_a_shared_claim_stands_beside_others():
     """The leader has no device of its own, and is on the node of the two workers."""
     leader, workers = GangGroup(Workload("leader", (), 1), leader=True), GangGroup(Workload("worker", (GPU,), 2))
     on = networked(racks="ab", gpus=3)
-    placed = plan_gangs(on, [Gang("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed
+    placed = checked_gangs(on, [Gang("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed
     assert [[pod.workload for pod in one.replicas] for one in placed] == [["leader", "worker", "worker"]] * 2
     assert [len(one.nodes) for one in placed] == [1, 1]
 
@@ -148,7 +141,7 @@ def test_a_group_with_only_a_shared_claim_stands_beside_others():
 def test_the_bound_of_a_domain_counts_pods_with_only_a_shared_claim():
     """Two GPUs are enough for the claim, the leader and one of two workers, although the gang does not fit."""
     leader, workers = GangGroup(Workload("leader", (), 1), leader=True), GangGroup(Workload("worker", (GPU,), 2))
-    [domain] = plan_gangs(
+    [domain] = checked_gangs(
         networked(racks="a", gpus=2), [Gang("g", (leader, workers), shared_claims=(SHARED,))]
     ).headroom
     assert (domain.gangs_bound, domain.most <= 2 <= domain.bound) == (0, True)
@@ -161,7 +154,7 @@ def test_pods_with_only_a_shared_claim_have_the_levels_of_their_group(of_gang):
     shares = {} if of_gang else {"shared_claims": (SHARED,)}
     group = GangGroup(Workload("w", (), 2), preferred="rack", slices=((2, "rack"),), **shares)
     gang = Gang("g", (group,), preferred="block", shared_claims=(SHARED,) if of_gang else ())
-    plan = plan_gangs(nodes(4, 1), [gang], hierarchies=[tree])
+    plan = checked_gangs(nodes(4, 1), [gang], hierarchies=[tree])
     levels = {goal.goal: goal.value for goal in plan.goals}["levels"]
     assert (plan.placed[0].nodes, levels, plan.proven) == (("n1",), 2, True)
 
@@ -169,7 +162,7 @@ def test_pods_with_only_a_shared_claim_have_the_levels_of_their_group(of_gang):
 def test_pods_without_any_claim_are_refused():
     """Nothing says where they are."""
     with pytest.raises(InputError, match="pods without claims"):
-        plan_gangs(nodes(1), [Gang("g", (GangGroup(Workload("a", (), 1)),))])
+        checked_gangs(nodes(1), [Gang("g", (GangGroup(Workload("a", (), 1)),))])
 
 
 @pytest.mark.parametrize("of_gang", [True, False])
@@ -187,23 +180,22 @@ def test_pods_without_any_claim_are_refused():
 def test_pods_that_share_a_device_of_a_network_are_where_it_is_seen(slices, pods, placed, of_gang):
     """The claim holds its pods to the nodes that see the device, and not to one of them."""
     on = networked(*slices)
-    plan = plan_gangs(on, [linked(pods, 2, of_gang=of_gang)])
+    plan = checked_gangs(on, [linked(pods, 2, of_gang=of_gang)])
     first = plan.goal("gangs")
     assert (len(plan.placed), first.value, first.proven) == (placed, 2 - placed, True)
-    assert check_gangs(on, plan, (), on.target_release(None)) == ()
 
 
 def test_devices_that_different_nodes_see_are_not_planned():
     """Which device the claim gets decides where the pods may be."""
     with pytest.raises(UnsupportedFeature, match="different nodes"):
-        plan_gangs(networked(selected("all", 1), selected("a", 1, rack="a")), [linked(2)])
+        checked_gangs(networked(selected("all", 1), selected("a", 1, rack="a")), [linked(2)])
 
 
 def test_a_claim_with_a_device_of_a_node_holds_its_pods_to_the_node():
     """A link of the network besides does not help."""
     both = replace(LINK, requests=(*LINK.requests, *GPU.requests))
     gang = replaced(linked(2), shared_claims=(both,))
-    placed = plan_gangs(networked(selected("all", 1), gpus=3), [gang]).placed
+    placed = checked_gangs(networked(selected("all", 1), gpus=3), [gang]).placed
     assert [len(one.nodes) for one in placed] == [1]
 
 
@@ -211,7 +203,7 @@ def test_a_domain_of_the_required_level_sees_its_own_device():
     """The pods are in one rack and see one device: no rack has both nodes of it."""
     tree = hierarchy_of({"n0": ("a", "r"), "n1": ("b", "r"), "n2": ("a", "r"), "n3": ("b", "r")})
     on = networked(selected("a", 1, rack="a"), selected("b", 1, rack="b"))
-    plans = [plan_gangs(on, [replaced(linked(2), required=level)], hierarchies=[tree]) for level in ("block", "")]
+    plans = [checked_gangs(on, [replaced(linked(2), required=level)], hierarchies=[tree]) for level in ("block", "")]
     assert [(len(plan.placed), plan.goal("gangs").proven) for plan in plans] == [(0, True), (1, True)]
 
 

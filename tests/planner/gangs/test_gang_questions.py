@@ -6,14 +6,12 @@ import re
 from dataclasses import replace
 
 import pytest
+from checked_gangs import checked_gangs
 from random_gangs import cordon, hierarchy_of
 
-from dra_lab import load_cluster, read_sketch
+from dra_lab import Gang, GangGroup, Workload, load_cluster, read_sketch
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.plan import PlanStatus
-from dra_lab.planner.gangs import plan_gangs
 
 CLUSTER = load_cluster("sample:two-sockets")
 FABRIC = hierarchy_of({"lab-1": ("b", "r1"), "lab-2": ("b", "r2")})
@@ -39,24 +37,24 @@ WRONG = {
 def test_a_gang_that_makes_no_sense_is_refused(words):
     """The error says what is wrong."""
     with pytest.raises(InputError, match=re.escape(words)):
-        plan_gangs(CLUSTER, [WRONG[words]], hierarchies=[FABRIC])
+        checked_gangs(CLUSTER, [WRONG[words]], hierarchies=[FABRIC])
 
 
 def test_a_level_of_two_hierarchies_needs_the_name_of_one():
     """The error names the hierarchies."""
     with pytest.raises(InputError, match="name one of fabric, other"):
-        plan_gangs(CLUSTER, [TRAIN], hierarchies=[FABRIC, OTHER])
+        checked_gangs(CLUSTER, [TRAIN], hierarchies=[FABRIC, OTHER])
 
 
 def test_nothing_is_proven_without_time():
     """A plan that has no time claims no proof."""
-    plan = plan_gangs(CLUSTER, [replace(TRAIN, replicas=3)], hierarchies=[FABRIC], time_limit=0)
+    plan = checked_gangs(CLUSTER, [replace(TRAIN, replicas=3)], hierarchies=[FABRIC], time_limit=0)
     assert plan.status in (PlanStatus.FEASIBLE, PlanStatus.STOPPED)
 
 
 def test_a_cordoned_node_has_no_pods():
     """The rack of a cordoned node has none, and says why."""
-    plan = plan_gangs(cordon(CLUSTER, "lab-1"), [TRAIN], hierarchies=[FABRIC])
+    plan = checked_gangs(cordon(CLUSTER, "lab-1"), [TRAIN], hierarchies=[FABRIC])
     assert (plan.counts["train"], plan.why["r1"]) == (0, "0 of 2; 1 node cordoned")
 
 
@@ -66,18 +64,18 @@ def test_a_preferred_level_does_not_change_how_many_gangs_fit():
     found = []
     for preferred in ("", "rack"):
         gang = replace(TRAIN, groups=[alone], required="block", preferred=preferred, replicas=9)
-        headroom = plan_gangs(CLUSTER, [gang], hierarchies=[FABRIC]).headroom
+        headroom = checked_gangs(CLUSTER, [gang], hierarchies=[FABRIC]).headroom
         found.append([(one.domain, one.gangs, one.gangs_bound) for one in headroom])
     assert found[0] == found[1]
 
 
 def test_ordinary_pods_give_way_to_gangs():
     """Three pods fit: the gang has two of them, and an ordinary workload the third."""
-    plan = plan_gangs(CLUSTER, [TRAIN], [Workload("plain", PODS.claims, 3)], hierarchies=[FABRIC])
+    plan = checked_gangs(CLUSTER, [TRAIN], [Workload("plain", PODS.claims, 3)], hierarchies=[FABRIC])
     assert (plan.counts["train"], len(plan.replicas), plan.proven) == (1, 1, True)
 
 
 def test_a_plan_is_shown_in_words():
     """The first line has the number of gangs and what is proven."""
-    plan = plan_gangs(CLUSTER, [replace(TRAIN, replicas=2)], hierarchies=[FABRIC])
+    plan = checked_gangs(CLUSTER, [replace(TRAIN, replicas=2)], hierarchies=[FABRIC])
     assert str(plan).startswith("1 of 2 gangs placed, 2 pods on 1 node; no more fit, proven.")

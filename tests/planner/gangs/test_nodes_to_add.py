@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from checked_gangs import checked_gangs
 from msgspec.structs import replace
 
-from dra_lab.checks.gang_audit import check_gangs
+from dra_lab import (
+    ClaimSketch,
+    Gang,
+    GangGroup,
+    KubernetesRelease,
+    NewDomains,
+    NodeType,
+    Workload,
+    load_cluster,
+    nodes_to_add,
+)
 from dra_lab.errors import InputError, NodeError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
-from dra_lab.model.node_type import NewDomains, NodeType
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.gangs import nodes_to_add, plan_gangs
-from dra_lab.sources import load_cluster
 
 LEAF = "leaf switch"
 
@@ -81,8 +85,8 @@ def test_new_nodes_make_the_rest_fit(pod):
     """A plan on the cluster with the new nodes places every gang and keeps every rule."""
     release = KubernetesRelease("1.36")
     found = nodes_to_add(pod, [gang(5, replicas=3)], types=[NodeType.like("h100-09", places=4)], release=release)
-    plan = plan_gangs(found.cluster, [gang(5, replicas=3)], release=release)
-    assert (plan.counts, check_gangs(found.cluster, plan, found.hierarchies, release)) == ({"train": 3}, ())
+    plan = checked_gangs(found.cluster, [gang(5, replicas=3)], hierarchies=found.hierarchies, release=release)
+    assert plan.counts == {"train": 3}
 
 
 def test_a_minimum_is_enough_unless_all_pods_are_wanted(pod):

@@ -1,0 +1,181 @@
+"""Fleets whose number of pods can be counted by hand: all pods that fit are placed, and that is proven."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from benchmarks.crowded_cluster import before_chassis, before_islands, profiles, with_nic
+from benchmarks.mixed_cluster import mixed_cluster, workloads
+from checked_plans import checked_fleet
+from drawn_fleets import PART, a_part, a_rack, asked, draws, seen_by_all, zoned
+from msgspec.structs import replace
+from random_devices import CORES, CPU, GPU, NIC, NUMA, RDMA, SHARES, TAG, device_class, slices_of, text
+from sharing_nodes import amounts, ask, node, part
+from small_holders import a_claim, result
+from small_nodes import a_slice, cluster, device, gpu, nic
+
+from dra_lab import ClaimSketch, Cluster, How, Link, Workload, how_many_more
+from dra_lab.model.claims import ALL
+from dra_lab.model.device import Counter, Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.slices import CounterSet
+
+SHAPES = {"a": [(at, 1) for at in range(7)], "b": [(0, 4), (4, 4)]}
+"""Partitions of a GPU of eight memory slices: where they begin, and how many they take."""
+
+
+def pods(name: str, replicas: int, *requests, links: tuple[Link, ...] = ()) -> Workload:
+    return Workload(name, ClaimSketch("claim", requests, links), replicas)
+
+
+def one_pool():
+    """100 nodes with a NIC each, and 40 GPUs that all of them see."""
+    own = [a_slice(NIC, Device(name="here"), node=f"n{number}") for number in range(100)]
+    far = seen_by_all(a_slice(GPU, *(Device(name=f"far-{number}") for number in range(40)), node="fabric"))
+    return node(*own, far), [pods("w", 60, asked("gpu", GPU), asked("nic", NIC))], 40
+
+
+def zones():
+    """60 nodes in six zones: 34 others take all NICs without RDMA, and 10 of 20 pods the 10 with it."""
+    far = [(device(f"zone-{at}", {"dra.net/rdma": False}), f"z{at % 6}") for at in range(24)]
+    far += [(device(f"all-{at}", {"dra.net/rdma": at % 2 == 0}), "") for at in range(20)]
+    nodes = {f"n{at:02}": f"z{at % 6}" for at in range(60)}
+    return zoned(nodes, [1] * 60, far), [some_nics(34), rdma_nics(20)], 44
+
+
+def racks():
+    """100 nodes in ten racks with two NICs each, and 15 NICs that all see, of which 8 have RDMA."""
+    far = [(device(f"rack-{at}", {"dra.net/rdma": False}), f"z{at % 10}") for at in range(20)]
+    far += [(device(f"all-{at}", {"dra.net/rdma": at < 8}), "") for at in range(15)]
+    nodes = {f"n{at:03}": f"z{at % 10}" for at in range(100)}
+    return zoned(nodes, [1] * 100, far), [some_nics(30), rdma_nics(20)], 35
+
+
+def some_nics(replicas: int) -> Workload:
+    return pods("any", replicas, asked("nic", NIC), asked("gpu", GPU))
+
+
+def rdma_nics(replicas: int) -> Workload:
+    return pods("rdma", replicas, asked("nic", NIC, 1, RDMA), asked("gpu", GPU))
+
+
+def partitions():
+    """20 nodes before 8 GPUs of eight memory slices: 8 halves leave 4 slices on each for 16 pods of one."""
+    parts = [
+        a_part(f"gpu-{gpu}-{kind}-{at}", kind, draws(f"gpu-{gpu}", **{f"slice-{n}": 1 for n in range(at, at + size)}))
+        for gpu in range(8)
+        for kind, places in SHAPES.items()
+        for at, size in places
+    ]
+    slices = {f"slice-{at}": Counter(value=1) for at in range(8)}
+    on = a_rack(20, 2, parts, tuple(CounterSet(f"gpu-{at}", slices) for at in range(8)))
+    halves = pods("half", 20, asked("part", GPU, 1, PART.format("b")))
+    return on, [halves, pods("small", 16, asked("part", GPU, 1, PART.format("a")), asked("nic", NIC))], 28
+
+
+def busy_partitions():
+    """80 nodes of four GPUs, of which each is one device or the other; what is held is gone."""
+    chance, held, slices = random.Random(1), [], []
+    for number in range(80):
+        name, sets = f"n{number:02}", tuple(CounterSet(f"set-{n}", {"slot": Counter(value=1)}) for n in range(4))
+        parts = [
+            Device(name=f"{n}-{half}", consumes_counters=(draws(f"set-{n}", slot=1),))
+            for n in range(4)
+            for half in "ab"
+        ]
+        own = a_slice(GPU, *parts, node=name, count=2)
+        counters = replace(own.spec, devices=None, shared_counters=sets)
+        slices += [own, replace(own, metadata=replace(own.metadata, name=f"{name}-counters"), spec=counters)]
+        held += [result(f"{n}-a", GPU, name) for n in range(4) if chance.random() < 0.5]
+    return node(*slices, claims=(a_claim(*held),)), [pods("w", 320, asked("r", GPU))], 320 - len(held)
+
+
+def held_as_a_whole():
+    """A device that a claim holds without a share serves no other pod (docs/semantics.md 3.11.9)."""
+    gpus = a_slice(GPU, part("held", shareable=True), part("free"))
+    return node(gpus, claims=(a_claim(result("held", GPU)),)), [pods("w", 3, ask("r"))], 1
+
+
+FLEETS = [one_pool, zones, racks, partitions, busy_partitions, held_as_a_whole]
+
+
+@pytest.mark.parametrize("made", [pytest.param(one, marks=pytest.mark.long) if one is racks else one for one in FLEETS])
+def test_as_many_pods_are_placed_as_counting_says(made):
+    """No more pods fit, and every goal is proven."""
+    on, wanted, most = made()
+    plan = checked_fleet(on, wanted, release="1.37", first_fit=False)
+    assert (len(plan.replicas), plan.proven) == (most, True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("fleet", "most"), [("chassis", 100), ("islands", 72)])
+def test_nodes_before_shared_gpus_hold_nearly_all_pods_that_counting_allows(fleet, most):
+    """50 nodes with two NICs before 4 chassis, and 64 nodes before islands: of GPUs, 256 are left for eight more."""
+    if fleet == "chassis":
+        on, wanted = before_chassis(50, 4), tuple(map(with_nic, profiles(4)))
+    else:
+        on, wanted = before_islands(64, 32)
+    plan = checked_fleet(on, wanted, release="1.36", first_fit=False, time_limit=10)
+    assert 0.95 * most <= len(plan.replicas) <= most
+
+
+@pytest.mark.long
+def test_five_kinds_of_pods_are_planned_to_the_proof():
+    """A node of eight GPUs and ten NICs holds 425 combinations of small pods, and every goal is still proven."""
+    kinds = ((1, 1, 4), (1, 1, 8), (2, 1, 8), (1, 2, 8), (2, 2, 12))
+    wanted = workloads((6, 6, 3, 3, 3), must=False, kinds=kinds)
+    plan = checked_fleet(mixed_cluster(3, types=(2,)), wanted, release="1.36", time_limit=60, first_fit=False)
+    assert plan.proven
+
+
+@pytest.mark.long
+def test_thousands_of_small_pods_fit_on_one_node():
+    """Pods of a tenth of a CPU are counted and placed like others: as many as the CPUs of the node are tenths."""
+    cores = [
+        Device(
+            name=f"cpu-{numa}",
+            attributes={NUMA: DeviceAttribute(int_=numa)},
+            capacity={"dra.cpu/cpu": DeviceCapacity(value=64)},
+            allow_multiple_allocations=True,
+        )
+        for numa in range(2)
+    ]
+    on = Cluster(slices=tuple(slices_of(CPU, "n0", cores, node_name="n0")), classes=(device_class(CPU),), name="cpus")
+    small = pods("small", 2_000, ask("cpu", CPU, capacity=amounts(**{"dra.cpu/cpu": "100m"})))
+    headroom = how_many_more(on, small, release="1.36")
+    plan = checked_fleet(on, [small], release="1.36", first_fit=False)
+    assert (headroom.count, headroom.bound, len(plan.replicas), plan.proven) == (1_280, 1_280, 1_280, True)
+
+
+def nothing_matches():
+    """No node has 20 GPUs, however many ways there are to take 11 of 22 NICs."""
+    on = cluster(
+        a_slice(GPU, gpu(0, "root-0")),
+        a_slice(NIC, *(nic(f"nic-{at}", f"root-{at}") for at in range(22))),
+        classes=tuple(map(device_class, (GPU, NIC))),
+    )
+    return on, pods("w", 1, asked("gpu", GPU, 20), asked("nic", NIC, 11), links=(Link("near", ("gpu", "nic")),))
+
+
+def all_of_none():
+    """All of a kind of which there is none is no number at all: a link to it bounds nothing."""
+    gpus = a_slice(GPU, *(replace(gpu(n), attributes={TAG: text("a")}) for n in range(2)))
+    tied = Link("tied", ("g", "c"), where=TAG, how=How.TOGETHER)
+    return node(gpus), pods("w", 1, ask("g"), asked("c", CPU, 0, allocation_mode=ALL), links=(tied,))
+
+
+def too_much_consumed():
+    """A device of which 3 of 2 shares are consumed serves no pod, even one that asks for 0 of them."""
+    capacity = {CORES: DeviceCapacity(value=16), SHARES: DeviceCapacity(value=2)}
+    cpus = a_slice(CPU, Device(name="cpu", capacity=capacity, allow_multiple_allocations=True))
+    uuid = "00000000-0000-0000-0000-000000000001"
+    holder = a_claim(result("cpu", CPU, share_id=uuid, consumed_capacity={CORES: 4, SHARES: 3}))
+    return node(cpus, claims=(holder,)), pods("w", 1, ask("r", CPU, capacity=amounts(cores=2, shares=0)))
+
+
+@pytest.mark.parametrize("made", [nothing_matches, all_of_none, too_much_consumed])
+def test_no_more_pods_fit_where_none_can(made):
+    """The count is 0, and so is its bound."""
+    on, workload = made()
+    headroom = how_many_more(on, workload, release="1.36")
+    assert (headroom.count, headroom.bound) == (0, 0)

@@ -1,0 +1,279 @@
+"""Random fleets over the axes on which real clusters differ, with the most pods that counting allows on them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from msgspec.structs import replace
+from random_devices import CLASSES, device_class, selector
+from small_nodes import NUMA, ROOT, a_slice, device
+
+from dra_lab import ClaimSketch, Cluster, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link, Workload
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    DeviceClaim,
+    DeviceConstraint,
+    DeviceSubRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from dra_lab.model.device import Counter as Amount
+from dra_lab.model.device import Device, DeviceCapacity, DeviceCounterConsumption
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.slices import CounterSet, ResourceSlice
+from dra_lab.scheduler.first_fit import first_fit
+
+RELEASE = KubernetesRelease("1.37")
+DRIVERS = {"known": ("gpu.nvidia.com", "dra.net"), "unknown": ("gpu.example.com", "nic.example.org")}
+EXTRAS = {"fpga": "fpga.example.com", "memory": "memory.example.com"}
+CLASSES |= {driver: (driver, ()) for driver in (*DRIVERS["unknown"], *EXTRAS.values())}
+ATTRIBUTES = {"pcieRoot": ROOT, "numaNode": NUMA}
+SLOTS = 4
+"""Parts that a GPU has, each of which its smallest partition takes."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes on which families differ; `str` names the values that are not those of an ordinary cluster."""
+
+    kind: str = "pairs"
+    drivers: str = "known"
+    numa: str = "all"
+    roots: str = "all"
+    alternatives: int = 1
+    workloads: int = 1
+    extra: str = "no"
+    form: str = "drawn"
+    missing: float = 0.0
+
+    def __str__(self) -> str:
+        """Return the axes that differ from the defaults."""
+        plain = asdict(Axes())
+        return " ".join(f"{key}={value}" for key, value in asdict(self).items() if value != plain[key]) or "ordinary"
+
+    @property
+    def level(self) -> str:
+        """Return the nearest level that every device publishes; "" if there is none."""
+        if self.kind != "pairs":
+            return ""
+        return "pcieRoot" if self.roots == "all" else "numaNode" if self.numa == "all" else ""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A cluster with the pods that are wanted, and `most`, the pods that counting allows; `exact`: all of them fit."""
+
+    axes: Axes
+    cluster: Cluster
+    workloads: tuple[Workload, ...]
+    templates: Mapping[str, ResourceClaim]
+    most: int
+    exact: bool
+
+
+def draw_axes(rng: random.Random) -> Axes:
+    """Return a value for each axis, the ordinary one more often than the others."""
+    kind = rng.choice(["pairs", "pairs", "pairs", "pairs", "partitions", "shares"])
+    alternatives = rng.choice([1, 1, 1, 2, 3, 6]) if kind == "pairs" else 1
+    return Axes(
+        kind=kind,
+        drivers=rng.choice(["known", "unknown"]),
+        numa=rng.choice(["all", "all", "no GPU", "none"]),
+        roots=rng.choice(["all", "all", "all", "no GPU", "none"]),
+        alternatives=alternatives,
+        workloads=rng.choice([1, 1, 2, 3, 5]),
+        extra=rng.choice(["no", "no", "no", *EXTRAS]),
+        form="template" if alternatives > 1 else rng.choice(["drawn", "template"]),
+        missing=rng.choice([0.0, 0.2, 0.4]),
+    )
+
+
+def draw_fleet(rng: random.Random, axes: Axes, nodes: int, size: int) -> Fleet:
+    """Return `nodes` nodes of `size` GPUs and NICs, of which some are missing, and more pods than fit."""
+    drivers = (*DRIVERS[axes.drivers], *([EXTRAS[axes.extra]] if axes.extra != "no" else []))
+    slices: list[ResourceSlice] = []
+    bins: list[list[int]] = []
+    limits: list[int] = []
+    for number in range(nodes):
+        made = _NODES[axes.kind](rng, axes, f"n{number:03}", size)
+        slices += made[0]
+        bins.append(made[1])
+        limits.append(rng.randint(1, size) if axes.extra != "no" else sum(made[1]))
+        if axes.extra != "no":
+            extra = [Device(name=f"extra-{at}") for at in range(limits[-1])]
+            slices.append(a_slice(drivers[-1], *extra, node=f"n{number:03}"))
+    cluster = Cluster(tuple(slices), tuple(map(device_class, drivers)), name=str(axes))
+    sizes = [rng.choice([1, 2, 4] if size > 4 else [1, 2]) for _ in range(axes.workloads)]
+    share = -(-(sum(map(sum, bins)) * 11) // (10 * sum(sizes))) + 1
+    wanted = [(f"w{at}", count, rng.randint(1, 2 * share) if at else share) for at, count in enumerate(sizes)]
+    templates = {name: _template(axes, count) for name, count, _ in wanted}
+    workloads = tuple(
+        Workload(name, _drawing(axes, count, templates[name]), replicas) for name, count, replicas in wanted
+    )
+    most = _most(bins, limits, wanted)
+    return Fleet(axes, cluster, workloads, templates, most, exact=axes.extra == "no" or axes.workloads == 1)
+
+
+def _most(bins: list[list[int]], limits: list[int], wanted: list[tuple[str, int, int]]) -> int:
+    """Return the most pods of sizes that divide one another; an upper bound for several sizes with a limit per node."""
+    if len(wanted) == 1:
+        size, replicas = wanted[0][1:]
+        fits = (min(limit, sum(one // size for one in mine)) for mine, limit in zip(bins, limits, strict=True))
+        return min(replicas, sum(fits))
+    replicas = Counter[int]()
+    for _, size, count in wanted:
+        replicas[size] += count
+    places = {size: sum(one // size for mine in bins for one in mine) for size in replicas}
+
+    def packed(sizes: list[int], used: int) -> int:
+        if not sizes:
+            return 0
+        size, rest = sizes[0], sizes[1:]
+        room = min(replicas[size], places[size] - -(-used // size))
+        return max((count + packed(rest, used + count * size) for count in range(room + 1)), default=0)
+
+    return min(sum(limits), packed(sorted(replicas, reverse=True), 0))
+
+
+# ---------------------------------------------------------------- nodes
+
+
+def _pairs(rng: random.Random, axes: Axes, node: str, size: int) -> tuple[list[ResourceSlice], list[int]]:
+    """Return GPUs and NICs, two of each per PCIe root on average, and the pairs that links allow as one bin."""
+    counted: dict[object, Counter[str]] = {}
+    found = []
+    for end, driver in zip(("gpu", "nic"), DRIVERS[axes.drivers], strict=True):
+        devices = []
+        for at in range(size):
+            root = rng.randrange(max(1, size // 2)) if axes.missing else at // 2
+            numa = 2 * root // max(1, size // 2)
+            if rng.random() < axes.missing:
+                continue
+            places = {ROOT: f"pci0000:{root:02x}"} if _publishes(axes.roots, end) else {}
+            places |= {NUMA: numa} if _publishes(axes.numa, end) else {}
+            model = {f"{driver}/model": f"m{rng.randrange(axes.alternatives)}"} if end == "gpu" else {}
+            devices.append(device(f"{end}-{at}", {**places, **model}))
+            place = {"pcieRoot": root, "numaNode": numa, "": ""}[axes.level]
+            counted.setdefault(place, Counter())[end] += 1
+        found.append(a_slice(driver, *devices, node=node))
+    return found, [sum(min(ends["gpu"], ends["nic"]) for ends in counted.values())]
+
+
+def _publishes(axis: str, end: str) -> bool:
+    return axis == "all" or (axis == "no GPU" and end == "nic")
+
+
+def _partitions(rng: random.Random, axes: Axes, node: str, size: int) -> tuple[list[ResourceSlice], list[int]]:
+    """Return GPUs of four slots that partitions of 1, 2 and 4 slots draw on; some GPUs have fewer slots."""
+    driver, slots, parts = DRIVERS[axes.drivers][0], [], []
+    for gpu in range(max(1, size // 4)):
+        slots.append(rng.randint(1, SLOTS) if rng.random() < axes.missing else SLOTS)
+        for part, count in ((1, SLOTS), (2, SLOTS // 2), (4, SLOTS // 4)):
+            draws = (DeviceCounterConsumption(f"gpu-{gpu}", {"slots": Amount(value=part)}),)
+            parts += [
+                device(f"gpu-{gpu}-{part}-{at}", {f"{driver}/part": part}, consumes_counters=draws)
+                for at in range(count)
+            ]
+    own = a_slice(driver, *parts, node=node, count=2)
+    sets = tuple(CounterSet(f"gpu-{at}", {"slots": Amount(value=have)}) for at, have in enumerate(slots))
+    counters = replace(own.spec, devices=None, shared_counters=sets)
+    return [own, replace(own, metadata=ObjectMeta(name=f"{node}-counters"), spec=counters)], slots
+
+
+def _shares(rng: random.Random, axes: Axes, node: str, size: int) -> tuple[list[ResourceSlice], list[int]]:
+    """Return GPUs whose memory pods share; they differ in how much they have."""
+    driver = DRIVERS[axes.drivers][0]
+    have = [rng.randint(3, 9) if axes.missing else 8 for _ in range(max(1, size // 4))]
+    capacities = [{f"{driver}/memory": DeviceCapacity(value=amount)} for amount in have]
+    devices = [
+        Device(name=f"gpu-{at}", capacity=one, allow_multiple_allocations=True) for at, one in enumerate(capacities)
+    ]
+    return [a_slice(driver, *devices, node=node)], have
+
+
+_NODES = {"pairs": _pairs, "partitions": _partitions, "shares": _shares}
+
+
+# ---------------------------------------------------------------- claims
+
+
+def _template(axes: Axes, size: int) -> ResourceClaim:
+    """Return a claim as Kubernetes needs it: numbered requests, and a constraint for each pair."""
+    gpu, nic = DRIVERS[axes.drivers]
+    requests, constraints = [], []
+    if axes.kind == "pairs":
+        for at in range(size):
+            requests += [_gpu(axes, f"gpu-{at}"), _asked(f"nic-{at}", nic)]
+            if axes.level:
+                constraints.append(DeviceConstraint((f"gpu-{at}", f"nic-{at}"), match_attribute=ATTRIBUTES[axes.level]))
+    elif axes.kind == "partitions":
+        requests.append(_asked("gpu", gpu, selectors=(_says(gpu, "part", str(size)),)))
+    else:
+        requests.append(_asked("gpu", gpu, capacity=CapacityRequirements(requests={f"{gpu}/memory": size})))
+    if axes.extra != "no":
+        requests.append(_asked("extra", EXTRAS[axes.extra]))
+    spec = ResourceClaimSpec(DeviceClaim(tuple(requests), tuple(constraints)))
+    return ResourceClaim(metadata=ObjectMeta(name="claim"), spec=spec)
+
+
+def _drawing(axes: Axes, size: int, template: ResourceClaim) -> ClaimSketch:
+    """Return the drawing of a template, or the one that asks for all pairs at once."""
+    devices = template.spec.devices
+    if axes.kind != "pairs" or axes.form == "template":
+        links = (Link(f"l{at}", one.requests, axes.level) for at, one in enumerate(devices.constraints))
+        return ClaimSketch("claim", devices.requests, tuple(links))
+    ends = tuple(_asked(name, driver, size) for name, driver in zip(("gpu", "nic"), DRIVERS[axes.drivers], strict=True))
+    extra = tuple(request for request in devices.requests if request.name == "extra")
+    links = (Link("pairs", ("gpu", "nic"), axes.level, How.PAIRWISE),) if axes.level else ()
+    return ClaimSketch("claim", (*ends, *extra), links)
+
+
+def _gpu(axes: Axes, name: str) -> DeviceRequest:
+    """Return a request for a GPU, or for one of the models that there are."""
+    driver = DRIVERS[axes.drivers][0]
+    if axes.alternatives == 1:
+        return _asked(name, driver)
+    return DeviceRequest(
+        name=name,
+        first_available=tuple(
+            DeviceSubRequest(f"m{at}", driver, selectors=(_says(driver, "model", f'"m{at}"'),))
+            for at in range(axes.alternatives)
+        ),
+    )
+
+
+def _asked(name: str, driver: str, count: int = 1, **more) -> DeviceRequest:
+    return DeviceRequest(name, ExactDeviceRequest(device_class_name=driver, count=count, **more))
+
+
+def _says(driver: str, name: str, value: str):
+    attribute = f'device.attributes["{driver}"].{name}'
+    return selector(f"has({attribute}) && {attribute} == {value}")
+
+
+# ---------------------------------------------------------------- another way to place pods
+
+
+def placed_by_first_fit(fleet: Fleet) -> int:
+    """Return how many pods our copy of kube-scheduler places, one after the other, each on the first node that fits."""
+    return sum(1 for _ in _first_fit(fleet))
+
+
+def _first_fit(fleet: Fleet) -> Iterator[str]:
+    cluster = fleet.cluster
+    for workload in fleet.workloads:
+        claim, nodes, placed = fleet.templates[workload.name], list(cluster.node_names), 0
+        while nodes and placed < workload.replicas:
+            verdict = first_fit(cluster, nodes[0], [claim], RELEASE)
+            if verdict.allocations is None:
+                nodes.pop(0)
+                continue
+            name = f"{workload.name}-{placed}"
+            status = replace(claim.status, allocation=verdict.allocations[0])
+            held = replace(claim, metadata=ObjectMeta(name=name, namespace="placed"), status=status)
+            cluster = cluster.with_objects(claims=(*cluster.claims, held))
+            placed += 1
+            yield nodes[0]

@@ -1,0 +1,99 @@
+"""Random fleets of every family: no fewer pods than first fit, nearly all that counting allows, and no false proof.
+
+Each run draws other fleets. `DRA_LAB_FAMILY_SEED`, the number in the names of the cases, repeats a run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import zlib
+
+import pytest
+from brute_force import TooLarge
+from brute_force_fleets import best_fleet
+from checked_plans import checked_fleet
+from fleet_families import RELEASE, Axes, draw_axes, draw_fleet, placed_by_first_fit
+
+from dra_lab.model.fleet import UNPLACED
+
+
+def seed_of_run() -> int:
+    """Return the seed that was asked for; otherwise a new one, the same in all processes of a run."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "") or secrets.token_hex(8)
+    return int(os.environ.get("DRA_LAB_FAMILY_SEED", "") or zlib.crc32(run.encode()) % 1_000_000)
+
+
+SEED = seed_of_run()
+SIZES = {"tiny": (3, 4), "small": (6, 8), "large": (60, 16)}
+"""Nodes, and GPUs and NICs of each."""
+LIMIT = 30
+"""Seconds for a large fleet."""
+ENOUGH = 0.95
+"""The part of the pods that counting allows which a plan has to place."""
+
+FALLS_SHORT = {
+    "alternatives": (0.0, "Combinations of alternatives are listed one by one, and time ends before the first plan."),
+    "drivers": (0.1, "Nodes of drivers that no profile knows are not filled as trees, but all their ways are listed."),
+    "numa": (0.1, "The same holds for devices that publish no NUMA node."),
+    "roots": (0.1, "The same holds for devices that publish no PCIe root."),
+    "extra": (0.1, "The same holds for pods with any device but GPUs, NICs and CPUs."),
+}
+"""By axis, the part of the pods of a large fleet of pairs that is enough today, of counting and of first fit, and why.
+
+When the planner has one method for every family, this table is empty.
+"""
+
+
+def case(size: str, number: int):
+    """Return the parameters of a case; all but a few tiny ones are long."""
+    axes = draw_axes(random.Random(f"{SEED} {size} {number}"))
+    marks = [] if size == "tiny" and number < 6 else [pytest.mark.long]
+    return pytest.param(size, number, axes, id=f"seed {SEED}: {size} {number}: {axes}", marks=marks)
+
+
+COUNTS = {"tiny": 60, "small": 40, "large": 20}
+CASES = [case(size, number) for size, count in COUNTS.items() for number in range(count)]
+
+
+def enough(size: str, axes: Axes) -> float:
+    """Return the part of the pods that a family has to place."""
+    if size != "large" or axes.kind != "pairs":
+        return 1.0
+    unusual = [axis for axis in FALLS_SHORT if getattr(axes, axis) != getattr(Axes(), axis)]
+    return min((FALLS_SHORT[axis][0] for axis in unusual), default=1.0)
+
+
+@pytest.mark.parametrize(("size", "number", "axes"), CASES)
+def test_a_family_is_planned_as_well_as_it_can_be(size, number, axes):
+    """The plan keeps every rule and places what first fit places, and nearly what counting allows, with true bounds."""
+    fleet = draw_fleet(random.Random(f"{SEED} {size} {number} fleet"), axes, *SIZES[size])
+    print(f"DRA_LAB_FAMILY_SEED={SEED} {size} {number}: {axes}")
+    limit = LIMIT if size == "large" else None
+    plan = checked_fleet(fleet.cluster, fleet.workloads, release=RELEASE, first_fit=False, time_limit=limit)
+    placed, wanted = len(plan.replicas), sum(workload.replicas for workload in fleet.workloads)
+    by_first_fit = placed_by_first_fit(fleet)
+    part = enough(size, axes)
+    assert placed <= fleet.most
+    assert by_first_fit <= fleet.most
+    assert placed >= part * by_first_fit
+    assert placed >= part * ENOUGH * fleet.most or not fleet.exact
+    for goal in plan.goals[:1]:
+        assert goal.bound is None or goal.bound <= wanted - max(placed, by_first_fit), goal
+        assert not goal.proven or not fleet.exact or placed == fleet.most, goal
+    if size == "tiny":
+        assert_brute_force(fleet, plan)
+
+
+def assert_brute_force(fleet, plan) -> None:
+    """Assert that as many pods are placed as trying everything finds, where everything can be tried."""
+    try:
+        expected = best_fleet(fleet.cluster, fleet.workloads, (UNPLACED,), RELEASE)
+    except TooLarge:
+        return
+    wanted = sum(workload.replicas for workload in fleet.workloads)
+    best = 0 if expected is None else wanted - expected[0]
+    assert best <= fleet.most
+    assert best == fleet.most or not fleet.exact
+    assert len(plan.replicas) == best or not plan.proven

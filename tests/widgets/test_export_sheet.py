@@ -1,0 +1,262 @@
+"""The Export sheet on the Python side: messages in, one trait out, and nothing written without its sentence."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from widget_messages import say
+
+from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, PlanView, Session, read_sketch
+from dra_lab.model.sketch import GangDrawing
+
+EKS = "sample:eks-p4d"
+
+
+def opened(session):
+    """Return the session and its view, with the sheet open and simulated."""
+    view = PlanView(session)
+    say(view, type="show-export")
+    assert session.exporting.wait(120)
+    return session, view
+
+
+@pytest.fixture
+def sheet(tmp_path):
+    """The sheet of six GPUs and six NICs of any kind on dgx-h100."""
+    session = Session("sample:dgx-h100", sketch=SIX)
+    session.plan()
+    session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
+    yield opened(session)
+    session.close()
+
+
+@pytest.fixture
+def fleet_sheet():
+    """The sheet of six pods of a claim of which four have a place, and of one more workload."""
+    session = Session(EKS, sketch=read_sketch(f"{EKS}/gpu-nic-pairs"))
+    session.fleet.set_replicas("gpu-nic-pairs", 6)
+    session.fleet.add(read_sketch(f"{EKS}/any-nic-pairs"), 0)
+    session.show_mode("fleet")
+    session.fleet.plan()
+    yield opened(session)
+    session.close()
+
+
+@pytest.fixture
+def gang_sheet():
+    """The sheet of a drawing that is a gang of three pods."""
+    session = Session(SAMPLE, sketch=read_sketch(f"{SAMPLE}/{POD}"))
+    session.fleet.set_gang(POD, TRAIN)
+    yield opened(session)
+    session.close()
+
+
+SIX = ClaimSketch(
+    name="six",
+    requests=tuple(
+        DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=kind, count=6))
+        for name, kind in (("gpu", "gpu.nvidia.com"), ("nic", "dranet"))
+    ),
+)
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      containers: [{name: main, image: example/train:1}]
+"""
+
+
+def test_the_sheet_says_both_outcomes_and_pins_where_they_differ(sheet):
+    """5 of 6 without pins, 6 of 6 with them, and the pin is on until a person decides otherwise."""
+    _, view = sheet
+    row = view.export
+    assert "5 of 6 pairs" in row["plain"]["sentence"]
+    assert "6 of 6 pairs" in row["pinned"]["sentence"]
+    assert (row["pin"], row.get("worse", "")) == (True, "")
+    assert [file["state"] for file in row["files"]] == ["new"] * 5
+
+
+def test_nothing_worse_is_written_unless_it_is_accepted(sheet, tmp_path):
+    """Without the pin the write is refused with the sentence, and accepted with it."""
+    session, view = sheet
+    say(view, type="choose-export", pin=False)
+    assert session.exporting.wait(60)
+    say(view, type="write-export")
+    assert "nothing is written. kube-scheduler allocates 5 of 6 pairs" in view.problem
+    assert not (tmp_path / "out").exists()
+    say(view, type="write-export", allowWorse=True)
+    assert (view.problem, (tmp_path / "out" / "pod.yaml").exists()) == ("", True)
+    assert {file["state"] for file in view.export["files"]} == {"unchanged"}
+
+
+def test_a_workload_is_planned_with_its_own_replicas(sheet, tmp_path):
+    """The patched copy takes the example's place, and the sentence counts its replicas."""
+    session, view = sheet
+    (tmp_path / "work.yaml").write_text(DEPLOYMENT)
+    say(view, type="choose-export", workload=str(tmp_path / "work.yaml"))
+    assert session.exporting.wait(60)
+    assert "2 replicas" in view.export["plain"]["sentence"]
+    assert "work.yaml" in [file["name"] for file in view.export["files"]]
+    assert [row["path"] for row in view.export["templates"]] == ["spec.template"]
+
+
+def test_the_container_and_the_way_of_changing_a_workload_are_chosen(sheet, tmp_path):
+    """The devices go to the container that a person names, in a patch in place of a copy."""
+    session, view = sheet
+    file = tmp_path / "train.yaml"
+    two = "[{name: main, image: example/train:1}, {name: side, image: example/side:1}]"
+    file.write_text(DEPLOYMENT.replace("[{name: main, image: example/train:1}]", two))
+    say(view, type="choose-export", workload=str(file))
+    assert session.exporting.wait(60)
+    assert view.export["containers"] == ["main", "side"]
+    say(view, type="choose-export", container="side", patch=True)
+    assert session.exporting.wait(60)
+    patch = next(one for one in view.export["files"] if "Component" in "".join(one["lines"]))
+    assert any("name: side" in line for one in view.export["files"] for line in one["lines"])
+    assert patch["state"] == "new"
+
+
+def test_a_workload_that_is_not_there_is_a_problem_of_the_sheet(sheet):
+    """The sheet says so, has no files, and the kernel goes on."""
+    session, view = sheet
+    say(view, type="choose-export", workload="nowhere.yaml")
+    assert session.exporting.wait(60)
+    assert "nowhere.yaml" in view.export["problem"]
+    assert "files" not in view.export
+
+
+def test_my_numbers_replace_the_range_of_the_sheet(session, tmp_path):
+    """The published range becomes one number that is marked as mine; the Jobs go beside the export."""
+    session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
+    view = PlanView(session)
+    say(view, type="show-export")
+    assert session.exporting.wait(60)
+    assert "0.45 to 0.64" in view.export["measure"]["words"]
+    say(view, type="use-measured", near=46.1, far=25.3)
+    assert session.wait(60)
+    assert session.exporting.wait(60)
+    assert "0.55 on 1 of 2 GPUs (on another NUMA node, measured by you)" in view.export["measure"]["words"]
+    say(view, type="write-measure")
+    assert (tmp_path / "out-measure" / "job-with-link.yaml").exists(), view.problem
+
+
+def test_a_file_that_a_person_changed_is_kept_unless_they_allow_it(sheet, tmp_path):
+    """The write is refused by name; `overwrite` must be true itself, not only something."""
+    _, view = sheet
+    pod = tmp_path / "out" / "pod.yaml"
+    pod.parent.mkdir()
+    pod.write_text("mine: true\n")
+    for more in ({}, {"overwrite": "yes"}):
+        say(view, type="write-export", **more)
+        assert view.problem
+    assert pod.read_text() == "mine: true\n"
+    say(view, type="write-export", overwrite=True)
+    assert "kind: Pod" in pod.read_text()
+
+
+def test_the_sheet_is_of_all_workloads(fleet_sheet):
+    """It names them, and has a template and an example of each."""
+    _, view = fleet_sheet
+    row = view.export
+    assert (row["name"], row["fleet"]) == ("gpu-nic-pairs, any-nic-pairs", 2)
+    assert {"resourceclaimtemplate-any-nic-pairs.yaml", "deployment-gpu-nic-pairs.yaml"} <= {
+        file["name"] for file in row["files"]
+    }
+
+
+def test_pods_without_a_place_stand_beside_the_simulation(fleet_sheet):
+    """The simulation counts the placed ones, so the sentence about the others is beside it."""
+    _, view = fleet_sheet
+    assert "gpu-nic-pairs: 2 of 6 replicas have no place in the plan." in view.export["plain"]["detail"]
+
+
+def test_a_claim_that_all_pods_share_is_refused(fleet_sheet):
+    """The sheet says why, and has no files."""
+    session, view = fleet_sheet
+    say(view, type="choose-export", kind="claim")
+    assert session.exporting.wait(60)
+    assert "replicas would share the devices of one ResourceClaim" in view.export["problem"]
+
+
+def shown(session, view, **message) -> dict:
+    """Return what the sheet shows once its files are made, after a message if one is given."""
+    if message:
+        say(view, **message)
+    assert session.fleet.wait(60)
+    assert session.exporting.wait(60)
+    session.events.emit("export")
+    return view.export
+
+
+SAMPLE, POD = "sample:h100-pod", "eight-pairs"
+TRAIN = GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod", queue="training/train")
+
+
+def test_the_sheet_of_a_drawn_gang_has_its_files(gang_sheet):
+    """In mode Plan too: the frame on the canvas is what is exported."""
+    session, view = gang_sheet
+    row = shown(session, view)
+    assert row["name"] == "eight-pairs, 1 gang of 3 pods, all in one leaf switch"
+    assert {"job.yaml", "README.md"} <= {file["name"] for file in row["files"]}
+
+
+def test_the_scheduler_is_chosen_by_its_name(gang_sheet):
+    """Its files and what it does with the gang are shown instead."""
+    session, view = gang_sheet
+    row = shown(session, view, type="choose-gang-export", scheduler="kube-scheduler")
+    assert "podgroup.yaml" in {file["name"] for file in row["files"]}
+    assert row["plain"]["detail"].startswith("kube-scheduler 1.36 (PodGroup) finds a place")
+
+
+def test_a_choice_of_kueue_where_the_claims_do_not_fit_is_a_warning(gang_sheet):
+    """Kueue counts no devices, and may choose the leaf switch that is in use."""
+    session, view = gang_sheet
+    row = shown(session, view)
+    assert (row["plain"]["verdict"], "leaf-1, where the claims do not fit" in row["plain"]["detail"]) == ("warn", True)
+
+
+def test_what_the_scheduler_cannot_express_is_listed(gang_sheet):
+    """A PodGroup has no preferred level."""
+    session, view = gang_sheet
+    preferred = {"level": "spine", "prefer": "leaf switch", "hierarchy": "h100-pod"}
+    say(view, type="set-gang", name=POD, size=3, **preferred)
+    row = shown(session, view, type="choose-gang-export", scheduler="kube-scheduler")
+    assert row["gang"]["notExpressed"] == ["A PodGroup has no preferred level, so leaf switch is left out."]
+
+
+def test_the_planned_domain_is_shown_with_the_pin(gang_sheet):
+    """A person sees what the pin holds the pods to."""
+    session, view = gang_sheet
+    gang = shown(session, view, type="choose-export", pin=True)["gang"]
+    assert (gang["pin"], gang["domain"]) == (True, "spine-1/leaf-2")
+
+
+def test_an_empty_queue_is_an_error_beside_the_button(gang_sheet):
+    """Kueue does not manage a Job without a queue."""
+    session, view = gang_sheet
+    row = shown(session, view, type="choose-gang-export", queue="")
+    assert (row["worse"], row["findings"][0]["rule"]) == ("Correct the error above.", "kueue-queue-missing")
+
+
+def test_the_queues_of_kueue_are_offered_to_kueue_alone(gang_sheet):
+    """KAI has queues of its own."""
+    session, view = gang_sheet
+    found = [
+        shown(session, view, type="choose-gang-export", scheduler=name)["gang"].get("queues")
+        for name in ("kueue", "kai")
+    ]
+    assert found == [["inference/serve", "research/study", "training/train"], None]
+
+
+def test_ordinary_pods_are_named_because_they_are_not_in_the_files(gang_sheet):
+    """They are part of the plan that decides the domain."""
+    session, view = gang_sheet
+    session.fleet.add(read_sketch(f"{SAMPLE}/{POD}"), 1, "web")
+    words = "web is planned with the gang and not in these files. Open it in Plan to export it."
+    assert shown(session, view)["gang"]["others"] == words
