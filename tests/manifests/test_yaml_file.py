@@ -170,7 +170,7 @@ def test_what_is_new_looks_like_what_is_beside_it():
 
 
 def test_an_alias_stays_where_something_else_changes():
-    """What stands behind an alias and a merge key is added after them."""
+    """Entries behind an alias and a merge key are added after them."""
     file = YamlFile(ANCHORS)
     file.at(1, "b")["new"] = 1
     file.at(1, "c").append("n")
