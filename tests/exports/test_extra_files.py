@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import load_cluster, read_sketch
+from dra_lab import KubernetesRelease, Session, Wanted, load_cluster, read_sketch
 from dra_lab.cli.main import main
 from dra_lab.errors import InputError
-from dra_lab.exports.bundle import Wanted, make_bundle
+from dra_lab.exports.bundle import make_bundle
 from dra_lab.exports.extra_files import EXTRA_FILES
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.session import Session
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.widgets.export_sheet import export_row
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dra_lab import migrate, read_manifests
+from dra_lab import DraLabError, migrate, read_manifests
 from dra_lab.cli import main
-from dra_lab.errors import DraLabError
 
 REPRO = Path(__file__).parents[1] / "repro" / "migrate-comments" / "c.yaml"
 HEAD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n"

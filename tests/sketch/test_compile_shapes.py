@@ -7,11 +7,10 @@ import pytest
 from small_claims import alternative, one_of, request
 from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
 
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceToleration, OpaqueDeviceConfiguration
 from dra_lab.model.device import DeviceCapacity
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sketch.compile import compile_claim
 
 R135, R136, R137 = (KubernetesRelease(version) for version in ("1.35", "1.36", "1.37"))

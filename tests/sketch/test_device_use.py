@@ -8,15 +8,20 @@ from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab import (
+    CELDeviceSelector,
+    ClaimSketch,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    devices_frame,
+    load_cluster,
+)
 from dra_lab.model.device import DeviceCapacity
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.charts import devices_chart
 from dra_lab.pictures.device_states import device_states
 from dra_lab.sketch.palette import palette
-from dra_lab.sources import load_cluster
 from dra_lab.widgets.canvas_rows import palette_rows
-from dra_lab.words.frames import devices_frame
 
 
 @pytest.mark.parametrize(

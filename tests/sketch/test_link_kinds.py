@@ -6,10 +6,10 @@ import pytest
 from random_devices import GPU, ROOT, device_class
 from small_nodes import a_slice, cluster, gpu
 
+from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link
 from dra_lab.errors import SketchError
-from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, LinkKind, constrained
+from dra_lab.model.claims import DeviceConstraint
+from dra_lab.model.sketch import LINK_KINDS, LinkKind, constrained
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sketch.compile import compile_claim
 

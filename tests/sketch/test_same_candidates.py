@@ -1,10 +1,7 @@
 """Candidates that several requests share are kept once, because the names of 40,000 devices take two megabytes."""
 
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import asks
+from dra_lab import DeviceRequest, ExactDeviceRequest, KubernetesRelease, asks, load_cluster
 from dra_lab.sketch.cluster_candidates import candidates
-from dra_lab.sources import load_cluster
 
 NOW = KubernetesRelease()
 
