@@ -69,21 +69,6 @@ def test_only_lines_are_added(tmp_path):
     assert pod_spec(patched)["containers"][0]["resources"] == {"claims": [{"name": "devices"}]}
 
 
-def test_comments_above_the_first_document_stay(tmp_path):
-    """A licence stands over the first `---`."""
-    text = "# Copyright of us\n---\n" + TEXT
-    assert patch_copy(workload(tmp_path, text), CLAIM).text.startswith("# Copyright of us\n---\n# our inference")
-
-
-def test_line_ends_stay_as_they_are(tmp_path):
-    """A file of Windows has none of the other sort after it was patched."""
-    path = tmp_path / "deployment.yaml"
-    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
-    text = patch_copy(read_workload(path), CLAIM).text
-    assert text.replace("\r\n", "\n") == patch_copy(workload(tmp_path, name="other.yaml"), CLAIM).text
-    assert text.count("\n") == text.count("\r\n")
-
-
 def test_patching_what_was_patched_changes_nothing(tmp_path):
     once = patch_copy(workload(tmp_path), CLAIM, affinity=PIN)
     again = patch_copy(changed(workload(tmp_path), text=once.text), CLAIM, affinity=PIN)

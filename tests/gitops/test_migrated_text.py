@@ -70,20 +70,6 @@ def test_every_comment_and_every_other_value_stays(tmp_path, resources, deep):
     assert after.endswith("---\n# last\nkind: X\n")
 
 
-def test_new_lists_are_as_deep_as_those_of_the_file(tmp_path):
-    """The items of a list stand below their key, or deeper, as in the other lists."""
-    deep = migrated(tmp_path, f"{HEAD}  containers:\n    - name: m\n      resources: {GPU}\n")
-    flat = migrated(tmp_path, f"{HEAD}  containers:\n  - name: m\n    resources: {GPU}\n")
-    assert "  resourceClaims:\n    - name: devices\n" in deep
-    assert "  resourceClaims:\n  - name: devices\n" in flat
-
-
-def test_line_ends_of_windows_stay(tmp_path):
-    """New lines end as the others."""
-    after = migrated(tmp_path, f"{HEAD}  containers:\n  - name: m\n    resources: {GPU}\n".replace("\n", "\r\n"))
-    assert after.count("\r\n") == after.count("\n")
-
-
 def test_resources_that_an_anchor_shares_are_refused(tmp_path):
     """Two containers with one text cannot have claims of their own."""
     text = f"{HEAD}  containers:\n  - name: a\n    resources: &r {GPU}\n  - name: b\n    resources: *r\n"
