@@ -132,15 +132,20 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
+    yield from of_workloads()
+    for sample in dra_lab.samples():
+        words = f"topology sample:{sample.name}"
+        yield f"topology/{sample.name}.txt", (words, f"{words} -v")
+        yield f"topology/{sample.name}.json", (f"{words} -o json",)
+
+
+def of_workloads() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the golden files of workloads that a person wrote."""
     for name, option in (("claims", ""), ("kept-names", " --keep-resource-name")):
         words = f"migrate {EKS} plugins.yaml{option}"
         yield f"migrate/{name}.txt", (f"{words} --dir out",)
         yield f"migrate/{name}.json", (f"{words} --dir out -o json",)
     yield "export/eks-p4d-own-job.txt", (f"export {PAIRS} --workload training.yaml --pin --dir out",)
-    for sample in dra_lab.samples():
-        words = f"topology sample:{sample.name}"
-        yield f"topology/{sample.name}.txt", (words, f"{words} -v")
-        yield f"topology/{sample.name}.json", (f"{words} -o json",)
 
 
 FILES = {name: commands for name, commands in answers() if not name.startswith(TIMED)}
