@@ -198,5 +198,5 @@ def _listed(fields: Fields) -> str:
         asks = ", ".join(requested_devices(field.spec)) or "no devices"
         pods = "one pod per node" if field.per_node else f"{field.pods} pod{'' if field.pods == 1 else 's'}"
         helper = f"{field.helper}, " if field.helper else ""
-        lines.append(f"\n  {field.template}  ({helper}{pods}; asks for {asks})")
-    return "".join(lines)
+        lines.append(f"{field.template} ({helper}{pods}, asks for {asks})")
+    return f" {'; '.join(lines)}"

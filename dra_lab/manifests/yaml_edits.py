@@ -67,7 +67,9 @@ class EditableDocument:
         if not isinstance(node, yaml.ScalarNode) or node.style in ("|", ">"):
             return []
         plain = not node.style and _PLAIN.match(value)
-        text = value if plain else f"'{value}'" if node.style == "'" else json.dumps(value, ensure_ascii=False)
+        text = value if plain else json.dumps(value, ensure_ascii=False)
+        if not plain and node.style == "'" and "\n" not in value:
+            text = "'" + value.replace("'", "''") + "'"
         return [(self._start(node), self._stop(node), text)]
 
     def added(self, path: Path, after: str, key: str, value: Any) -> list[Edit]:

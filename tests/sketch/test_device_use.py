@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
 from dra_lab import (
-    CELDeviceSelector,
-    ClaimSketch,
-    DeviceRequest,
-    DeviceSelector,
-    ExactDeviceRequest,
     devices_frame,
     load_cluster,
 )
@@ -62,12 +56,3 @@ def test_the_palette_counts_partitions_that_are_possible():
     """Chip and tooltip do not say that 41 partitions are free: one excludes others."""
     (row,) = palette_rows(load_cluster("sample:mig"))
     assert (row.chip, row.use) == ("41 possible", "41 of 50 partitions still possible")
-
-
-def test_a_misfit_of_partitions_says_that_partitions_are_published():
-    """The node has two GPUs and not fifty."""
-    world = load_cluster("sample:mig")
-    small = DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["gpu.nvidia.com"].profile == "9g"'))
-    exactly = ExactDeviceRequest("mig.nvidia.com", selectors=(small,))
-    plan = checked_plan(world, ClaimSketch(requests=(DeviceRequest("one", exactly),)))
-    assert "50 partitions are published here" in str(plan.shortfalls)
