@@ -14,7 +14,6 @@ from dra_lab.model.release import RELEASES
 
 EXAMPLES = (
     "dra-lab replay cases.ndjson",
-    "dra-lab replay cases.ndjson.gz",
     "dra-lab replay cases.ndjson --release 1.36.3",
     "dra-lab replay cases.ndjson --allocator ilp",
 )

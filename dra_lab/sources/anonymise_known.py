@@ -56,7 +56,7 @@ _BUILT_IN = re.compile(r"(cpu|kernel|memory|network|pci|storage|system|usb)-.*")
 """Labels of Node Feature Discovery that it makes by itself, and not from rules that people write."""
 
 _WORDS = re.compile(
-    r"""accelerator|accelerators|account|aisle|amd|amdgpu|apps|arch|attributes|available|aws|azure|backend|bandwidth
+    r"""accelerator|accelerators|metadata|account|aisle|amd|amdgpu|apps|arch|attributes|available|aws|azure|backend|bandwidth
     |batch|beta|block|build|capable|capacity|category|class|clique|cloud|cluster|compute|config|container
     |control|copy|core|cores|count|cpu|cpus|cu|cuda|datacenter|dcgm|decoder|deletion|deploy|device|devices
     |discovery|disk|disrupted|domain|domains|dra|driver|ebs|edge|encoder|encryption|engines|etcd|excluded

@@ -89,7 +89,9 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
     if not parts["ResourceSlice"] and not parts["Node"]:
         if reading.refused:
             counts = {name: len(listed.objects) for (name, _), listed in reading.listed.items()}
-            raise SourceError(rights_missing(context, reading.refused, counts))
+            error = SourceError(rights_missing(context, reading.refused, counts))
+            error.in_lines = True
+            raise error
         found = "; ".join(f"{finding.message}. {finding.advice}" for finding in findings[:10]) or "the cluster has none"
         raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to read: {found}")
     return Cluster(
