@@ -132,10 +132,20 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
+    yield from of_workloads()
     for sample in dra_lab.samples():
         words = f"topology sample:{sample.name}"
         yield f"topology/{sample.name}.txt", (words, f"{words} -v")
         yield f"topology/{sample.name}.json", (f"{words} -o json",)
+
+
+def of_workloads() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the golden files of workloads that a person wrote."""
+    for name, option in (("claims", ""), ("kept-names", " --keep-resource-name")):
+        words = f"migrate {EKS} plugins.yaml{option}"
+        yield f"migrate/{name}.txt", (f"{words} --dir out",)
+        yield f"migrate/{name}.json", (f"{words} --dir out -o json",)
+    yield "export/eks-p4d-own-job.txt", (f"export {PAIRS} --workload training.yaml --pin --dir out",)
 
 
 FILES = {name: commands for name, commands in answers() if not name.startswith(TIMED)}
@@ -158,9 +168,9 @@ def _same_everywhere(tmp_path, monkeypatch):
 
 
 def exported(folder: Path) -> str:
-    """Return the name and text of each file of a folder; `plan.json` without the plan, digests and version."""
+    """Return the name and text of each file of a folder; `plan.json` is without plan, digests and version."""
     parts = []
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for path in folder.iterdir() if path.name != "dra-lab.files"):
         text = path.read_text(encoding="utf-8")
         if path.name == "plan.json":
             record = json.loads(text)
@@ -186,7 +196,7 @@ def test_commands_answer_as_recorded(name, tmp_path, capsys, snapshot):
             (tmp_path / file).write_text(shown.out)
             continue
         last, text = shown.out, f"{text}$ dra-lab {command}\n{shown.out}{shown.err}exit status {status}\n\n"
-    if name.startswith("export/") and (tmp_path / "out").is_dir() and name.endswith(".txt"):
+    if name.startswith(("export/", "migrate/")) and (tmp_path / "out").is_dir() and name.endswith(".txt"):
         text += exported(tmp_path / "out")
     found = (
         text if name.endswith(".txt") else last.replace(f'"version": "{dra_lab.__version__}"', '"version": "VERSION"')
