@@ -53,11 +53,6 @@ def test_a_misfit_says_why():
     assert "gang 'train' needs 6 pods in one rack. Allow more places." in in_words(none)
 
 
-def test_a_spare_node_is_reported():
-    """The text says what the spare nodes are good for."""
-    assert "If any node of a rack fails" in in_words(dataclasses.replace(ANSWER, spare=("rack", 1)))
-
-
 def test_html_escapes_names():
     """Names from a cluster are text."""
     row = AddedCount("<b>", ("r",), 1, 1.0)

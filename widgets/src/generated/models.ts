@@ -24,8 +24,6 @@ export interface AddingRow {
   example?: string;
   domains?: number;
   nodes?: number;
-  spare?: boolean;
-  spareNote?: string;
   working?: boolean;
   found?: "" | "error" | "nodes" | "none" | "open";
   verdict?: string;
@@ -1369,7 +1367,7 @@ export type PlanViewMessage =
   | { type: "restore-kept"; name: string }
   | { type: "restore-scenario"; name: string }
   | { type: "set-gang"; size: number; name?: string; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
-  | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number; spare?: boolean }
+  | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number }
   | { type: "set-node-type"; node: string; cost?: string; places?: string }
   | { type: "set-replicas"; name: string; replicas: number }
   | { type: "show-difference" }
