@@ -16,7 +16,6 @@ MOST_TRIED = 40
 """Placements that have a step of their own; the others are counted in one step."""
 
 _SNAPSHOT = "kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go"
-_BALANCED = "kueue v0.19.2 pkg/cache/scheduler/tas_balanced_placement.go"
 _GROUP = "kubernetes 1.36.2 pkg/scheduler/schedule_one_podgroup.go"
 _PLUGINS = "kubernetes 1.36.2 pkg/scheduler/framework/plugins"
 
@@ -41,8 +40,6 @@ class GangRule(StrEnum):
     WIDER = "wider"
     SEVERAL = "several"
     TOO_LITTLE = "too little"
-    EVEN = "even"
-    NOT_EVEN = "not even"
     FEWEST = "fewest"
     FEWEST_INSIDE = "fewest inside"
     ADMITTED = "admitted"
@@ -66,8 +63,6 @@ RULE_SOURCES: Mapping[GangRule, str] = {
     GangRule.WIDER: f"{_SNAPSHOT}:findLevelWithFitDomains",
     GangRule.SEVERAL: f"{_SNAPSHOT}:findLevelWithFitDomains",
     GangRule.TOO_LITTLE: f"{_SNAPSHOT}:findLevelWithFitDomains",
-    GangRule.EVEN: f"{_BALANCED}:findBestDomainsForBalancedPlacement",
-    GangRule.NOT_EVEN: f"{_BALANCED}:findBestDomainsForBalancedPlacement",
     GangRule.FEWEST: f"{_SNAPSHOT}:updateCountsToMinimumGeneric",
     GangRule.FEWEST_INSIDE: f"{_SNAPSHOT}:updateCountsToMinimumGeneric",
     GangRule.ADMITTED: f"{_SNAPSHOT}:buildAssignment",

@@ -30,7 +30,6 @@ from dra_lab.pinning.replay_gang import (
     pod_sets,
 )
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, kueue_assignments
-from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 
 class _Started(Struct, frozen=True):
@@ -50,7 +49,6 @@ def kueue_regret(
     release: KubernetesRelease,
     *,
     requests: Requests | None = None,
-    gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
     budget: PinBudget | None = None,
 ) -> GangRegret:
     """Return how far Kueue's choice stays behind the best plan, if its gangs arrive one after the other.
@@ -62,7 +60,6 @@ def kueue_regret(
         plan: The best plan for this gang alone.
         release: The release of Kubernetes.
         requests: What a pod of each group requests of its node, by the name of the workload.
-        gates: The feature gates of Kueue.
         budget: When to stop; None: without an end.
 
     Returns:
@@ -80,7 +77,7 @@ def kueue_regret(
         for number in range(gang.replicas)
         for one in sets
     ]
-    assigned = kueue_assignments(flavor_of(hierarchy), cluster.nodes, cluster.pods, copies, gates)
+    assigned = kueue_assignments(flavor_of(hierarchy), cluster.nodes, cluster.pods, copies)
     fills = GangFills(cluster, gang.groups, release, budget)
     return _compared(gang, KUEUE, plan, _admitted(cluster, gang, hierarchy, assigned, fills))
 

@@ -33,7 +33,6 @@ from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 KUEUE = "Kueue 0.19"
 
@@ -136,7 +135,6 @@ def replay_kueue(
     release: KubernetesRelease,
     *,
     requests: Requests | None = None,
-    gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
     budget: PinBudget | None = None,
 ) -> GangReplay:
     """Return which domains Kueue chooses for a gang, and whether its claims can be met there.
@@ -150,7 +148,6 @@ def replay_kueue(
         hierarchy: The levels of the Topology.
         release: The release of Kubernetes.
         requests: What a pod of each group requests of its node, by the name of the workload.
-        gates: The feature gates of Kueue.
         budget: When to stop; None: without an end.
 
     Returns:
@@ -177,7 +174,7 @@ def replay_kueue(
     if unknown:
         return GangReplay(KUEUE, GangVerdict.MAYBE, unknown, gang=gang.name)
     flavor = flavor_of(hierarchy)
-    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, pod_sets(gang, hierarchy, requests), gates)
+    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, pod_sets(gang, hierarchy, requests))
     steps = tuple(step for one in assigned for step in one.steps)
     names = {level.key: level.name for level in hierarchy.levels}
     found = GangReplay(

@@ -19,7 +19,6 @@ from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget, budget_of
 from dra_lab.pinning.replay_gang import replay_kueue, replay_pod_group
 from dra_lab.planner.gangs.needs import hierarchy_of
-from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 KUEUE, KUBE_SCHEDULER = "kueue", "kube-scheduler"
@@ -38,7 +37,6 @@ def trace_gang(
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     requests: Requests | None = None,
-    balanced: bool = False,
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> GangReplay:
@@ -54,7 +52,6 @@ def trace_gang(
         hierarchies: The levels above the nodes; default: those of the cluster.
         release: The release of Kubernetes; default: that of the cluster.
         requests: What a pod of each group requests of its node, by the name of the workload. Default: nothing.
-        balanced: Whether Kueue's gate TASBalancedPlacement is on.
         time_limit: Seconds for all searches on nodes. Default None: no limit.
         cancel: Ends the searches when it is set.
 
@@ -84,8 +81,7 @@ def trace_gang(
     budget = _budget(time_limit, cancel)
     if scheduler == KUBE_SCHEDULER:
         return replay_pod_group(cluster, gang, hierarchy, target, requests=requests, budget=budget)
-    gates = KueueGates(balanced=balanced)
-    return replay_kueue(cluster, gang, hierarchy or _HOSTS, target, requests=requests, gates=gates, budget=budget)
+    return replay_kueue(cluster, gang, hierarchy or _HOSTS, target, requests=requests, budget=budget)
 
 
 def gang_regret(
@@ -97,7 +93,6 @@ def gang_regret(
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     requests: Requests | None = None,
-    balanced: bool = False,
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> GangRegret:
@@ -113,7 +108,6 @@ def gang_regret(
         hierarchies: The levels above the nodes; default: those of the cluster.
         release: The release of Kubernetes; default: that of the cluster.
         requests: What a pod of each group requests of its node, by the name of the workload. Default: nothing.
-        balanced: Whether Kueue's gate TASBalancedPlacement is on.
         time_limit: Seconds for all searches on nodes. Default None: no limit.
         cancel: Ends the searches when it is set.
 
@@ -143,8 +137,8 @@ def gang_regret(
     if scheduler == KUBE_SCHEDULER:
         found = pod_group_regret(cluster, gang, hierarchy, plan, target, requests=requests, budget=budget)
     else:
-        topology, gates = hierarchy or _HOSTS, KueueGates(balanced=balanced)
-        found = kueue_regret(cluster, gang, topology, plan, target, requests=requests, gates=gates, budget=budget)
+        topology = hierarchy or _HOSTS
+        found = kueue_regret(cluster, gang, topology, plan, target, requests=requests, budget=budget)
     if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED):
         return replace(found, unknown="there is no plan to compare with, because it was not answered in time")
     return found

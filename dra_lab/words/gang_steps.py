@@ -133,19 +133,6 @@ def _too_little(replay: GangReplay, step: GangStep) -> str:
     return f"The {word} together do not have room for {_all(step)} as Kueue counts them."
 
 
-def _even(replay: GangReplay, step: GangStep) -> str:
-    named = _listed(step, lambda row: row.taken, taken=True)
-    number = step.chosen
-    return f"With TASBalancedPlacement Kueue fills {_several_of(number, level_word(replay, step))} evenly: {named}."
-
-
-def _not_even(replay: GangReplay, step: GangStep) -> str:
-    return (
-        f"TASBalancedPlacement finds no {plural(level_word(replay, step))} that can be filled evenly, so Kueue uses "
-        "its other rules."
-    )
-
-
 def _fewest(replay: GangReplay, step: GangStep) -> str:
     inside = "In each of them" if step.rule is GangRule.FEWEST_INSIDE else "There"
     named = _listed(step, lambda row: row.taken, taken=True)
@@ -267,8 +254,6 @@ _SENTENCES: Mapping[GangRule, Callable[[GangReplay, GangStep], str]] = {
     GangRule.WIDER: _wider,
     GangRule.SEVERAL: _several,
     GangRule.TOO_LITTLE: _too_little,
-    GangRule.EVEN: _even,
-    GangRule.NOT_EVEN: _not_even,
     GangRule.FEWEST: _fewest,
     GangRule.FEWEST_INSIDE: _fewest,
     GangRule.ADMITTED: _admitted,

@@ -1,7 +1,7 @@
 """The examples of Kueue's documentation come out as documented, and so do the steps that lead there.
 
 Source: kubernetes-sigs/kueue v0.19.2 (8eab68778fc1, Apache-2.0), keps/2724-topology-aware-scheduling/README.md, the
-sections "Computing the assignment", "Two-level", "Multi-level" and "Balanced placement".
+sections "Computing the assignment", "Two-level" and "Multi-level".
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import pytest
 from dra_lab.model.gang_replay import MOST_LISTED, RULE_SOURCES, GangRule
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 BLOCK, RACK, HOST = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack", "kubernetes.io/hostname"
 
@@ -21,7 +20,7 @@ Blocks = list[list[list[int]]]
 """The pods that each node has room for, by block and rack."""
 
 
-def assigned(blocks: Blocks, pods: KueuePodSet, gates: KueueGates = KueueGates()) -> KueueAssignment:  # noqa: B008
+def assigned(blocks: Blocks, pods: KueuePodSet) -> KueueAssignment:
     """Return Kueue's assignment over nodes with room for that many pods."""
     numbers = count()
     nodes = [
@@ -35,7 +34,7 @@ def assigned(blocks: Blocks, pods: KueuePodSet, gates: KueueGates = KueueGates()
         for name in [f"n{next(numbers):03}"]
     ]
     flavor = KueueFlavor((BLOCK, RACK, HOST))
-    return kueue_assignments(flavor, nodes, [], [pods], gates)[0]
+    return kueue_assignments(flavor, nodes, [], [pods])[0]
 
 
 def pods(number: int, **fields) -> KueuePodSet:
@@ -75,25 +74,6 @@ def test_three_levels_of_slices():
     blocks = [[[8] * 4, [8] * 4], [[8] * 4, [8] * 4]]
     found = assigned(blocks, pods(64, required=BLOCK, slices=((BLOCK, 32), (RACK, 16))))
     assert per_node(found, 16) == [8] * 8 + [0] * 8
-
-
-BALANCED = [
-    ([[[15], [15]]], 25, 1, [13, 12]),
-    ([[[15, 13, 10]]], 23, 1, [12, 11, 0]),
-    ([[[20, 10], [15, 15]]], 22, 1, [0, 0, 11, 11]),
-    ([[[20, 10], [15, 15]]], 20, 1, [20, 0, 0, 0]),
-    ([[[10, 5], [5, 5, 5]]], 15, 1, [0, 0, 5, 5, 5]),
-    ([[[15], [15]], [[15, 15]]], 25, 1, [0, 0, 13, 12]),
-    ([[[15], [15], [15, 15]]], 25, 5, [0, 0, 15, 10]),
-]
-
-
-@pytest.mark.parametrize(("blocks", "number", "size", "documented"), BALANCED)
-def test_balanced_placement(blocks, number, size, documented):
-    """The table of balanced placement, with a preferred rack."""
-    slices = ((HOST, size),) if size > 1 else ()
-    found = assigned(blocks, pods(number, preferred=RACK, slices=slices), KueueGates(balanced=True))
-    assert per_node(found, len(documented)) == documented
 
 
 def rules(found: KueueAssignment) -> list[tuple[str, int]]:

@@ -40,10 +40,6 @@ STEPS = {
         GangStep(GangRule.SEVERAL, 1, 9, domains=RACKS, chosen=2),
         "Kueue divides all 9 pods among 2 racks: r2 (8), r1 (1).",
     ),
-    GangRule.EVEN: (
-        GangStep(GangRule.EVEN, 1, 9, domains=RACKS, chosen=2),
-        "With TASBalancedPlacement Kueue fills 2 racks evenly: r2 (8), r1 (1).",
-    ),
     GangRule.TRIED: (
         GangStep(GangRule.TRIED, 0, 8, domains=HOSTS, of=("r1",), fits=(6, 6)),
         "Placement r1: 6 of 8 pods find a node. Pod 7 finds none. The nodes with devices: n1 (2), n2 (4).",

@@ -26,7 +26,6 @@ from dra_lab.scheduler.kueue.kueue_tree import (
     PODS,
     Amounts,
     KueueDomain,
-    KueueGates,
     PodSetRequest,
     fill,
     fits,
@@ -109,7 +108,6 @@ def kueue_assignments(
     nodes: Iterable[Node],
     pods: Iterable[Pod],
     pod_sets: Sequence[KueuePodSet],
-    gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
 ) -> tuple[KueueAssignment, ...]:
     """Return where Kueue v0.19.2 puts the pod sets of one workload, one group of pod sets after the other.
 
@@ -118,7 +116,6 @@ def kueue_assignments(
         nodes: All nodes.
         pods: All pods; those on a node take its room.
         pod_sets: The pod sets in the order of the Workload.
-        gates: The feature gates of Kueue that decide.
 
     Returns:
         An assignment for each pod set, up to the first that is not admitted.
@@ -133,7 +130,7 @@ def kueue_assignments(
         leader = group[1] if len(group) > 1 else None
         if leader is not None and leader.count > workers.count:
             workers, leader = leader, workers
-        results = headroom.assigned(workers, leader, gates)
+        results = headroom.assigned(workers, leader)
         found += sorted(results, key=lambda result: [s.name for s in group].index(result.pod_set))
         if any(result.message for result in results):
             break
@@ -162,7 +159,7 @@ class _DomainHeadroom:
             if pod.spec.node_name in place and pod.status.phase not in _ENDED:
                 self.free[place[pod.spec.node_name]].subtract(whole_amounts(pod_requests(pod)) | {"pods": 1})
 
-    def assigned(self, workers: KueuePodSet, leader: KueuePodSet | None, gates: KueueGates) -> list[KueueAssignment]:
+    def assigned(self, workers: KueuePodSet, leader: KueuePodSet | None) -> list[KueueAssignment]:
         """Place one group of pod sets, and take the room that it needs."""
         pod_request, wrong = self._request_of(workers, leader)
         if pod_request is None:
@@ -180,7 +177,7 @@ class _DomainHeadroom:
             message = f"no topology domains at level: {self._key(workers)}"
             return [KueueAssignment(workers.name, message=message, steps=(counted,))]
         headroom = {place.path: place.headroom[PODS] for place in levels[pod_request.level]}
-        chosen = choose(levels, pod_request, gates)
+        chosen = choose(levels, pod_request)
         steps = tuple(replace(step, group=workers.name) for step in (counted, *chosen.steps))
         sets = [workers] if leader is None else [workers, leader]
         if chosen.fitted is not None:

@@ -12,12 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.gang_replay import MOST_LISTED, GangRule, GangStep, StepDomain
-from dra_lab.scheduler.kueue.balanced import balanced
 from dra_lab.scheduler.kueue.kueue_tree import (
     PODS,
     SLICES,
     KueueDomain,
-    KueueGates,
     PodSetRequest,
     by_headroom,
     by_led,
@@ -42,47 +40,39 @@ class _TooLittle(Exception):
         self.fitted = (fits, wanted)
 
 
-def choose(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest, gates: KueueGates) -> KueueChoice:
+def choose(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest) -> KueueChoice:
     """Return where Kueue puts the pods of one pod set.
 
     Args:
         levels: The domains of each level with their counts (`places.fill`); the counts are used up.
         request: What the pod set asks for.
-        gates: The feature gates of Kueue.
 
     Returns:
         The assignment, or what fits if that is too little.
     """
-    return _Choice(levels, request, gates).chosen()
+    return _Choice(levels, request).chosen()
 
 
 class _Choice:
-    def __init__(self, levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest, gates: KueueGates) -> None:
+    def __init__(self, levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest) -> None:
         self.levels = levels
         self.request = request
-        self.gates = gates
-        self.least = request.unconstrained and gates.mixed
+        self.least = request.unconstrained
         self.wanted = request.count // request.slice_size
         self.steps: list[GangStep] = []
         self.rule = GangRule.TIGHTEST
 
     def chosen(self) -> KueueChoice:
         request = self.request
-        even = None
-        if self.gates.balanced and not request.required and not request.unconstrained:
-            even = balanced(self.levels, request)
-            if even is None:
-                self._record(GangRule.NOT_EVEN, request.level, self.levels[request.level])
         try:
-            level, found = even or self._level(request.level)
+            level, found = self._level(request.level)
         except _TooLittle as none:
             return KueueChoice(fitted=none.fitted, steps=tuple(self.steps))
-        self.rule = GangRule.EVEN if even else self.rule
         headrooms = self._headrooms(by_led(self.levels[level], least=self.least))
         found = self._fewest(found, request.count, request.leaders, request.slice_size, SLICES)
         self._record(self.rule, level, headrooms, found)
         last = len(self.levels) - 1
-        while not even and level < min(last, request.slice_level):
+        while level < min(last, request.slice_level):
             below = by_headroom((child for place in found for child in place.children), least=self.least)
             headrooms = self._headrooms(below)
             found = self._fewest(below, request.count, request.leaders, request.slice_size, SLICES)
