@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
@@ -119,28 +119,3 @@ def added_frame(found: AddedNodes) -> pd.DataFrame:
         [['lab-1', 'lab', 2]]
     """
     return as_frame(added_table(found))
-
-
-def added_json(found: AddedNodes) -> dict[str, Any]:
-    """Return the answer as JSON values."""
-    return {
-        "status": found.status.value,
-        "proven": found.proven,
-        "text": added_sentence(found),
-        "cost": found.cost,
-        "bound": found.bound,
-        "count": found.count,
-        "added": [
-            {
-                "type": one.type,
-                "domain": list(one.domain),
-                "new": one.new,
-                "count": one.count,
-                "cost": one.cost,
-                "nodes": list(one.nodes),
-            }
-            for one in found.added
-        ],
-        "shortfalls": [{"rule": one.rule, "message": one.message, "advice": one.advice} for one in found.shortfalls],
-        "seconds": found.seconds,
-    }

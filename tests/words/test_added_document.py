@@ -9,7 +9,7 @@ import pytest
 from dra_lab.model.gang import Gang
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus, Shortfall
-from dra_lab.words.added_document import added_frame, added_json, added_sentence
+from dra_lab.words.added_document import added_frame, added_sentence
 from dra_lab.words.shown import in_html, in_words
 
 ANSWER = AddedNodes(
@@ -62,9 +62,3 @@ def test_html_escapes_names():
 def test_a_frame_has_every_row():
     """One row for each type and domain."""
     assert added_frame(ANSWER)["nodes"].tolist() == [2, 18]
-
-
-def test_json_has_the_numbers():
-    """The values are those of the answer."""
-    found = added_json(ANSWER)
-    assert (found["count"], found["proven"], [one["new"] for one in found["added"]]) == (20, True, [False, True])
