@@ -96,7 +96,7 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"plan/{name}.json", (f"plan {words} -o json",)
     for name, words in (CLAIMS | GANGS).items():
         if name not in ("h100-pod-gang-next-to", "h100-pod-gang-and-replicas"):
-            yield f"explain/{name}.txt", (f"explain {words}", f"explain {words} --step")
+            yield f"explain/{name}.txt", (f"explain {words}", f"explain {words} {'-v' if name in GANGS else '--step'}")
             yield f"explain/{name}.json", (f"explain {words} -o json",)
     for name, words in (CLAIMS | FLEETS).items():
         export, cluster = f"export {words} --pin --dir out", words.partition(" --claim")[0]
@@ -113,10 +113,8 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"export/h100-pod-gang-{scheduler}.txt", (f"export {words}",)
         yield f"export/h100-pod-gang-{scheduler}.json", (f"export {words} -o json",)
     for scheduler in SCHEDULERS:
-        yield (
-            f"explain/h100-pod-gang-{scheduler}.txt",
-            (f"explain {GANGS['h100-pod-gang']} --scheduler {scheduler} --step -v",),
-        )
+        words = f"explain {GANGS['h100-pod-gang']} --scheduler {scheduler} -v"
+        yield f"explain/h100-pod-gang-{scheduler}.txt", (words,)
     words = f"{GANGS['h100-pod-gang-preferred']} --scheduler kube-scheduler --dir out"
     yield "export/h100-pod-gang-preferred.txt", (f"export {words}",)
     devices = [f"explain {PAIRS} --device {name}" for name in ("gpu-0", "gpu-3", "gpu-4", "gpu-7")]
