@@ -1,14 +1,20 @@
-"""Open JupyterLab on a planner notebook: what `dra-lab` and `dra-lab lab` do."""
+"""Open JupyterLab on a planner notebook: what `dra-lab` and `dra-lab lab` do.
+
+The cell of a notebook runs by itself only if this start created the notebook. `open_lab` draws a random mark, writes it
+into the notebook, and gives it to the server. The server shows it to its own pages only (`auto_run.ts`).
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from dra_lab._workarounds import defer_iri_grammar
 from dra_lab.shipped import notebooks_dir
@@ -19,20 +25,22 @@ CONFIG = Path(__file__).resolve().parent / "jupyter_config"
 MISSING_JUPYTERLAB = """\
 dra-lab: JupyterLab is not installed in this Python environment. Install it, then run `dra-lab` again:
     pip install 'dra-lab[lab]'        (from a clone: pip install '.[lab]')"""
+_CREATED = "DRA_LAB_CREATED"
+"""Environment variable from `open_lab` to the server: the notebook that this start created, as JSON."""
 
 
 def open_lab(args: list[str], folder: Path) -> int:
-    """Start JupyterLab in `folder` on its planner notebook, which runs when it opens; return the exit status.
+    """Start JupyterLab in `folder` on its planner notebook; return the exit status.
 
-    The notebook is copied from the shipped template unless the folder has one; a person's file is never overwritten.
-    `args` go to JupyterLab as they are (`--port=9999`, `--no-browser`, ...). Where JupyterLab or the template is
-    missing, a line on standard error says what to do, and the status is 2.
+    The notebook is made from the shipped template unless the folder has one; a person's file is never overwritten.
+    A new notebook runs when it opens. `args` go to JupyterLab as they are (`--port=9999`, `--no-browser`, ...). Where
+    JupyterLab or the template is missing, a line on standard error says what to do, and the status is 2.
     """
     if find_spec("jupyterlab") is None:
         print(MISSING_JUPYTERLAB, file=sys.stderr)
         return 2
     try:
-        notebook = planner_notebook(folder)
+        notebook, created = planner_notebook(folder)
     except OSError as error:
         print(f"dra-lab: cannot make a planner notebook in {folder}: {error}", file=sys.stderr)
         return 2
@@ -40,8 +48,10 @@ def open_lab(args: list[str], folder: Path) -> int:
     # JupyterLab refuses an option that is given twice; what the person gives is meant.
     given = {argument.split("=")[0] for argument in args}
     ours = [option for option in _options(notebook) if option.split("=")[0] not in given]
-    quiet = {"JUPYTER_CONFIG_PATH": config_path(os.environ.get("JUPYTER_CONFIG_PATH", ""))}
-    return _replace_by([sys.executable, "-m", __name__, *ours, *args], {**os.environ, **quiet})
+    config = {"JUPYTER_CONFIG_PATH": config_path(os.environ.get("JUPYTER_CONFIG_PATH", ""))}
+    # -P: `-m` would import what lies in the current folder before what is installed.
+    command = [sys.executable, "-P", "-m", __name__, *ours, *args]
+    return _replace_by(command, {**os.environ, **config, _CREATED: json.dumps(created) if created else ""})
 
 
 def config_path(given: str) -> str:
@@ -61,37 +71,31 @@ def config_path(given: str) -> str:
     return os.pathsep.join([*([given] if given else []), str(CONFIG)])
 
 
-def planner_notebook(folder: Path) -> Path:
-    """Return the planner notebook of a folder, after copying the template there when it has none.
+def planner_notebook(folder: Path) -> tuple[Path, dict[str, str]]:
+    """Return the planner notebook of a folder and, if it was created now, its name, mark and code; else nothing.
 
-    It is called `plan.ipynb`, or `plan-2.ipynb` and so on where a notebook of that name is not ours. Raises OSError.
+    It is called `plan.ipynb`, or `plan-2.ipynb` and so on where something of that name is not ours. It is created only
+    where nothing has its name, not even a link. Raises OSError.
     """
+    notebook = json.loads((notebooks_dir() / TEMPLATE).read_text(encoding="utf-8"))
+    mark = secrets.token_hex(16)
+    notebook["metadata"]["dra_lab"] = {"created": mark}
     for number in count(1):
         path = folder / ("plan.ipynb" if number == 1 else f"plan-{number}.ipynb")
-        if not path.exists():
-            break
-        if _is_planner(path):
-            return path
-    notebook = json.loads((notebooks_dir() / TEMPLATE).read_text(encoding="utf-8"))
-    notebook["metadata"]["dra_lab"] = {"run_on_open": True}
-    unfinished = path.with_suffix(".ipynb.new")
-    unfinished.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    unfinished.rename(path)
-    _sign(path)
-    return path
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+        except FileExistsError:
+            if _is_planner(path):
+                return path, {}
+        else:
+            return path, {"path": path.name, "mark": mark, "source": _code(notebook)}
+    raise AssertionError
 
 
-def _sign(notebook: Path) -> None:
-    """Let Jupyter trust our own template, so that it may run when it opens; unsigned, it waits for a click."""
-    if find_spec("nbformat") is None:
-        return
-    defer_iri_grammar()
-    import nbformat
-    from nbformat.sign import TrustNotebookApp
-
-    signer = TrustNotebookApp()
-    signer.initialize([])
-    signer.notary.sign(nbformat.read(notebook, as_version=4))  # type: ignore[no-untyped-call]
+def _code(notebook: dict[str, Any]) -> str:
+    """Return the code of a notebook; `codeOf` of the extension returns the same."""
+    return "\n\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code")
 
 
 def _is_planner(path: Path) -> bool:
@@ -129,8 +133,16 @@ def _replace_by(command: list[str], environment: dict[str, str]) -> int:
             continue
 
 
-if __name__ == "__main__":
+def _serve() -> None:
+    """Be JupyterLab, and let its pages know the notebook that this start created."""
     defer_iri_grammar()
+    from jupyter_server.serverapp import ServerApp
     from jupyterlab.labapp import main
 
-    sys.exit(main())
+    page = {"page_config_data": {"draLabCreated": os.environ.pop(_CREATED, "")}}
+    ServerApp.instance(jpserver_extensions={"jupyterlab": True}, tornado_settings=page)
+    main()
+
+
+if __name__ == "__main__":
+    _serve()

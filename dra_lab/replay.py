@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import IO, Any, cast
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Origin
 from dra_lab.manifests.file_text import read_bytes
+from dra_lab.model.decoding import json_value
 from dra_lab.sources.files import MAX_FILE_BYTES, is_pipe
 
 ALLOCATORS = ("first-fit", "ilp")
@@ -46,7 +46,7 @@ def replay_file(path: Path, allocator: str = "first-fit") -> Iterator[dict[str, 
 
 def _case(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return json_value(line)
     except ValueError as error:
         raise InputError(f"this is not JSON: {error}") from None
 

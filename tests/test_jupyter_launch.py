@@ -20,43 +20,31 @@ def template(tmp_path, monkeypatch):
     content = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     (folder / jupyter_launch.TEMPLATE).write_text(json.dumps(content))
     monkeypatch.setattr(jupyter_launch, "notebooks_dir", lambda: folder)
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     return content
 
 
 @pytest.fixture
-def folder(tmp_path, template, monkeypatch):
-    """An empty folder of a person; signing takes a second and has a test of its own."""
-    monkeypatch.setattr(jupyter_launch, "_sign", lambda path: None)
+def folder(tmp_path, template):
+    """An empty folder of a person."""
     path = tmp_path / "plans"
     path.mkdir()
     return path
 
 
 def test_an_empty_folder_gets_a_notebook_that_runs_when_it_opens(folder, template):
-    """The template is copied as plan.ipynb, and asks to be run."""
-    path = jupyter_launch.planner_notebook(folder)
+    """The template is copied as plan.ipynb; the server gets its name, code and random mark."""
+    path, created = jupyter_launch.planner_notebook(folder)
     copied = json.loads(path.read_text())
-    assert path.name == "plan.ipynb"
-    assert copied["metadata"]["dra_lab"] == {"run_on_open": True}
+    assert created == {"path": "plan.ipynb", "mark": copied["metadata"]["dra_lab"]["created"], "source": "lab"}
     assert copied["cells"] == template["cells"]
 
 
-def test_the_copy_is_trusted_by_jupyter(template, tmp_path):
-    """The copy is signed, for only a trusted notebook runs by itself."""
-    sign = pytest.importorskip("nbformat.sign", reason="needs nbformat, which comes with JupyterLab")
-    nbformat = pytest.importorskip("nbformat", reason="needs nbformat, which comes with JupyterLab")
-    path = jupyter_launch.planner_notebook(tmp_path)
-    notary = sign.NotebookNotary(data_dir=str(tmp_path / "data"))
-    assert notary.check_signature(nbformat.read(path, as_version=4))
-
-
 def test_a_plan_that_is_there_is_opened_as_it_is(folder):
-    """A second start opens the same file and does not touch it."""
-    path = jupyter_launch.planner_notebook(folder)
+    """A second start opens the same file, does not touch it, and lets nothing run."""
+    path, _ = jupyter_launch.planner_notebook(folder)
     path.write_text(path.read_text().replace('"lab"', '"mine"'))
     before = path.read_bytes()
-    assert jupyter_launch.planner_notebook(folder) == path
+    assert jupyter_launch.planner_notebook(folder) == (path, {})
     assert path.read_bytes() == before
 
 
@@ -64,7 +52,7 @@ def test_a_plan_that_is_there_is_opened_as_it_is(folder):
 def test_a_notebook_of_that_name_that_is_not_ours_is_left_alone(folder, text):
     """A person's own plan.ipynb stays; ours takes the next name."""
     (folder / "plan.ipynb").write_text(text)
-    assert jupyter_launch.planner_notebook(folder).name == "plan-2.ipynb"
+    assert jupyter_launch.planner_notebook(folder)[0].name == "plan-2.ipynb"
     assert (folder / "plan.ipynb").read_text() == text
 
 
@@ -92,7 +80,7 @@ def test_arguments_reach_jupyterlab_as_they_are(folder, monkeypatch):
     started = []
     monkeypatch.setattr(jupyter_launch, "_replace_by", lambda command, environment: started.append(command) or 0)
     assert jupyter_launch.open_lab(["--LabApp.news_url=x", "--port", "9999"], folder) == 0
-    assert started[0][1:3] == ["-m", "dra_lab.jupyter_launch"]
+    assert started[0][1:4] == ["-P", "-m", "dra_lab.jupyter_launch"]
     assert started[0][-3:] == ["--LabApp.news_url=x", "--port", "9999"]
     assert "--LabApp.news_url=None" not in started[0]
     assert "--LabApp.default_url=/lab/tree/plan.ipynb" in started[0]

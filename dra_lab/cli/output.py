@@ -39,7 +39,11 @@ def add_write(parser: argparse.ArgumentParser) -> None:
     """Declare --dir and --overwrite, for a command that writes manifests."""
     text = "the folder to write; required unless -o yaml prints the manifests"
     parser.add_argument("--dir", type=Path, metavar="DIR", help=text)
-    parser.add_argument("--overwrite", action="store_true", help="overwrite files you edited by hand")
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="overwrite files you edited by hand, and remove files of an earlier export",
+    )
 
 
 def refuse_write(options: argparse.Namespace) -> None:

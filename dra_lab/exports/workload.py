@@ -19,6 +19,7 @@ from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import comments_above, dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.decoding import json_value
 from dra_lab.sketch.claim_objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 
 _RENAMED = re.compile(r"-[0-9a-f]{8}\Z")
@@ -68,7 +69,7 @@ def patch_copy(
             edit(value)
 
     if workload.name.lower().endswith(".json"):
-        value = json.loads(workload.text)
+        value = json_value(workload.text)
         change(value)
         return Patched(workload.name, json.dumps(value, indent=2, ensure_ascii=False) + "\n", tuple(findings))
     if is_kyaml(workload.text):

@@ -6,6 +6,7 @@ import codecs
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from dra_lab.errors import ExportError
-from dra_lab.manifests.file_text import as_utf8
+from dra_lab.manifests.file_text import as_utf8, open_to_others
+from dra_lab.model.decoding import json_value
 
 RECORD = "plan.json"
 """The plan, and the digest of every file beside it, which shows a person's edit."""
 
 RECORD_VERSION = "dra-lab/v1"
+_MADE = re.compile(r"(?!plan\.json)[A-Za-z0-9][\w.-]*\.(?:ya?ml|json)|README\.md|picture\.svg", re.ASCII)
+"""The names that an export can have made."""
 _MARK = ".dra-lab-"
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
@@ -42,9 +46,10 @@ def write_files(
     Beside them `plan.json` holds `record` and the digest of each file. Every file is written beside its place and
     synced before the first is renamed, so after an interruption each file is old or new and never a mixture. The next
     export finishes the rest, because `plan.json` has the old and the new digests while files are renamed. A file that
-    says the same already is left alone; an untouched file of an earlier export is replaced, or removed where this
-    export has none of that name. Raises ExportError, before anything is written, if a file was edited or is not from an
-    export (unless `overwrite`), and if the folder cannot be written.
+    says the same already is left alone, and an untouched file of an earlier export is replaced. With `overwrite`, one
+    that this export has not is removed, if an export can have made its name. Raises ExportError, before anything is
+    written, if a file was edited, is not from an export, or is to be removed (unless `overwrite`), and if the folder
+    cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{str(folder)!r} is a file; give a folder")
@@ -92,7 +97,7 @@ def known_digests(folder: Path) -> Mapping[str, frozenset[str]] | None:
     if text is None:
         return {}
     try:
-        found = json.loads(text)
+        found = json_value(text)
         if found["apiVersion"] != RECORD_VERSION:
             return None
         known: dict[str, set[str]] = {}
@@ -101,8 +106,8 @@ def known_digests(folder: Path) -> Mapping[str, frozenset[str]] | None:
                 known.setdefault(name, set()).add(digest)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    # a name with a folder in it is not from here
-    return {name: frozenset(digests) for name, digests in known.items() if Path(name).name == name}
+    # `plan.json` may come from anyone: no other file is ever replaced or removed because of it
+    return {name: frozenset(digests) for name, digests in known.items() if _MADE.fullmatch(name)}
 
 
 def digest(text: str) -> str:
@@ -129,6 +134,13 @@ def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], *, 
         for name, digests in (known or {}).items()
         if name not in texts and there[name] is not None and _is_ours(there[name], digests)
     )
+    if stale and not overwrite:
+        names = ", ".join(str(folder / name) for name in stale)
+        verb = "were" if len(stale) > 1 else "was"
+        raise ExportError(
+            f"{names} {verb} written by an earlier export, and this one would remove it, so nothing is written. Move "
+            "it away, choose another folder, or use --overwrite"
+        )
     files = {name: digest(text) for name, text in texts.items()}
     old = {name: digest(text) for name in (*changed, *stale) if (text := there[name]) is not None}
     head = {"apiVersion": RECORD_VERSION, **record}
@@ -166,7 +178,7 @@ def _stage(path: Path, text: str, staged: dict[str, Path]) -> str:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    Path(name).chmod(0o644)
+    Path(name).chmod(open_to_others(0o666))
     return name
 
 

@@ -15,6 +15,8 @@ from dra_lab.gitops.folder import MAX_FILE_BYTES, MAX_FILES, Manifests, is_manif
 from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, utf8_text
 
 _SECONDS = 60
+MAX_BYTES = 256 * 2**20
+"""Bytes of all manifests of a revision."""
 
 
 class Baseline(Struct, frozen=True):
@@ -78,17 +80,23 @@ def _texts(root: Path, commit: str, path: Path, findings: list[Finding]) -> Iter
     """Yield the files of a path at a commit, by the names that `folder.read_manifests` gives them."""
     inside = PurePosixPath(path.resolve().relative_to(root.resolve()).as_posix())
     whole = str(inside) == "."
-    listed = _git(root, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *([] if whole else [str(inside)]))
+    listed = _git(root, "ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *([] if whole else [str(inside)]))
     blobs: dict[str, str] = {}
+    total = 0
     for row in filter(None, listed.split(b"\0")):
         head, _, file = row.partition(b"\t")
-        mode, kind, digest = head.decode().split()
+        mode, kind, digest, size = head.decode().split()
         below = PurePosixPath(os.fsdecode(file))
         rest = below if whole else below.relative_to(inside)
         if kind == "blob" and mode != "120000" and (below == inside or is_manifest_file(rest)):
             blobs[str(path if below == inside else path / rest)] = digest
+            total += int(size)
     if len(blobs) > MAX_FILES:
         raise SourceError(f"{str(path)!r} contains {len(blobs):,} files at {commit[:10]}; the limit is {MAX_FILES:,}")
+    # of a repository, a few bytes may be a gigabyte
+    if total > MAX_BYTES:
+        what = f"its manifests have {total:,} bytes at {commit[:10]}; the limit is {MAX_BYTES:,}"
+        raise SourceError(f"{str(path)!r} cannot be compared: {what}")
     for name, data in zip(blobs, _blobs(root, [*blobs.values()]), strict=True):
         try:
             if len(data) > MAX_FILE_BYTES:

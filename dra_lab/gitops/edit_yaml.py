@@ -17,6 +17,7 @@ from dra_lab.findings import Origin
 from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
 from dra_lab.manifests.yaml_edits import with_values
 from dra_lab.manifests.yaml_text import comments_above, dump_yaml, load_yaml
+from dra_lab.model.decoding import json_value
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]*\n|[ ]*\n)*( *)- ", re.MULTILINE)
@@ -88,7 +89,7 @@ class YamlFile:
 def _json_indent(text: str) -> int | None:
     """Return by how much the lines of a JSON text are indented, 0 for a single line, None for what is no JSON."""
     try:
-        json.loads(text)
+        json_value(text)
     except (ValueError, RecursionError):
         return None
     inner = re.search(r"\n( +)\S", text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.manifests.pod_templates import value_at
+from dra_lab.model.decoding import json_value
 from dra_lab.model.numbers import unsigned_number
 
 _KUEUE, _KAI = "kueue.x-k8s.io/podset-", "kai.scheduler/topology"
@@ -150,7 +150,7 @@ def _of_annotations(texts: Mapping[str, Any]) -> LevelConstraint:
 
 def _layers(text: str) -> Slices:
     try:
-        found = [(whole(layer["size"], 0), layer["topology"]) for layer in json.loads(text)]
+        found = [(whole(layer["size"], 0), layer["topology"]) for layer in json_value(text)]
     except (ValueError, TypeError, KeyError, RecursionError):
         return ()
     return tuple((size, key) for size, key in found if size and isinstance(key, str))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -22,6 +23,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTempla
 from dra_lab.model.custom import CUSTOM_VERSIONS, is_custom
 from dra_lab.model.decoding import decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1
+from dra_lab.model.limits import too_many_values
 from dra_lab.model.nodes import Node
 from dra_lab.model.queues import CUSTOM_KINDS, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
@@ -48,6 +50,12 @@ KINDS: dict[str, tuple[str, type[Any]]] = {
 """The kinds that are read, with the version in which their objects are understood."""
 
 
+MAX_REFUSED = 1_000
+"""Findings about unusable objects of one text; the others are counted."""
+
+_FIRST_SIGN = re.compile(rb"\s*[\[{]")
+
+
 class Documents(Struct, frozen=True):
     """What a text held: objects with their origins, in order, and what could not be used."""
 
@@ -66,6 +74,7 @@ class _Reader(Struct):
     objects: list[tuple[Object, Origin]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
 
     def document(self, value: Any, origin: Origin) -> None:
         """Take one document: an object, a List, or something else."""
@@ -126,12 +135,19 @@ class _Reader(Struct):
             )
 
     def _refuse(self, rule: str, message: str, origin: Origin, advice: str = "") -> None:
+        self.refused += 1
+        if self.refused > MAX_REFUSED:
+            return
         subject = origin.object or "document"
         advice = advice or "dra-lab read the other documents; correct this one."
         self.findings.append(_not_used(rule, subject, message, advice, origin))
 
     def done(self) -> Documents:
         """Return what was collected."""
+        if self.refused > MAX_REFUSED:
+            message = f"{self.refused - MAX_REFUSED:,} more objects cannot be used"
+            advice = "dra-lab names the first ones; correct these."
+            self.findings.append(_not_used("document-broken", self.source, message, advice, Origin(self.source)))
         if self.ignored:
             kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.ignored.items()))
             message = f"dra-lab does not use objects of other kinds: {kinds}"
@@ -166,11 +182,13 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
     """Return the objects of a JSON or YAML text: single objects, Lists, many documents; each with its origin.
 
     A document that cannot be used becomes a Finding and the others are read. Raises ManifestError when the text as a
-    whole is no JSON and no YAML.
+    whole is no JSON and no YAML, or has too many values.
     """
     data = as_utf8(text.encode() if isinstance(text, str) else text)
     reader = _Reader(source)
-    if data.lstrip()[:1] in (b"{", b"["):
+    if _FIRST_SIGN.match(data):
+        if why := too_many_values(data):
+            raise ManifestError(why, origin=Origin(source))
         fast = _decode_list(data, source)
         if fast is not None:
             return fast

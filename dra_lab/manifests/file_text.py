@@ -32,6 +32,13 @@ class Readable(Protocol):
         """Return at most `size` bytes; nothing at the end."""
 
 
+def open_to_others(mode: int) -> int:
+    """Return the mode of a new file or folder as the person's umask has it."""
+    mask = os.umask(0o077)  # it can only be read by setting it
+    os.umask(mask)
+    return mode & ~mask
+
+
 def expanded(path: str | Path) -> Path:
     """Return a path with `~` and `~user` replaced. Raises SourceError for a user that does not exist."""
     try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.decoding import json_value
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
 _NO_TEXT = re.compile(r"(?i)(?:y|n|yes|no|on|off|true|false|null|nan|inf)\Z")
@@ -20,7 +21,7 @@ def is_kyaml(text: str) -> bool:
     if first is None or first[1] != "{":
         return False
     try:
-        json.loads(text)
+        json_value(text)
     except (ValueError, RecursionError):
         return True
     return False

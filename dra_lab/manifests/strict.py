@@ -6,7 +6,6 @@ of fields are case-sensitive. Rule: `sigs.k8s.io/json` in strict mode and the `U
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -17,6 +16,7 @@ from dra_lab.errors import ManifestError, QuantityError, did_you_mean
 from dra_lab.findings import Origin
 from dra_lab.manifests.field_errors import FieldError, Place, print_place
 from dra_lab.manifests.schema import Field, struct_fields
+from dra_lab.model.decoding import json_value
 from dra_lab.model.quantity import canonical_quantity
 from dra_lab.model.release import DEFAULT_RELEASE
 
@@ -64,7 +64,7 @@ def decode_strict_json(text: str | bytes, source: str = "") -> tuple[Any, tuple[
         raise ValueError(f"{name} is not JSON")
 
     try:
-        value = json.loads(text, object_pairs_hook=once, parse_constant=no_constant)
+        value = json_value(text, object_pairs_hook=once, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"this is not valid JSON: {error}", origin=Origin(source)) from None
     return value, tuple(repeated)

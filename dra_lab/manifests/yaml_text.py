@@ -12,6 +12,7 @@ from msgspec import Struct
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.templates import NO_MANIFEST, RENDER, is_template
+from dra_lab.model.limits import too_many, values_allowed
 from dra_lab.model.numbers import unsigned_number
 
 MAX_YAML_BYTES = 256 * 2**20
@@ -19,8 +20,6 @@ MAX_YAML_BYTES = 256 * 2**20
 
 MAX_FLOW_BYTES = 16 * 2**20
 MAX_DEPTH = 64
-MAX_EXPANDED_NODES = 20_000_000
-"""The most values that a document may contain, with an alias counted each time it is used."""
 
 _MARKER = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 """Where a document begins: a line with this at its start is in no value, not even in a block of text."""
@@ -91,8 +90,8 @@ def load_yaml(
     """Yield the documents of a YAML text; empty documents are left out.
 
     Raises ManifestError with file and line for broken YAML and unknown tags. It also raises it for text of more than
-    MAX_YAML_BYTES, nesting deeper than MAX_DEPTH and aliases that expand to more than MAX_EXPANDED_NODES values. With
-    `broken` it is given the errors of single documents, and the documents after them are read.
+    MAX_YAML_BYTES, nesting deeper than MAX_DEPTH, and more values than `values_allowed`, with an alias counted each
+    time it is used. With `broken` it is given the errors of single documents, and the documents after them are read.
     """
     if len(text) > MAX_YAML_BYTES:
         size = MAX_YAML_BYTES // 2**20
@@ -100,18 +99,20 @@ def load_yaml(
             f"the YAML text is larger than {size} MiB; write it as JSON (kubectl get ... -o json)",
             origin=Origin(source),
         )
-    done = 0
+    done, room = 0, _Room(len(text))
     try:
         before, above, start = 0, 0, 0
         for run, end, number in (*_empty_runs(text), (len(text), len(text), 0)):
             part = text[start:run]
             counted: list[int] = []
-            for document in _documents(part, source, before, above, counted):
+            for document in _documents(part, source, before, above, room, counted):
                 done = document.number
                 yield document
             before += max(counted, default=0) + number
             above += text.count("\n", start, end)
             start = end
+    except _TooMany:
+        raise
     except ManifestError:
         # each document by itself: what is wrong with one says nothing about the next
         yield from _one_by_one(text, source, done, broken)
@@ -135,7 +136,7 @@ def _one_by_one(
 ) -> Iterator[YamlDocument]:
     """Yield the documents after the first `done`; report a broken one, or raise if there is nothing to report to."""
     starts = [match.start() for match in _MARKER.finditer(text)]
-    number, above = 0, 0
+    number, above, room = 0, 0, _Room(len(text))
     for start, end in zip((0, *starts), (*starts, len(text)), strict=True):
         part = text[start:end]
         counted: list[int] = []
@@ -143,11 +144,11 @@ def _one_by_one(
             number, above = number + 1, above + part.count("\n")
             continue
         try:
-            for document in _documents(part, source, number, above, counted):
+            for document in _documents(part, source, number, above, room, counted):
                 if document.number > done:
                     yield document
         except ManifestError as error:
-            if broken is None:
+            if broken is None or isinstance(error, _TooMany):
                 raise
             broken(error)
             counted = counted or [1]
@@ -156,19 +157,18 @@ def _one_by_one(
 
 
 def _documents(
-    text: str, source: str, before: int, above: int, counted: list[int] | None = None
+    text: str, source: str, before: int, above: int, room: _Room, counted: list[int]
 ) -> Iterator[YamlDocument]:
     """Yield the documents of a text with `before` documents and `above` lines over it; tell `counted` how many."""
     number, loader, looked = 0, None, False
-    counted = [] if counted is None else counted
     try:
-        _check_depth(text, source, before, above)
+        _check_values(text, source, before, above, room)
         loader = _PlainLoader(text)
         while loader.check_node():
             counted.append(number := number + 1)
             node = loader.get_node()
-            if "*" in text or len(text) > MAX_EXPANDED_NODES:
-                _check_size(node, source, before + number, above)
+            if "*" in text:
+                _check_aliases(node, source, before + number, above, room)
             value = loader.construct_document(node)
             if isinstance(value, str | list) and not looked:
                 looked = True
@@ -234,9 +234,27 @@ def dump_all(documents: Iterable[Any]) -> str:
     return "---\n".join(dump_yaml(document) for document in documents)
 
 
-def _check_depth(text: str, source: str, before: int, above: int) -> None:
+class _TooMany(ManifestError):
+    """A text has too many values; the documents after the present one are part of it."""
+
+
+class _Room:
+    """How many values of a text may still come."""
+
+    def __init__(self, size: int) -> None:
+        self.limit = self.left = values_allowed(size)
+
+    def take(self, count: int, source: str, number: int, line: int) -> None:
+        """Count values. Raises _TooMany."""
+        self.left -= count
+        if self.left < 0:
+            why = f"dra-lab refuses this YAML: {too_many(self.limit)}"
+            raise _TooMany(why, origin=Origin(source, number, line=line))
+
+
+def _check_values(text: str, source: str, before: int, above: int, room: _Room) -> None:
     # events come without recursion, while composing nodes recurses in C and would end the process
-    depth = 0
+    depth = count = 0
     for event in yaml.parse(text, Loader=_PlainLoader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
@@ -244,9 +262,14 @@ def _check_depth(text: str, source: str, before: int, above: int) -> None:
                 _refuse(f"it is nested deeper than {MAX_DEPTH} levels", source, before + 1, above, event)
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+        count += isinstance(event, yaml.NodeEvent)
+        if count > room.left:
+            break
+    room.take(count, source, before + 1, above + 1)
 
 
-def _check_size(root: Any, source: str, number: int, above: int) -> None:
+def _check_aliases(root: Any, source: str, number: int, above: int, room: _Room) -> None:
+    """Count the values of a document again, with an alias counted each time it is used."""
     # sizes of shared nodes are stored, as aliases share them
     sizes: dict[int, int] = {}
     stack: list[tuple[Any, bool]] = [(root, False)]
@@ -258,8 +281,8 @@ def _check_size(root: Any, source: str, number: int, above: int) -> None:
         if done:
             open_nodes.discard(key)
             sizes[key] = 1 + sum(sizes.get(id(child), 1) for child in children)
-            if sizes[key] > MAX_EXPANDED_NODES:
-                _refuse(f"its aliases expand to more than {MAX_EXPANDED_NODES:,} values", source, number, above, node)
+            if sizes[key] - len(sizes) > room.left:
+                break
             continue
         if key in sizes:
             continue
@@ -268,6 +291,7 @@ def _check_size(root: Any, source: str, number: int, above: int) -> None:
         open_nodes.add(key)
         stack.append((node, True))
         stack.extend((child, False) for child in children)
+    room.take(max(sizes.values(), default=0) - len(sizes), source, number, above + root.start_mark.line + 1)
 
 
 def _refuse(why: str, source: str, number: int, above: int, node: Any) -> None:

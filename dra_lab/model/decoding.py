@@ -8,17 +8,19 @@ not wait. Encoding, `to_builtins` and `structs.replace` use no such table.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from dra_lab._workarounds import MSGSPEC_TYPES
+from dra_lab.model.limits import too_many_values
 
 T = TypeVar("T")
 
 
 class JsonDecoder(Generic[T]):
-    """A JSON decoder of msgspec that refuses text that is not UTF-8 as it refuses other broken JSON."""
+    """A JSON decoder of msgspec that refuses too many values, and text that is not UTF-8, as other broken JSON."""
 
     __slots__ = ("_decode",)
 
@@ -28,6 +30,8 @@ class JsonDecoder(Generic[T]):
 
     def decode(self, data: bytes | str | msgspec.Raw) -> T:
         """Return JSON as a value. Raises as `from_json`."""
+        if isinstance(data, bytes | str) and (why := too_many_values(data)):
+            raise msgspec.DecodeError(why)
         try:
             return self._decode(data)
         except UnicodeDecodeError as error:
@@ -54,10 +58,20 @@ def decoder(kind: type[T]) -> JsonDecoder[T]:
 def from_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
     """Return JSON as a value of a type.
 
-    Raises msgspec.DecodeError for what is no JSON, msgspec.ValidationError for JSON of another form, RecursionError for
-    what is nested too deeply.
+    Raises msgspec.DecodeError for what is no JSON or has too many values (`limits`), msgspec.ValidationError for JSON
+    of another form, RecursionError for what is nested too deeply.
     """
     return decoder(kind).decode(data)
+
+
+def json_value(text: str | bytes, **options: Any) -> Any:
+    """Return JSON as plain values, read by the standard library with its `options`.
+
+    Raises ValueError for what is no JSON or has too many values, RecursionError for what is nested too deeply.
+    """
+    if why := too_many_values(text):
+        raise ValueError(why)
+    return json.loads(text, **options)
 
 
 def from_builtins(value: Any, kind: type[T], *, from_attributes: bool = False) -> T:

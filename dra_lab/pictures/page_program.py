@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import json_value
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import Drawing
 from dra_lab.words.plan_document import answer_sentence
@@ -76,7 +77,7 @@ def plan_in(page: str) -> PagePlan | None:
     if start < 0:
         return None
     try:
-        value: Any = json.loads(page[start + len(_OPEN) : page.find(_CLOSE, start)])
+        value: Any = json_value(page[start + len(_OPEN) : page.find(_CLOSE, start)])
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or value.get("kind") != _KIND or not isinstance(value.get("drawing"), str):

@@ -2,7 +2,7 @@
 
 from dra_lab.session.drawings import read_plan_file, read_sketch
 from dra_lab.session.modes import MODES
-from dra_lab.session.opening import EXAMPLE, EXAMPLE_CLUSTER
+from dra_lab.session.opening import EXAMPLE, EXAMPLE_CLUSTER, READ
 from dra_lab.session.session import Session
 
-__all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "MODES", "Session", "read_plan_file", "read_sketch"]
+__all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "MODES", "READ", "Session", "read_plan_file", "read_sketch"]

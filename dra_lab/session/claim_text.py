@@ -14,6 +14,7 @@ from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.plan_files import decode_drawing
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.session.drawables import CLAIM_KINDS, EXAMPLE, Drawable, decoded_claim, pod_claims
 from dra_lab.session.outputs import manifest
@@ -25,7 +26,6 @@ from dra_lab.sources.samples import is_shipped
 
 if TYPE_CHECKING:
     from dra_lab.gitops.corrections import Correction
-    from dra_lab.pictures.page_program import PagePlan
     from dra_lab.session.session import Session
 
 _BETWEEN = re.compile(r"^---\n", re.MULTILINE)
@@ -118,26 +118,34 @@ def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
     return _not_loaded(session, found.drawing, source or found.detail) if found.is_plan else ""
 
 
-def open_page(session: Session, page: PagePlan, source: str = "") -> str:
-    """Open the plan file of a plan's page with the cluster that it carries or names; return what is missing, or "".
+def read_page(text: str, present: str, source: str) -> tuple[Drawing, Cluster | None] | None:
+    """Return the plan file of a plan's page and the cluster that it carries or names, None for the `present` one.
 
-    If the page names a cluster, only a shipped one is read, because a page may come from anyone. Raises SketchError,
-    ManifestError or SourceError; the present drawing then stays.
+    Returns None for a text that is no such page. If the page names a cluster, only a shipped one is read, because a
+    page may come from anyone. Raises SketchError, ManifestError or SourceError.
     """
+    from dra_lab.pictures.page_program import plan_in
+
+    page = plan_in(text)
+    if page is None:
+        return None
     plan = decode_drawing(page.drawing, source)
-    if not plan.cluster or plan.cluster == session.snapshot.name:
-        session.open(plan, whole=True)
-    elif is_shipped(plan.cluster):
-        session.open(plan, load_cluster(plan.cluster), whole=True)
-    elif page.snapshot:
-        packed = load_texts({f"{source}.tar.gz": page.snapshot})
-        # a name that cannot be taken for that of a running cluster
-        name = f"{plan.cluster.removeprefix('context:')} (from {source})"
-        session.open(plan, packed.with_objects(name=name), whole=True)
-        return ""
-    else:
-        session.open(plan, whole=True)
-    return _not_loaded(session, plan, source or "The page")
+    if not plan.cluster or plan.cluster == present:
+        return plan, None
+    if is_shipped(plan.cluster):
+        return plan, load_cluster(plan.cluster)
+    if not page.snapshot:
+        return plan, None
+    packed = load_texts({f"{source}.tar.gz": page.snapshot})
+    # a name that cannot be taken for that of a running cluster
+    name = f"{plan.cluster.removeprefix('context:')} (from {source})"
+    return plan, packed.with_objects(name=name)
+
+
+def open_page(session: Session, plan: Drawing, cluster: Cluster | None, source: str) -> str:
+    """Open what `read_page` returned; return what is missing, or "". Raises SketchError; the present drawing stays."""
+    session.open(plan, cluster, whole=True)
+    return _not_loaded(session, plan, source) if cluster is None else ""
 
 
 def cluster_to_read(session: Session, drawing: Drawing) -> str:

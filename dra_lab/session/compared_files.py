@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,13 @@ from dra_lab.exports.written_files import RECORD
 from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.decoding import from_builtins
+from dra_lab.model.decoding import from_builtins, json_value
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import GangPlan, gang_of
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
 from dra_lab.session.fleet_files import fleet_cluster
+from dra_lab.sources.confined import is_live
 from dra_lab.words.comparison import GANGS
 from dra_lab.words.kept_values import values_of_gang, values_of_plan
 
@@ -59,7 +59,7 @@ def read_kept(source: str) -> Kept:
 def _json(path: Path) -> Mapping[str, Any]:
     text = utf8_text(read_bytes(path, MAX_FILE_BYTES), str(path))
     try:
-        value = json.loads(text)
+        value = json_value(text)
     except ValueError as error:
         raise SourceError(f"{str(path)!r} is not JSON: {error}") from None
     if not isinstance(value, Mapping):
@@ -145,6 +145,9 @@ def _planned(file: str) -> Kept:
     drawing = read_plan_file(file)
     if drawing is None or not drawing.cluster:
         raise InputError(f"{file!r} names no cluster, so dra-lab cannot plan its drawing; plan it and give the JSON")
+    if is_live(drawing.cluster):
+        how = f"dra-lab plan {drawing.cluster} --claim {file} -o json"
+        raise InputError(f"{file!r} names the running cluster {drawing.cluster}; give the JSON of: {how}")
     session = Session(drawing.cluster, sketch=drawing.sketch, drawn=False)
     try:
         session.open(drawing, whole=True)

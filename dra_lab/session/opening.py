@@ -16,10 +16,14 @@ from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.drawings import drawing_of
 from dra_lab.session.preparing import check_node
 from dra_lab.sources import PREFIX, load_cluster, read_claim, samples
+from dra_lab.sources.confined import is_live
 from dra_lab.topology.layered import with_possible_layers
 
 EXAMPLE_CLUSTER = "sample:eks-p4d"
 EXAMPLE = "sample:eks-p4d/gpu-nic-pairs"
+
+READ = "read"
+"""The answer to the question whether the running cluster of a drawing is read."""
 
 Given = str | Path | Cluster | None
 
@@ -65,8 +69,8 @@ def _example_of(cluster: str) -> str:
 def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, Drawing, str]:
     """Return the cluster, the drawing with its name and a node that it has, and what is wrong with a drawing's own.
 
-    A cluster that the drawing names and that cannot be read leaves an empty one. Raises like `load_cluster` for one
-    that is given, and InputError for a given `node` that it lacks.
+    A cluster that the drawing names leaves an empty one if it is a running one, or cannot be read. Raises like
+    `load_cluster` for one that is given, and InputError for a given `node` that it lacks.
     """
     problem = ""
     if isinstance(given, Cluster):
@@ -74,6 +78,8 @@ def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, D
     elif given:
         cluster = load_cluster(given)
         drawing = replace(drawing, cluster=cluster.name)
+    elif is_live(drawing.cluster):
+        cluster = Cluster(name=drawing.cluster)
     else:
         try:
             cluster = load_cluster(drawing.cluster or EXAMPLE_CLUSTER)
@@ -83,6 +89,14 @@ def first_cluster(given: Given, drawing: Drawing, node: str) -> tuple[Cluster, D
     layered = with_possible_layers(cluster, drawing.layers).cluster
     check_node(layered, node)
     return cluster, drawing, problem or pinned_problem(layered, drawing.node)
+
+
+def first_question(drawing: Drawing) -> dict[str, object]:
+    """Return the question whether the running cluster that a drawing names is read, {} if it names none."""
+    if not is_live(drawing.cluster):
+        return {}
+    text = f"This drawing was planned on {drawing.cluster}, a running cluster. It is not read until you ask."
+    return {"text": text, "options": [[READ, f"Read {drawing.cluster}"]]}
 
 
 def pinned_problem(cluster: Cluster, node: str) -> str:

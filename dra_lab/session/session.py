@@ -26,7 +26,7 @@ from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.loaded_scene import Loaded, Scene, with_settings
 from dra_lab.session.modes import MODES, mode_of, view_of
-from dra_lab.session.opening import first_cluster, first_drawing, pinned_problem
+from dra_lab.session.opening import READ, first_cluster, first_drawing, first_question, pinned_problem
 from dra_lab.session.planner_worker import PlannerWorker
 from dra_lab.session.preparing import (
     check_node,
@@ -72,7 +72,6 @@ class Session(PlannerWorker):
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
         super().__init__(time_limit, drawn=drawn)
         self.file = DrawingFile(Path(file)) if file else None
-        self.ask: Mapping[str, Any] = {}
         self.highlight = ""
         self.looked_at = "", ""
         self.shown = "best"
@@ -83,6 +82,7 @@ class Session(PlannerWorker):
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
         self.snapshot, self.drawing, self.problem = first_cluster(cluster, drawing, node)
+        self.ask: Mapping[str, Any] = {} if cluster else first_question(drawing)
         self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot), drawing)))
         self.mode = mode_of(drawing)
         self._layers = drawing.layers
@@ -256,11 +256,13 @@ class Session(PlannerWorker):
             self.events.emit("mode")
 
     def choose(self, option: str) -> None:
-        """Answer the open question about a file that changed on disk: `reload` or `overwrite`."""
+        """Answer the open question: `read` a running cluster; `reload` or `overwrite` a file that changed on disk."""
         if self.file is None or not self.ask:
             return
         self.ask = {}
-        if option == "reload":
+        if option == READ:
+            self.load(self.drawing.cluster)
+        elif option == "reload":
             self.drawing = self.file.read() or Drawing()
             self.history.push(content_of(self.drawing, self.history.present.scene))
             self._layer(self.snapshot)

@@ -57,8 +57,9 @@ def anonymise(cluster: Cluster) -> Anonymised:
     queues, and the names that pods give to their claims. It replaces UIDs, UUIDs, serials, MACs, GUIDs, IP addresses
     and instance ids everywhere. It replaces values of attributes and labels, except models, modes, versions and places
     inside a machine. It replaces keys of labels that few clusters have, and what a builder added to the kubelet's
-    version. Kept: names of drivers, classes, attributes, capacities, counters, requests and binding conditions, PCI
-    addresses, quantities. Selectors are rewritten in the same way. Only what `snapshots_kept` keeps is in the result.
+    version. It replaces types of conditions, and what follows the three numbers of a version. Kept: names of drivers,
+    classes, attributes, capacities, counters and requests, PCI addresses, quantities. Selectors are rewritten in the
+    same way. Only what `snapshots_kept` keeps is in the result.
     """
     kept, left_out = portable(_without_patterns(cluster))
     names = AnonymousNames(_protected(kept))
@@ -223,6 +224,8 @@ def _result(result: DeviceRequestAllocationResult, replacing: Replacing) -> Devi
         device=replacing.device_name(result.driver, result.device),
         share_id=uid_of(result.share_id, replacing.names) if result.share_id else result.share_id,
         tolerations=tolerations,
+        binding_conditions=tuple(map(replacing.condition, result.binding_conditions)),
+        binding_failure_conditions=tuple(map(replacing.condition, result.binding_failure_conditions)),
     )
 
 
@@ -253,8 +256,10 @@ def _device_status(entry: Mapping[str, object], replacing: Replacing) -> dict[st
         new["shareID"] = uid_of(str(new["shareID"]), replacing.names)
     conditions = new.get("conditions")
     if isinstance(conditions, list | tuple):
-        times = ("lastTransitionTime",)
-        new["conditions"] = [{k: v for k, v in one.items() if k not in times} for one in conditions]
+        new["conditions"] = [
+            {"type": replacing.condition(str(one.get("type", ""))), "status": str(one.get("status", ""))}
+            for one in conditions
+        ]
     return new
 
 

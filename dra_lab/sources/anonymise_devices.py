@@ -63,6 +63,8 @@ class Replacing:
             node_name=self.names.of("node", device.node_name) if device.node_name else device.node_name,
             node_selector=self.node_selector(device.node_selector),
             taints=tuple(self.taint(taint) for taint in device.taints),
+            binding_conditions=tuple(map(self.condition, device.binding_conditions)),
+            binding_failure_conditions=tuple(map(self.condition, device.binding_failure_conditions)),
         )
 
     def _consumption(self, use: DeviceCounterConsumption) -> DeviceCounterConsumption:
@@ -72,6 +74,10 @@ class Replacing:
     def taint(self, taint: DeviceTaint) -> DeviceTaint:
         """Return a taint of a device; its key and value are those that tolerations get."""
         return structs.replace(taint, key=self.label_key(taint.key), value=self.free_text(taint.value), time_added=None)
+
+    def condition(self, name: str) -> str:
+        """Return the type of a condition, the same one in devices, allocations and statuses."""
+        return name if is_plain(name) else self.names.of("condition", name)
 
     def free_text(self, text: str) -> str:
         """Return what stands for words that a person chose; nothing, yes or no, and short numbers stay."""
@@ -86,6 +92,10 @@ class Replacing:
             return DeviceAttribute(string=self._text(driver, key, attribute.string))
         if attribute.strings is not None:
             return DeviceAttribute(strings=tuple(self._text(driver, key, text) for text in attribute.strings))
+        if attribute.version is not None:
+            return DeviceAttribute(version=self.names.version(attribute.version))
+        if attribute.versions is not None:
+            return DeviceAttribute(versions=tuple(map(self.names.version, attribute.versions)))
         if not identifies(key):
             return attribute
         if attribute.int_ is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from dra_lab.drivers import attributes_of_machines, attributes_read
+from dra_lab.drivers import attributes_of_machines, attributes_read, profile
 
 _KEPT = re.compile(
     r"""addressingmode|arch|architecture|brand|cachel3id|clocktype|computecapability|coreid|corescount|coretype
@@ -52,6 +52,37 @@ _OWN = re.compile(
 )
 """Keys that people make up under a domain that many clusters have."""
 
+_BUILT_IN = re.compile(r"(cpu|kernel|memory|network|pci|storage|system|usb)-.*")
+"""Labels of Node Feature Discovery that it makes by itself, and not from rules that people write."""
+
+_WORDS = re.compile(
+    r"""accelerator|accelerators|account|aisle|amd|amdgpu|apps|arch|attributes|available|aws|azure|backend|bandwidth
+    |batch|beta|block|build|capable|capacity|category|class|clique|cloud|cluster|compute|config|container
+    |control|copy|core|cores|count|cpu|cpus|cu|cuda|datacenter|dcgm|decoder|deletion|deploy|device|devices
+    |discovery|disk|disrupted|domain|domains|dra|driver|ebs|edge|encoder|encryption|engines|etcd|excluded
+    |exporter|fabric|failure|family|feature|full|gaudi|generation|gpu|gpus|group|hall|hardware|host|hostname
+    |hugepages|hypercluster|hypernode|hypervisor|infiniband|infra|ingress|instance|intel|island|jobset|karpenter
+    |kernel|kueue|label|layer|leaderworkerset|leaf|leafgroup|links|local|machine|major|manager|manufacturer
+    |master|memory|millicores|minor|mode|model|monitoring|multiprocessors|name|network|node|nodegroup|nodepool
+    |nodes|nvidia|nvlink|nvme|operator|operators|out|partition|patch|pci|pending|plane|plugin|policy|pool
+    |present|pressure|product|provider|queue|rack|rails|rdma|ready|region|release|replicas|resource|revision
+    |role|room|row|runtime|scheduling|service|sharing|shutdown|simd|size|slices|spine|spot|state|status|storage
+    |strategy|subblock|superpod|supported|switch|system|termination|tier|tiles|timestamp|toolkit|topology
+    |transit|type|ultraserver|unavailable|unhealthy|uninitialized|unreachable|unschedulable|validator|vendor
+    |version|vgpu|volcano|vram|windows|worker|workload|zone""",
+    re.VERBOSE,
+)
+"""Words of the keys that many clusters have; a key with another word is one that people made up."""
+
+_SHORT_WORD = re.compile(r"[a-z]{1,3}\d*|\d+[a-z]{0,3}|")
+
+_HARMLESS = re.compile(
+    r"""accelerator|cpu|dra|ethernet|fpga|gpu|hca|ib|infiniband|memory|mig|nic|npu|numa|nvlink|nvme|nvswitch|pcie|pf
+    |rdma|roce|socket|sriov|ssd|tpu|vf|vfio|vgpu|ready|available|unknown|healthy|unhealthy""",
+    re.VERBOSE,
+)
+"""Words that a value may be for any vendor: kinds of devices, and how they are."""
+
 _LEVELS = re.compile(
     r"""accelerator|aisle|block|datacenter|domain|fabric|hall|island|leaf|nvlink|rack|region|room|row|spine|subblock
     |superpod|switch|tier|zone""",
@@ -65,7 +96,8 @@ def keeps_attribute(driver: str, name: str) -> bool:
     identifier = name.rpartition("/")[2].lower()
     if _IDENTIFYING.search(identifier):
         return False
-    if _KEPT.fullmatch(identifier):
+    domain = name.rpartition("/")[0] or driver
+    if _KEPT.fullmatch(identifier) and (_is_known(domain) or profile(driver).known):
         return True
     return name in attributes_read(driver) or name in attributes_of_machines(driver)
 
@@ -77,13 +109,13 @@ def identifies(name: str) -> bool:
 
 
 def is_plain(value: str) -> bool:
-    """Say whether a value tells nothing by itself: empty, yes or no, a short number, a PCI address or root."""
-    return _PLAIN.fullmatch(value) is not None or _PLACE.fullmatch(value) is not None
+    """Say whether a value tells nothing by itself: yes or no, a short number, a PCI address, a kind of device."""
+    return any(form.fullmatch(value) for form in (_PLAIN, _PLACE)) or _HARMLESS.fullmatch(value.lower()) is not None
 
 
 def keeps_label(key: str) -> bool:
     """Say whether the values of a node's label stay: architecture, kind of machine, models of accelerators."""
-    return _KEPT_LABELS.fullmatch(key) is not None and _OWN.fullmatch(key) is None
+    return _KEPT_LABELS.fullmatch(key) is not None and keeps_key(key)
 
 
 def keeps_key(key: str) -> bool:
@@ -93,7 +125,21 @@ def keeps_key(key: str) -> bool:
         return False
     if not slash:
         return _LEVELS.fullmatch(name) is not None
-    return any(domain == known or domain.endswith(f".{known}") for known in _DOMAINS)
+    if domain == "feature.node.kubernetes.io":
+        return _BUILT_IN.fullmatch(name) is not None
+    return _is_known(domain) and _is_usual(name)
+
+
+def _is_known(domain: str) -> bool:
+    """Say whether a domain is one that many clusters have, or one below it with usual words only."""
+    found = (known for known in _DOMAINS if domain == known or domain.endswith(f".{known}"))
+    known = next(found, None)
+    return known is not None and _is_usual(domain.removesuffix(known))
+
+
+def _is_usual(text: str) -> bool:
+    words = re.split(r"[^a-z0-9]+", text.lower())
+    return all(_WORDS.fullmatch(word) or _SHORT_WORD.fullmatch(word) for word in words)
 
 
 def level_in(key: str) -> str:

@@ -22,14 +22,19 @@ _TOKENS = re.compile(
     |(?P<enx>(?<=enx)[0-9a-f]{{12}}(?![0-9a-f]))
     |(?P<instance>(?<![0-9a-z])i-(?:[0-9a-f]{{17}}|[0-9a-f]{{8}})(?![0-9a-f]))
     |(?P<ip6>(?<![0-9a-f:.])(?=[0-9a-f]*:[0-9a-f]*:)[0-9a-f:]+(?:\.\d+){{0,3}}(?![0-9a-f:.]))
+    |(?P<dashed4>(?<![\d-])[1-9]\d{{0,2}}(?:-\d{{1,3}}){{3}}(?![\d-]))
     |(?P<ip4>(?<![\d.])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?![\d.]))""",
     re.VERBOSE | re.IGNORECASE,
 )
 _AROUND = re.compile(r"(?:GPU|MIG|enx)?-?(?:/\d{1,3}|[,;\s]|\.\d{1,4})*")
 """The text around an identifier that is replaced alone: `GPU-`, the length of a prefix, a number after it."""
 _PART = re.compile(r"[0-9A-Za-z]+")
-_RUN = re.compile(r"(?=[\d._-]*[A-Za-z])[0-9A-Za-z][0-9A-Za-z._-]{2,}[0-9A-Za-z-]|\d{1,3}(?:\.\d{1,3}){1,2}\.?")
+_RUN = re.compile(r"(?=[\d._-]*[^\W\d_])[^\W_][\w.-]{2,}[\w-]|\d{1,3}(?:\.\d{1,3}){1,2}\.?")
 """A part of a literal that may be a part of a name (four characters or more, of which one is a letter) or address."""
+_VERSION = re.compile(r"(?P<numbers>v?\d+\.\d+\.\d+)(?P<added>[-+][0-9A-Za-z.+-]+)?")
+_RELEASED = re.compile(r"-(?:alpha|beta|rc|dev)?[.\d]*")
+_AMOUNT = re.compile(r"[\d._-]+(?:[kKMGTPE]i?|[mun])?")
+"""What may stand in a literal of any cluster: numbers, quantities, parts of addresses."""
 _SHORT = 4
 """Characters of a name that is looked for in names and words, and not in models: a node may be called `h100`."""
 _FIRST_IP4 = int(ipaddress.IPv4Address("198.18.0.0"))
@@ -100,6 +105,13 @@ class AnonymousNames:
             return self.scrub(text)
         return self.of(kind, text)
 
+    def version(self, text: str) -> str:
+        """Return a semantic version; what a builder added behind its numbers is replaced."""
+        found = _VERSION.fullmatch(text)
+        if found is None or not found["added"] or _RELEASED.fullmatch(found["added"]):
+            return text
+        return found["numbers"] + found["added"][0] + self.of("added", found["added"][1:])
+
     def scrub(self, text: str) -> str:
         """Return a text with the members' names and the identifiers of known shapes in it replaced."""
         if self._tables is None:
@@ -117,7 +129,7 @@ class AnonymousNames:
         """
         if self._tables is None:
             self._literals.update(_RUN.findall(text))
-            return self.scrub(text)
+            return self.version(self.scrub(text))
         return self._literal(text)
 
     def _new_literal(self, text: str, staying: str) -> str:
@@ -125,8 +137,10 @@ class AnonymousNames:
         replaced = text in self._members or text in self._values
         if unsigned_number(text) is not None and text in self.tables.get("number", {}):
             return self.tables["number"][text]
-        if text in staying and not replaced:
+        if (text in staying or (_AMOUNT.fullmatch(text) and text not in self._parts)) and not replaced:
             return text
+        if (version := self.version(text)) != text:
+            return version
         new = self.scrub(text)
         if replaced or new != text or text in self._kept or text in self._protected or _has_token(text):
             return new
@@ -153,10 +167,16 @@ class AnonymousNames:
         self._literal = lru_cache(maxsize=2**14)(lambda text: self._new_literal(text, staying))
 
     def _telling(self, tables: Mapping[str, Mapping[str, str]]) -> Iterable[str]:
-        """Yield the parts of literals that stand in something that is replaced, and in nothing that stays."""
+        """Yield the parts of literals that stand in nothing that stays; of numbers, only those of what is replaced."""
         gone = "\n".join((*self._whole, *(text for table in tables.values() for text in table))).lower()
         stay = "\n".join((*self._kept, *self._protected)).lower()
-        return (part for part in self._literals if part.lower() in gone and part.lower() not in stay)
+        for part in self._literals:
+            words = [word for word in _PART.findall(part.lower()) if len(word) >= _SHORT]
+            is_amount = _AMOUNT.fullmatch(part) or _VERSION.fullmatch(part)
+            if part.lower() not in stay and (
+                part.lower() in gone or (not is_amount and not (words and all(word in stay for word in words)))
+            ):
+                yield part
 
     def _part(self, found: re.Match[str]) -> str:
         text = found[0]
@@ -196,6 +216,8 @@ class AnonymousNames:
             return mac.replace(":", "")
         if kind == "dashed":
             return self.of("mac", text.lower().replace("-", ":")).replace(":", "-")
+        if kind == "dashed4":
+            return self.of("ip4", text.replace("-", ".")).replace(".", "-")
         return self.of(kind, text.lower())
 
 
@@ -241,10 +263,10 @@ def _has_token(text: str) -> bool:
 
 
 def _is_meant(found: re.Match[str]) -> bool:
-    if found.lastgroup not in ("ip4", "ip6"):
+    if found.lastgroup not in ("ip4", "ip6", "dashed4"):
         return True
     try:
-        address = ipaddress.ip_address(found[0])
+        address = ipaddress.ip_address(found[0].replace("-", "."))
     except ValueError:
         return False
     return not (address.is_loopback or address.is_unspecified)

@@ -10,7 +10,7 @@ from pathlib import Path
 from dra_lab.errors import ExportError, ManifestError, SourceError
 from dra_lab.findings import Origin
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
-from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
+from dra_lab.manifests.file_text import expanded, open_to_others, read_bytes, utf8_text
 from dra_lab.manifests.plan_files import decode_drawing, drawing_of, encode_drawing, is_drawing
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
@@ -44,7 +44,7 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(name).chmod(0o600 if private else 0o644)
+            Path(name).chmod(0o600 if private else open_to_others(0o666))
             Path(name).replace(path)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from dra_lab.errors import ManifestError, SourceError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.file_text import STANDARD_INPUT, read_bytes, up_to
+from dra_lab.model.limits import MAX_ARCHIVE_VALUES, text_values
 from dra_lab.sources.samples import PREFIX
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
@@ -68,18 +69,23 @@ def read_archive_documents(name: str, archive: Path | bytes) -> tuple[Documents,
     """Return the documents of a `.tar.gz`, and what it says of itself where it is a snapshot.
 
     A file in it that cannot be used becomes a Finding and the others are read. Raises SourceError like `read_archive`,
-    and where it holds no JSON or YAML file.
+    beyond MAX_ARCHIVE_VALUES, and where it holds no JSON or YAML file.
     """
     # Folders need no reader of archives, and importing it takes a while.
     from dra_lab.sources.archives import read_archive
 
     parts: list[Documents] = []
     info: SnapshotInfo | None = None
+    values = 0
     with _opened(archive) as data:
         for member, content in read_archive(data, name):
             path = PurePosixPath(member)
             if path.suffix.lower() not in SUFFIXES or path.name[0] == "." or path.name.endswith(".dralab.yaml"):
                 continue
+            values += text_values(content)
+            if values > MAX_ARCHIVE_VALUES:
+                what = f"its files have more than {MAX_ARCHIVE_VALUES:,} values, which is the limit"
+                raise SourceError(f"{what}; unpack it, and give the folder", origin=Origin(name))
             if path.name == SNAPSHOT and (found := decode_info(content, f"{name}:{member}")) is not None:
                 info = found
             else:

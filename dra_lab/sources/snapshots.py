@@ -86,8 +86,9 @@ def make_snapshot(
 def write_snapshot(snapshot: Snapshot, out: Path | str) -> None:
     """Write a snapshot to a folder, or to one file where the name ends in `.tar.gz` or `.tgz`: whole or not at all.
 
-    It is written next to `out` and renamed. What is at `out` already is replaced where it is a snapshot, and is left
-    alone otherwise. Raises ExportError, and then `out` is as it was.
+    Only its owner may read it, because it says much about a cluster. It is written next to `out` and renamed. What is
+    at `out` already is replaced where it is a snapshot, and is left alone otherwise. Raises ExportError, and then `out`
+    is as it was.
     """
     out = Path(out)
     try:
@@ -157,7 +158,6 @@ def _write_file(out: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             _fill(file, content)
-        Path(name).chmod(0o644)
         Path(name).replace(out)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -167,9 +167,8 @@ def _write_file(out: Path, content: bytes) -> None:
 def _write_folder(out: Path, files: Mapping[str, bytes]) -> None:
     temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp"))
     try:
-        temporary.chmod(0o755)
         for name, content in files.items():
-            with (temporary / name).open("wb") as file:
+            with open(temporary / name, "wb", opener=_private) as file:
                 _fill(file, content)
         _put_in_place(temporary, out)
     finally:
@@ -188,6 +187,10 @@ def _put_in_place(temporary: Path, out: Path) -> None:
         before.rename(out)
         raise
     shutil.rmtree(before, ignore_errors=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _fill(file: Any, content: bytes) -> None:

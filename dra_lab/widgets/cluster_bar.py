@@ -10,13 +10,13 @@ import traitlets
 
 from dra_lab.errors import DraLabError, SourceError
 from dra_lab.findings import Finding
-from dra_lab.manifests.file_text import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import RELEASES
-from dra_lab.session import MODES, Session
+from dra_lab.session import MODES, READ, Session
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources import PREFIX as SAMPLE
-from dra_lab.sources.files import is_archive
+from dra_lab.sources import load_texts
+from dra_lab.sources.confined import confined_source, why_refused
 from dra_lab.sources.live import PREFIX, Context, contexts
 from dra_lab.widgets import messages
 from dra_lab.widgets.bar_values import (
@@ -32,7 +32,7 @@ from dra_lab.widgets.bar_values import (
     OfferRow,
     SourceRow,
 )
-from dra_lab.widgets.cluster_loading import Loading, Read, reading_of, reading_of_files
+from dra_lab.widgets.cluster_loading import Loading, Read, Show, reading_of
 from dra_lab.widgets.cluster_rows import (
     MOST_NODES,
     counts,
@@ -40,17 +40,17 @@ from dra_lab.widgets.cluster_rows import (
     finding_rows,
     meter_rows,
     node_use_rows,
-    read_at,
+    read_words,
     source_rows,
 )
 from dra_lab.widgets.session_view import STATIC, Actions, FollowingWidget
 from dra_lab.widgets.stored_output import source_parts
-from dra_lab.widgets.uploads import Upload
+from dra_lab.widgets.uploads import Upload, plain_texts
 from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part
 
 if TYPE_CHECKING:
-    from dra_lab.session.drawables import Drawable
+    from dra_lab.session.drawables import Drawable, Drawables
 
 
 class ClusterBar(FollowingWidget):
@@ -122,7 +122,7 @@ class ClusterBar(FollowingWidget):
         if (session := self._session) is None:
             return
         cluster, read = session.cluster, session.snapshot
-        self._assign(sources=source_rows(read, self._contexts), source=read.name, read_at=_read_words(read))
+        self._assign(sources=source_rows(read, self._contexts), source=read.name, read_at=read_words(read))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
         if changes := ", ".join(layer.words for layer in session.fleet.layers):
@@ -174,6 +174,9 @@ class ClusterBar(FollowingWidget):
         if not source or self._session is None:
             return
         self._withdraw()
+        self.refused = why_refused(source)
+        if self.refused:
+            return
         if source.startswith(SAMPLE) and "/" in source:
             self._open_example(source, self._session)
         elif not self._offers(texts_at(source), source):
@@ -196,31 +199,31 @@ class ClusterBar(FollowingWidget):
             found = Drawable(source, drawing) if drawing is not None else None
             self._read(f"Reading {cluster} ...", reading_of(cluster), found)
 
-    def _offers(self, texts: Mapping[str, str], source: str, *, dropped: bool = False) -> bool:
-        """Offer what texts hold to be drawn; say whether they do. A single drawing that was dropped is opened."""
+    def _offers(self, texts: Mapping[str, str], source: str) -> bool:
+        """Offer what texts hold to be drawn; say whether they do."""
         from dra_lab.session.drawables import drawables
 
-        if self._session is None or not texts:
-            return False
         try:
-            found = drawables(texts)
-            if found is None:
-                return False
-            if dropped and len(found.found) == 1:
-                self._open(self._session, found.found[0], " ".join(found.notes))
-                return True
+            if (found := drawables(texts) if texts else None) is not None:
+                self._show_found(found, source)
         except DraLabError as error:
             self.refused = str(error)
             return True
+        return found is not None
+
+    def _show_found(self, found: Drawables, source: str, *, dropped: bool = False) -> None:
+        """Offer drawings; a single one that was dropped is opened."""
+        if self._session is not None and dropped and len(found.found) == 1:
+            self._open(self._session, found.found[0], " ".join(found.notes))
+            return
         if not found.found:
             self.refused = " ".join((*found.notes, "Give the files of the pod and of its claims together."))
-            return True
+            return
         self._offered = found.found
         rows = tuple(DrawableRow(label=one.label, detail=one.detail) for one in found.found)
         what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
         words = f"{source} contains no cluster. It contains {what}."
         self._assign(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
-        return True
 
     def _open_offered(self, message: messages.OpenDrawing) -> None:
         offered = self._offered
@@ -229,10 +232,10 @@ class ClusterBar(FollowingWidget):
             self._open(self._session, offered[message.number])
 
     def _open(self, session: Session, found: Drawable, notes: str = "") -> None:
-        """Show a drawing; a plan file with its cluster, if that can be read. Raises SketchError."""
+        """Show a drawing; a plan file with its cluster, if that can be read. Raises SketchError, InputError."""
         from dra_lab.session.claim_text import cluster_to_read, open_drawable
 
-        if found.is_plan and (cluster := cluster_to_read(session, found.drawing)):
+        if found.is_plan and (cluster := confined_source(cluster_to_read(session, found.drawing))):
             self._read(f"Reading {cluster} ...", reading_of(cluster), found)
         else:
             self.refused = " ".join(filter(None, (open_drawable(session, found), notes)))
@@ -260,26 +263,41 @@ class ClusterBar(FollowingWidget):
         if upload.is_whole:
             self._upload = None
             files = upload.files()
-            texts = _plain(files)
-            if not self._opened_page(texts) and not self._offers(texts, ", ".join(files), dropped=True):
-                self._read(f"Reading {', '.join(files)} ...", reading_of_files(files))
+            self._read(f"Reading {', '.join(files)} ...", lambda _stop, _progress: self._dropped(files))
 
-    def _opened_page(self, texts: Mapping[str, str]) -> bool:
-        """Open a plan's page on the canvas; say whether that was what was dropped."""
-        from dra_lab.pictures.page_program import plan_in
-        from dra_lab.session.claim_text import open_page
+    def _dropped(self, files: Mapping[str, str | bytes]) -> Cluster | Show:
+        """Return the cluster in dropped files, or what shows the page or the drawings that they contain."""
+        from dra_lab.session.drawables import drawables
 
-        if self._session is None or len(texts) != 1:
-            return False
+        texts = plain_texts(files)
+        if (page := self._page_in(texts)) is not None:
+            return page
+        found = drawables(texts) if texts else None
+        if found is None:
+            return load_texts(files)
+        return self._shows(lambda: self._show_found(found, ", ".join(files), dropped=True))
+
+    def _shows(self, call: Show) -> Show:
+        """Return a call that reports what it refuses."""
+
+        def show() -> None:
+            try:
+                call()
+            except DraLabError as error:
+                self.refused = str(error)
+
+        return show
+
+    def _page_in(self, texts: Mapping[str, str]) -> Show | None:
+        """Return what opens a plan's page on the canvas, None if texts are none."""
+        from dra_lab.session.claim_text import open_page, read_page
+
+        session = self._session
+        if session is None or len(texts) != 1:
+            return None
         ((name, text),) = texts.items()
-        page = plan_in(text)
-        if page is None:
-            return False
-        try:
-            self.refused = open_page(self._session, page, name)
-        except DraLabError as error:
-            self.refused = str(error)
-        return True
+        page = read_page(text, session.snapshot.name, name)
+        return self._shows(lambda: self._refuse(open_page(session, *page, name))) if page is not None else None
 
     def _list_sources(self, _message: messages.Sources) -> None:
         # The kubeconfig is read when the choice opens: a login in a terminal must be seen without a new notebook.
@@ -349,8 +367,13 @@ class ClusterBar(FollowingWidget):
             self.release = message.value
 
     def _answer(self, message: messages.GiveAnswer) -> None:
-        if self._session is not None:
-            self._session.choose(message.id)
+        session = self._session
+        if session is not None and message.id == READ and session.ask:
+            session.ask = {}
+            self._show_ask()
+            self._read(f"Reading {session.drawing.cluster} ...", reading_of(session.drawing.cluster))
+        elif session is not None:
+            session.choose(message.id)
 
     def _show_use(self, _message: messages.ShowUse) -> None:
         if (session := self._session) is not None and session.is_prepared:
@@ -373,18 +396,3 @@ class ClusterBar(FollowingWidget):
         messages.Release: _set_release,
         messages.GiveAnswer: _answer,
     }
-
-
-def _plain(files: Mapping[str, str | bytes]) -> dict[str, str]:
-    """Return files as texts; none where one of them is an archive."""
-    if any(is_archive(name) for name in files):
-        return {}
-    return {
-        name: data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
-        for name, data in files.items()
-    }
-
-
-def _read_words(cluster: Cluster) -> str:
-    moment = read_at(cluster)
-    return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment

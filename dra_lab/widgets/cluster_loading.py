@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable
 
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.session.preparing import check, prepare
-from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources import load_cluster
 from dra_lab.sources.live import PREFIX, Progress, load_context
 
-Read = Callable[[threading.Event, Callable[[str], None]], Cluster]
-"""Reads a cluster; may look at the event to stop early, and tell in words how far it is."""
+Show = Callable[[], None]
+"""Shows what was found in place of a cluster."""
+Read = Callable[[threading.Event, Callable[[str], None]], Cluster | Show]
+"""Reads a cluster, or what is shown in its place; may look at the event to stop early, and say how far it is."""
 
 
 class Loading:
@@ -52,17 +55,21 @@ class Loading:
 
     def wait(self, timeout: float = 30.0) -> bool:
         """Wait until nothing is read; returns False when the time (in seconds) is over before."""
-        for thread in tuple(self._threads):
-            thread.join(timeout)
-        return not any(thread.is_alive() for thread in self._threads)
+        end = time.monotonic() + timeout
+        # what was found may begin another reading
+        while running := [thread for thread in self._threads if thread.is_alive()]:
+            if time.monotonic() > end:
+                return False
+            running[0].join(max(0.0, end - time.monotonic()))
+        return True
 
     def _run(self, words: str, read: Read, stop: threading.Event) -> None:
-        def ending(call: Callable[[], None]) -> None:
+        def ending(call: Show) -> None:
             # Asked again where it runs: it may have been cancelled on the way there.
             def at_last() -> None:
                 if not stop.is_set():
-                    call()
                     self._show("")
+                    call()
 
             self._post(at_last)
 
@@ -70,11 +77,11 @@ class Loading:
             self._post(lambda: None if stop.is_set() else self._show(f"{words} {far}"))
 
         try:
-            cluster = read(stop, progress)
-            if not stop.is_set():
+            found = read(stop, progress)
+            if isinstance(found, Cluster) and not stop.is_set():
                 # Here, and not where the kernel waits; the cluster keeps it.
-                prepare(cluster, cluster.target_release())
-                check(cluster)
+                prepare(found, found.target_release())
+                check(found)
         except Cancelled:
             return
         except DraLabError as error:
@@ -84,7 +91,7 @@ class Loading:
             problem = f"this is a defect of dra_lab: {type(error).__name__}: {error}"
             ending(lambda: self._failed(problem))
         else:
-            ending(lambda: self._done(cluster))
+            ending((lambda: self._done(found)) if isinstance(found, Cluster) else found)
 
 
 def reading_of(source: str) -> Read:
@@ -96,11 +103,6 @@ def reading_of(source: str) -> Read:
         return load_context(source, progress=lambda counts: progress(progress_words(counts)), cancel=stop)
 
     return read
-
-
-def reading_of_files(files: Mapping[str, str | bytes]) -> Read:
-    """Return how to read dropped files by name."""
-    return lambda _stop, _progress: load_texts(files)
 
 
 def progress_words(counts: Progress) -> str:

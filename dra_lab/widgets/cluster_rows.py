@@ -179,3 +179,9 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
         )
         for key, count in sorted(total.items(), key=lambda pair: (METERS.index(pair[0][1]), pair[0]))
     )
+
+
+def read_words(cluster: Cluster) -> str:
+    """Return when a cluster was read, and as whom."""
+    moment = read_at(cluster)
+    return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment

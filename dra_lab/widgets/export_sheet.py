@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 import msgspec
@@ -23,6 +24,7 @@ from dra_lab.session import Session
 from dra_lab.session.exporting import Exporting
 from dra_lab.session.outputs import POD_PINS
 from dra_lab.sketch.manifest_target import MEANING
+from dra_lab.sources.confined import confined
 from dra_lab.widgets import messages
 from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.export_values import (
@@ -90,6 +92,8 @@ class ExportSheet(FollowingWidget):
         if self._session is None:
             return
         given = {name: value for name, value in msgspec.structs.asdict(message).items() if value is not None}
+        for path in filter(None, (message.folder, message.workload)):
+            confined(path)
         release = given.pop("release", None)
         if release is not None and release != self._session.release.version:
             self._session.set_release(release)
@@ -102,6 +106,7 @@ class ExportSheet(FollowingWidget):
 
     def _write_export(self, message: messages.WriteExport) -> None:
         if self._session is not None:
+            _check_link(self._session.exporting.folder)
             self._session.exporting.write(overwrite=message.overwrite, allow_worse=message.allow_worse)
 
     def _write_measure(self, _message: messages.WriteMeasure) -> None:
@@ -109,6 +114,7 @@ class ExportSheet(FollowingWidget):
 
         if self._session is not None:
             exporting = self._session.exporting
+            _check_link(_measure_folder(exporting))
             files = measure(self._session, _measure_folder(exporting), namespace=exporting.choice.namespace)
             exporting.written = files
             self._show_export()
@@ -127,6 +133,12 @@ class ExportSheet(FollowingWidget):
         messages.WriteMeasure: _write_measure,
         messages.UseMeasured: _use_measured,
     }
+
+
+def _check_link(folder: str) -> None:
+    """Raise InputError if a relative folder is a link to another place; only Python code chooses an absolute one."""
+    if not Path(folder).is_absolute():
+        confined(folder)
 
 
 def export_row(session: Session) -> ExportRow:

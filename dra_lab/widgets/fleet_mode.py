@@ -14,6 +14,8 @@ from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import letter
 from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer
+from dra_lab.sources import PREFIX
+from dra_lab.sources.confined import confined
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets import messages
 from dra_lab.widgets.domain_rows import gang_row
@@ -219,6 +221,8 @@ class FleetMode(FleetDomains, FleetAdding):
 
     def _add_workload(self, message: messages.AddWorkload) -> None:
         source = message.source.strip()
+        if source and not source.startswith(PREFIX):
+            confined(source)
         self._with_session(lambda s: s.fleet.add_file(source) if source else s.fleet.add_drawing())
 
     def _remove_workload(self, message: messages.RemoveWorkload) -> None:

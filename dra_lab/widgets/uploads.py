@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dra_lab.errors import SourceError
+from dra_lab.manifests.file_text import as_utf8
+from dra_lab.sources.files import is_archive
 from dra_lab.widgets.messages import FileSize
 
 MAX_UPLOAD_BYTES = 256 * 2**20
@@ -49,3 +51,13 @@ class Upload:
             found[name] = bytes(self._data[at : at + size])
             at += size
         return found
+
+
+def plain_texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
+    """Return files as texts; none where one of them is an archive."""
+    if any(is_archive(name) for name in files):
+        return {}
+    return {
+        name: data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
+        for name, data in files.items()
+    }

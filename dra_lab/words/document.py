@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _BREAKS = re.compile(r"\s*[\r\n\t\u2028\u2029]\s*")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 _MARKUP = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]<>#|~"})
+_LIVE = re.compile(r"@|://|www\.", re.IGNORECASE)
+_INERT = {"@": "&#64;&#8203;", "://": ":&#8203;//", "www.": "www.&#8203;"}
+"""GitHub reads escapes before it looks for persons and addresses; a space without width keeps them apart."""
 _NUMBER = re.compile(r"([-+]?[\d,]+(\.\d+)?)?")
 
 
@@ -274,8 +277,8 @@ def _markdown(part: Part) -> str:
 
 
 def marked_up(text: str) -> str:
-    """Return text in one line as Markdown."""
-    return printable(text).translate(_MARKUP)
+    """Return text in one line as Markdown: nothing in it is markup, mentions a person, or becomes a link."""
+    return _LIVE.sub(lambda found: _INERT[found[0].lower()], printable(text).translate(_MARKUP))
 
 
 # ---------------------------------------------------------------- DataFrames

@@ -31,12 +31,10 @@ def cells_of(sources: Sequence[str]) -> list[Any]:
     return [make[title](source) for title, source in zip(titles, sources, strict=True)]
 
 
-def write_notebook(path: Path, cells: Sequence[str], *, run_on_open: bool = False) -> None:
+def write_notebook(path: Path, cells: Sequence[str]) -> None:
     """Write a notebook of cells (`cells_of`) without outputs."""
     kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
     notebook = nbformat.v4.new_notebook(metadata={"kernelspec": kernel}, cells=cells_of(cells))
-    if run_on_open:
-        notebook.metadata["dra_lab"] = {"run_on_open": True}
     nbformat.write(notebook, path)
 
 

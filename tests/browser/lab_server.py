@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -178,6 +179,8 @@ class LabServer:
             "JUPYTER_RUNTIME_DIR": str(self.base / "runtime"),
             "IPYTHONDIR": str(self.base / "ipython"),
             "JUPYTER_PLATFORM_DIRS": "0",
+            # Pages of these tests open files of other folders.
+            "DRA_LAB_FOLDERS": tempfile.gettempdir(),
         }
         return {**os.environ, **own}
 

@@ -8,7 +8,7 @@ import sys
 import nbformat
 import pytest
 from code_of import code_of
-from lab_page import LabPage, wait_for_cells, write_notebook
+from lab_page import LabPage, wait_for_cells
 from lab_server import LabServer, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -92,15 +92,13 @@ def end_once(get_ipython):
     if _moment.exists():
         _when = _moment.read_text()
         _moment.unlink()
-        if _when == "it is asked what it holds":
-            globals()["lab"] = type("Ending", (), {"model_id": property(_end)})()
-        elif _when == "its cell runs":
+        if _when == "its cell runs":
             get_ipython().events.register("pre_run_cell", _end)
         elif _when == "its screen is shown":
             get_ipython().events.register("post_run_cell", lambda _: threading.Timer(0.3, _end).start())
 
 
-@pytest.mark.parametrize("moment", ["it is asked what it holds", "its cell runs", "its screen is shown"])
+@pytest.mark.parametrize("moment", ["its cell runs", "its screen is shown"])
 def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server, moment):
     """Jupyter starts a kernel that crashed again; the planner that was being opened in it is opened again too."""
     startup = server.base / "ipython" / "profile_default" / "startup" / "90-ends.py"
@@ -116,31 +114,6 @@ def test_a_plan_is_there_after_its_kernel_ended_while_it_opened(doorway, server,
     page.page.locator(".dra-lost").first.wait_for(state="detached")
     startup.unlink()
     assert not (server.root / "plan-ends-when").exists()
-
-
-def test_a_notebook_that_came_from_elsewhere_waits(doorway, server):
-    """A notebook that this person neither saved nor trusted does not run because it was opened."""
-    write_notebook(
-        server.root / "plan-elsewhere.ipynb", ["from dra_lab import Lab\nlab = Lab()\nlab"], run_on_open=True
-    )
-    page = doorway().open_here("plan-elsewhere.ipynb")
-    page.page.get_by_text("was written elsewhere, so it waits for you").wait_for()
-    assert page.eval("len(get_ipython().history_manager.input_hist_raw)") == 1
-
-
-def test_other_code_waits_even_in_a_trusted_notebook(doorway, server):
-    """Only a planner cell runs by itself; any other code waits for a person."""
-    page = doorway()
-    page.command("dra-lab:new-plan")
-    opened(page)
-    write_notebook(server.root / "plan-other.ipynb", ["evil = 1"], run_on_open=True)
-    page.page.evaluate(
-        """async () => { const contents = window.jupyterapp.serviceManager.contents;
-            const it = await contents.get('plan-other.ipynb'); await contents.save('plan-other.ipynb', it); }"""
-    )
-    page.open_here("plan-other.ipynb")
-    page.page.get_by_text("holds other code than a planner, so it waits for you").wait_for()
-    assert page.eval("'evil' in globals()") is False
 
 
 def test_dra_lab_opens_a_planner_that_has_run(chromium, tmp_path):

@@ -41,7 +41,7 @@ def counted(real):
 os.fsync = counted(os.fsync)
 Path.replace = counted(Path.replace)
 Path.unlink = counted(Path.unlink)
-written_files.write_files(Path(sys.argv[1]), json.loads(sys.argv[3]), {"name": "new"})
+written_files.write_files(Path(sys.argv[1]), json.loads(sys.argv[3]), {"name": "new"}, overwrite=True)
 """
 
 
@@ -68,7 +68,7 @@ def test_a_killed_export_leaves_whole_files_and_the_next_one_finishes_it(tmp_pat
         assert json.loads(found.pop(RECORD))["name"] in ("old", "new")
         for name, text in found.items():
             assert text in (OLD.get(name), NEW.get(name)), (step, name)
-        write_files(folder, THIRD, {"name": "third"})
+        write_files(folder, THIRD, {"name": "third"}, overwrite=True)
         after = visible(folder)
         assert json.loads(after.pop(RECORD))["name"] == "third"
         assert after == THIRD

@@ -104,7 +104,7 @@ def test_the_digests_of_all_files_are_in_the_record(tmp_path):
 
 def test_an_untouched_file_that_is_no_longer_part_of_the_export_goes(tmp_path):
     write_manifests(tmp_path, PAIRS, ON, R136)
-    write_manifests(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]), ON, R136)
+    write_manifests(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]), ON, R136, overwrite=True)
     assert not (tmp_path / "deviceclass-dranet.yaml").exists()
 
 

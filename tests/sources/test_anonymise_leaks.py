@@ -17,6 +17,7 @@ from dra_lab.sources.snapshots_format import FILE
 from dra_lab.topology.presets import ATTRIBUTES, PRESETS
 
 DRIVER = "nvme.example.com"
+VENDOR = "gpu.nvidia.com"
 HOST = "ip-10-20-0-11.acme.internal"
 
 
@@ -90,10 +91,10 @@ def test_a_short_name_of_a_node_is_replaced_in_names_of_devices(host):
 
 def test_a_node_that_is_called_after_its_model_leaves_the_model():
     """`h100`: the model and the selectors that ask for it stay as they are."""
-    expression = f'device.attributes["{DRIVER}"].model.contains("H100")'
-    hidden = anonymise(world({"model": "NVIDIA H100 80GB"}, host="h100", expression=expression)).cluster
+    expression = f'device.attributes["{VENDOR}"].model.contains("H100")'
+    hidden = anonymise(world({f"{VENDOR}/model": "NVIDIA H100 80GB"}, host="h100", expression=expression)).cluster
     assert hidden.classes[0].spec.selectors[0].cel.expression == expression
-    assert hidden.slices[0].spec.devices[0].attributes["model"].string == "NVIDIA H100 80GB"
+    assert hidden.slices[0].spec.devices[0].attributes[f"{VENDOR}/model"].string == "NVIDIA H100 80GB"
     assert hidden.nodes[0].name == "node-01"
 
 
@@ -143,8 +144,8 @@ def test_a_part_of_a_name_in_a_selector_is_replaced_and_reported(call):
 
 def test_a_part_of_a_value_that_stays_is_kept_in_selectors():
     """Models are compared by their parts, also where a node is called after them."""
-    expression = f'device.attributes["{DRIVER}"].model.contains("PM1733") && device.driver.startsWith("nvme")'
-    cluster = world({"model": "SAMSUNG PM1733a", "host": "pm1733-nvme-box"}, expression=expression)
+    expression = f'device.attributes["{VENDOR}"].model.contains("PM1733") && device.driver.startsWith("nvme")'
+    cluster = world({f"{VENDOR}/model": "SAMSUNG PM1733a", "host": "pm1733-nvme-box"}, expression=expression)
     hidden = anonymise(cluster).cluster
     assert changed_selectors(cluster, hidden) == ()
     assert hidden.classes[0].spec.selectors == cluster.classes[0].spec.selectors

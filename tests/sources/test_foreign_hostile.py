@@ -76,7 +76,7 @@ def test_a_huge_file_is_refused(tmp_path):
     path = tmp_path / "huge.xml"
     with path.open("wb") as file:
         file.truncate(2**31)
-    with pytest.raises(SourceError, match=r"2,147,483,648 bytes; the limit is 67,108,864"):
+    with pytest.raises(SourceError, match=r"2,147,483,648 bytes; the limit is 16,777,216"):
         read_inventory(path)
 
 

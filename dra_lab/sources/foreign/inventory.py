@@ -37,7 +37,7 @@ first four hex digits of the PCI class, kept for GPUs of unknown vendor. `index`
 one root. `switch` is the nearest PCIe switch that holds another of the devices.
 """
 
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 16 * 2**20
 """Bytes that a topology file may have; the largest known real one, of 24 NUMA nodes, has under 2 MB."""
 
 MAX_DEVICES = 4096

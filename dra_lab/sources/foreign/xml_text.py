@@ -17,6 +17,8 @@ MAX_DEPTH = 200
 MAX_ELEMENTS = 250_000
 """Elements of a file; a real server of 24 NUMA nodes has some ten thousand."""
 
+MAX_ATTRIBUTES = 1_000_000
+
 
 @dataclass(slots=True)
 class XmlElement:
@@ -42,7 +44,7 @@ def parse_xml(data: bytes, source: str, encoding: str | None = None) -> XmlEleme
 
     A document type that only names a DTD, as hwloc writes one, is passed over and never fetched. Raises SourceError
     with the line for XML that is broken, declares entities or any other markup of its own, or is beyond MAX_BYTES,
-    MAX_DEPTH or MAX_ELEMENTS.
+    MAX_DEPTH, MAX_ELEMENTS or MAX_ATTRIBUTES.
     """
     if len(data) > MAX_BYTES:
         raise SourceError(f"it has {len(data):,} bytes; the limit is {MAX_BYTES:,}", origin=Origin(source))
@@ -71,7 +73,7 @@ class _Reader:
         self.above = above
         self.root: XmlElement | None = None
         self.open: list[XmlElement] = []
-        self.count = 0
+        self.count = self.attributes = 0
         self.parser = expat.ParserCreate(encoding)
         self.parser.buffer_text = True
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
@@ -90,6 +92,9 @@ class _Reader:
         self.count += 1
         if self.count > MAX_ELEMENTS:
             self._refuse(f"it has more than {MAX_ELEMENTS:,} elements, which is the limit")
+        self.attributes += len(attributes)
+        if self.attributes > MAX_ATTRIBUTES:
+            self._refuse(f"it has more than {MAX_ATTRIBUTES:,} attributes, which is the limit")
         if len(self.open) >= MAX_DEPTH:
             self._refuse(f"more than {MAX_DEPTH} elements are nested, which is the limit")
         element = XmlElement(tag, attributes, self.above + self.parser.CurrentLineNumber)
@@ -103,7 +108,8 @@ class _Reader:
         self.open.pop()
 
     def _text(self, text: str) -> None:
-        if self.open and text.strip():
+        # Text between children has no meaning in these files, and adding it piece by piece would take hours.
+        if self.open and not self.open[-1].children and text.strip():
             self.open[-1].text += text
 
     def _doctype(self, _name: str, _system: str | None, _public: str | None, has_internal_subset: bool) -> None:  # noqa: FBT001 - the signature is expat's

@@ -1,15 +1,15 @@
-/** The JupyterLab half of dra_lab: a launcher card, commands, and planner notebooks that run when they open. */
+/** The JupyterLab half of dra_lab: a launcher card, commands, and new planner notebooks that run by themselves. */
 import { IJupyterWidgetRegistry } from "@jupyter-widgets/base";
 import { ILabShell, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDefaultFileBrowser } from "@jupyterlab/filebrowser";
 import { ILauncher } from "@jupyterlab/launcher";
+import { AutoRun } from "./auto_run";
 import { icon, iconUrl } from "./icon";
 import { KernelGone, listenForRunAgain } from "./kernel_gone";
 import { newPlan } from "./new_plan";
 import { listen, openInTab } from "./open_in_tab";
 import { isClusterFile } from "./planner_notebook";
-import { RunOnOpen } from "./run_on_open";
 import { StoredOutputs } from "./stored_output";
 import { wideAtFirst } from "./wide_first";
 import { registerWidgets } from "./widget_programs";
@@ -64,7 +64,7 @@ function currentCell(): Element | null {
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: "dra-lab:plugin",
-  description: "Launcher card and commands of the planner; planner notebooks that run when they open.",
+  description: "Launcher card and commands of the planner; new planner notebooks that run by themselves.",
   autoStart: true,
   optional: [ICommandPalette, ILauncher, IDefaultFileBrowser, ILabShell, IJupyterWidgetRegistry],
   activate: (
@@ -78,7 +78,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     addCommands(app, browser);
     if (widgets) registerWidgets(widgets);
     if (shell) wideAtFirst(shell, Promise.all([app.restored, browser?.model.restored]));
-    app.docRegistry.addWidgetExtension("Notebook", new RunOnOpen(app));
+    app.docRegistry.addWidgetExtension("Notebook", new AutoRun(app));
     app.docRegistry.addWidgetExtension("Notebook", new KernelGone(app));
     app.docRegistry.addWidgetExtension("Notebook", new StoredOutputs());
     listen(app);

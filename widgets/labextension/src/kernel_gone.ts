@@ -1,7 +1,7 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import type { DocumentRegistry, IDocumentWidget } from "@jupyterlab/docregistry";
 import type { Widget } from "@lumino/widgets";
-import type { NotebookPanel } from "./run_on_open";
+import type { NotebookPanel } from "./auto_run";
 
 /** The DOM events between widgets and this extension (`view/life.ts` says the same). */
 const KERNEL_GONE = "dra-lab:kernel-gone";

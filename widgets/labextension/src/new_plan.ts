@@ -1,11 +1,12 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
+import { runsOnceAt } from "./auto_run";
 import { freshName, plannerNotebook } from "./planner_notebook";
 
 /** The creation of the notebook before: the next one must find it in the folder. */
 let before: Promise<unknown> = Promise.resolve();
 
 /**
- * Create a planner notebook in a folder and open it; it runs by itself (run_on_open.ts).
+ * Create a planner notebook in a folder and open it; it runs by itself (auto_run.ts).
  *
  * It gets its name at once: a blank notebook that is renamed while the file browser lists the folder makes JupyterLab
  * say that the folder was not found.
@@ -25,7 +26,8 @@ async function create(app: JupyterFrontEnd, folder: string, clusterFile: string 
   const listing = (await contents.get(folder, { content: true })).content as { name: string }[];
   const name = freshName(listing.map((item) => item.name));
   const path = `${folder && !/[/:]$/.test(folder) ? `${folder}/` : folder}${name}.ipynb`;
-  // Saved by this person on this server, so signed by it: a notebook that only arrived in the folder is not.
-  await contents.save(path, { type: "notebook", format: "json", content: plannerNotebook(name, clusterFile) });
+  const content = plannerNotebook(name, clusterFile);
+  await contents.save(path, { type: "notebook", format: "json", content });
+  runsOnceAt(path, content);
   return path;
 }

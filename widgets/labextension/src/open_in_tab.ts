@@ -1,6 +1,6 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import type { Widget } from "@lumino/widgets";
-import type { NotebookPanel } from "./run_on_open";
+import type { NotebookPanel } from "./auto_run";
 
 /** The DOM event by which a widget asks for a tab of its own; `detail.element` is any element of it. */
 export const EVENT = "dra-lab:open-in-tab";

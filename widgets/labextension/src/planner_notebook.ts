@@ -1,11 +1,9 @@
-/** The text of a planner notebook, and how to tell a planner cell from any other code. No JupyterLab in here. */
-
-/** The flag in a notebook's metadata that asks for its planner cells to run when it opens. */
-export const METADATA_KEY = "dra_lab";
+/** The text of a planner notebook, and what is read of one. No JupyterLab in here. */
 
 export interface Cell {
   cell_type: string;
   source: string | string[];
+  outputs?: unknown[];
 }
 
 export interface NotebookContent {
@@ -16,7 +14,7 @@ export interface NotebookContent {
 }
 
 /**
- * Write a fresh planner notebook.
+ * Write a fresh planner notebook, with a random mark in its metadata (auto_run.ts).
  *
  * @param name the notebook's own name without its ending; the drawing file takes it, so no two notebooks share one
  * @param clusterFile name of a file beside the notebook to plan on, or null for the example
@@ -32,7 +30,7 @@ export function plannerNotebook(name: string, clusterFile: string | null): Noteb
     nbformat_minor: 5,
     metadata: {
       kernelspec: { name: "python3", display_name: "Python 3 (ipykernel)", language: "python" },
-      [METADATA_KEY]: { run_on_open: true },
+      dra_lab: { created: randomMark() },
     },
     cells: [
       { cell_type: "markdown", id: "title", metadata: {}, source: title } as Cell,
@@ -54,56 +52,26 @@ function markdownText(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f]/g, " ").replace(/[\\`*_{}[\]()<>#+.!|~$&-]/g, "\\$&");
 }
 
-/** Say whether a notebook asks to be run when it opens. */
-export function runsOnOpen(metadata: Record<string, unknown>): boolean {
-  const ours = metadata[METADATA_KEY];
-  return typeof ours === "object" && ours !== null && (ours as Record<string, unknown>).run_on_open === true;
+/** Draw 128 random bits; `randomUUID` is missing on a page without https. */
+function randomMark(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// Strings as both JSON and Python read them. Control characters are out: a lone carriage return ends a line in Python.
-const TEXT = String.raw`"(?:[^"\\\u0000-\u001f\u007f]|\\["\\bfnrt]|\\u[0-9a-fA-F]{4})*"`;
-const NAME = "[A-Za-z][A-Za-z0-9_]*";
-const LINES = [
-  /^$/,
-  /^#[\x20-\x7e]*$/,
-  new RegExp(`^from dra_lab import ${NAME}(?:, ${NAME})*$`),
-  new RegExp(`^lab(?:\\.${NAME})*$`),
-];
-const LAB = new RegExp(`^lab = Lab\\((?:(${TEXT})(?:, )?)?(?:file=(${TEXT}))?\\)$`);
-
-/**
- * Say whether a cell does nothing but open the planner on files beside the notebook or on a sample.
- *
- * Only such a cell may run without a person asking for it: a notebook that came by mail must not run code because it
- * was opened. Live clusters, files elsewhere and calls of any other kind wait for a click.
- */
-export function isPlannerCell(source: string): boolean {
-  const lines = source.split("\n");
-  let opens = 0;
-  for (const line of lines) {
-    const call = LAB.exec(line);
-    if (call) {
-      if (!isNearby(call[1]) || !isDrawing(call[2])) return false;
-      opens += 1;
-    } else if (!LINES.some((form) => form.test(line))) {
-      return false;
-    }
-  }
-  return opens === 1;
+/** Return the mark that a planner notebook got when it was created; "" for any other notebook. */
+export function markOf(notebook: NotebookContent): string {
+  const mark = (notebook.metadata.dra_lab as { created?: unknown } | null | undefined)?.created;
+  return typeof mark === "string" ? mark : "";
 }
 
-function isNearby(literal: string | undefined): boolean {
-  if (literal === undefined) return true;
-  const text = JSON.parse(literal) as string;
-  if (/^sample:[A-Za-z0-9/_.-]+$/.test(text)) return !text.includes("..");
-  if (!text.startsWith("./") && /[\\:]|^[/~]/.test(text)) return false;
-  return !text.split(/[/\\]/).includes("..");
+/** Return the code of a notebook; `_code` of jupyter_launch.py returns the same. */
+export function codeOf(notebook: NotebookContent): string {
+  const cells = notebook.cells.filter((cell) => cell.cell_type === "code");
+  return cells.map((cell) => [cell.source].flat().join("")).join("\n\n");
 }
 
-function isDrawing(literal: string | undefined): boolean {
-  if (literal === undefined) return true;
-  const text = JSON.parse(literal) as string;
-  return text.endsWith(".dralab.yaml") && !/[/\\:~]/.test(text);
+/** Say whether a notebook has an output. */
+export function hasRun(notebook: NotebookContent): boolean {
+  return notebook.cells.some((cell) => cell.outputs?.length);
 }
 
 /** Say whether a name is one that a cluster's objects may be kept under. */

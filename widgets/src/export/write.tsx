@@ -14,6 +14,11 @@ export function Write({ row }: { row: ExportRow }) {
   const { files = [], written = [], worse = "" } = row;
   const kept = files.filter((file) => file.state !== "removed");
   const edited = files.filter((file) => file.state === "edited").length;
+  const removed = files.length - kept.length;
+  const asked = [
+    ...(edited ? [`Overwrite my edits (${edited === 1 ? "1 file" : `${edited} files`})`] : []),
+    ...(removed ? [`Remove ${removed === 1 ? "1 file" : `${removed} files`} of an earlier export`] : []),
+  ];
   const isReady = kept.length > 0 && !row.problem;
   const write = () => {
     channel.send({
@@ -53,10 +58,10 @@ export function Write({ row }: { row: ExportRow }) {
           </p>
         )}
       </div>
-      {edited > 0 && (
+      {asked.length > 0 && (
         <label className="dra-check">
           <input type="checkbox" checked={overwrite} onChange={(event) => setOverwrite(event.currentTarget.checked)} />
-          Overwrite my edits ({edited === 1 ? "1 file" : `${edited} files`})
+          {asked.join(". ")}
         </label>
       )}
       <span className="dra-told" role="status">

@@ -1,0 +1,158 @@
+"""A file or a page of a browser contacts no running cluster, and reaches no path outside the notebook's folder."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import yaml
+from widget_messages import say
+
+import dra_lab
+from dra_lab.cli import main
+
+pytest.importorskip("anywidget", reason="needs the widgets")
+
+DRAWING = "apiVersion: dra-lab/v2\nkind: Drawing\ncluster: {}\n"
+OUTSIDE = "is not in the notebook's folder"
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """A kubeconfig whose context `prod` runs a program that leaves a file; that file."""
+    ran = tmp_path / "ran"
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "touch", "args": [str(ran)]}}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:9"}}],
+        "users": [{"name": "u", "user": {**user, "exec": {**user["exec"], "interactiveMode": "Never"}}}],
+        "contexts": [{"name": "prod", "context": {"cluster": "c", "user": "u"}}],
+    }
+    file = tmp_path / "config"
+    file.write_text(yaml.safe_dump(config))
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    return ran
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """The folder of a notebook, which is the current one."""
+    folder = tmp_path / "notebook"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("DRA_LAB_FOLDERS", raising=False)
+    return folder
+
+
+@pytest.fixture
+def lab(notebook):
+    made = dra_lab.Lab("sample:two-sockets", "sample:two-sockets/lesson", file=None)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("cluster", ["context:prod", "'context:'", "context:prod+topo:a.xml", "' context:prod'"])
+def test_a_plan_file_that_names_a_running_cluster_contacts_nothing(cluster, plugin, notebook):
+    """Opening it shows the drawing, and a button that names the cluster."""
+    (notebook / "plan.dralab.yaml").write_text(DRAWING.format(cluster))
+    lab = dra_lab.Lab(file="plan.dralab.yaml")
+    asked = lab.bar.ask
+    lab.close()
+    assert not plugin.exists()
+    assert [option[0] for option in asked["options"]] == ["read"]
+    assert cluster.strip("' ") in asked["text"]
+
+
+def test_a_click_reads_the_running_cluster_of_a_plan_file(plugin, notebook):
+    """The button contacts it, in a thread."""
+    (notebook / "plan.dralab.yaml").write_text(DRAWING.format("context:prod"))
+    lab = dra_lab.Lab(file="plan.dralab.yaml")
+    say(lab.bar, type="answer", id="read")
+    assert lab.bar.loading.wait()
+    lab.close()
+    assert plugin.exists()
+
+
+def test_comparing_a_plan_file_contacts_nothing(plugin, notebook):
+    """`dra-lab diff` says how to plan on the running cluster that a plan file names."""
+    for name in ("a", "b"):
+        (notebook / f"{name}.dralab.yaml").write_text(DRAWING.format("context:prod"))
+    assert main(["diff", "a.dralab.yaml", "b.dralab.yaml"]) == 2
+    assert not plugin.exists()
+
+
+def outside(notebook):
+    """Return names of a file outside of the folder: absolute, relative, through a link, and laid over another file."""
+    path = notebook.parent / "secret.yaml"
+    path.write_text("{}")
+    (notebook / "link").symlink_to(notebook.parent)
+    (notebook / "c.json").write_text("{}")
+    home = os.path.relpath(path, "/")
+    names = [
+        str(path),
+        "../secret.yaml",
+        "link/secret.yaml",
+        f"./c.json+topo:{path}",
+        f"topo:{path}*2",
+        f"topo:c,{path}",
+    ]
+    return [*names, f"/{home}", f"sample:two-sockets+topo:{path}", f"~/../{home}", "-", "\0"]
+
+
+def test_a_page_loads_nothing_from_outside_the_folder(lab, notebook):
+    """Whatever form the name has, the message is refused and nothing is read."""
+    for name in outside(notebook):
+        say(lab.bar, type="load", source=name)
+        assert OUTSIDE in lab.bar.refused or "standard input" in lab.bar.refused, name
+
+
+@pytest.mark.parametrize("field", ["folder", "workload"])
+def test_a_page_exports_nothing_to_the_outside(lab, notebook, field):
+    """Neither the folder of an export nor its workload may be outside."""
+    for name in outside(notebook)[:3]:
+        say(lab.plan_view, type="choose-export", **{field: name})
+        assert OUTSIDE in lab.plan_view.problem
+        assert getattr(lab.session.exporting.choice, field) != name
+
+
+@pytest.mark.parametrize(("message", "name"), [("write-export", "manifests"), ("write-measure", "manifests-measure")])
+def test_a_page_writes_through_no_link(lab, notebook, message, name):
+    """A link that came with the folder is not followed to another place."""
+    target = notebook.parent / "target"
+    target.mkdir()
+    (notebook / name).symlink_to(target)
+    lab.plan()
+    say(lab.plan_view, type="show-export")
+    assert lab.session.exporting.wait(60)
+    say(lab.plan_view, type=message, **({"allowWorse": True} if message == "write-export" else {}))
+    assert OUTSIDE in lab.plan_view.problem
+    assert not [*target.iterdir()]
+
+
+def test_a_page_adds_no_workload_from_the_outside(lab, notebook):
+    """A workload of a fleet comes from the folder too."""
+    for name in outside(notebook)[:3]:
+        say(lab.plan_view, type="add-workload", source=name)
+        assert OUTSIDE in lab.plan_view.problem
+
+
+def test_a_dropped_plan_file_reads_nothing_from_the_outside(lab, notebook):
+    """The cluster that it names is read only from the folder."""
+    data = DRAWING.format(outside(notebook)[0]).encode()
+    say(lab.bar, type="upload", number=1, files=[{"name": "a.dralab.yaml", "size": len(data)}])
+    say(lab.bar, type="piece", number=1, buffers=[data])
+    assert lab.bar.loading.wait()
+    assert OUTSIDE in lab.bar.refused
+
+
+def test_a_person_can_allow_further_folders(lab, notebook, monkeypatch):
+    """A folder in DRA_LAB_FOLDERS may be reached."""
+    monkeypatch.setenv("DRA_LAB_FOLDERS", str(notebook.parent))
+    say(lab.plan_view, type="choose-export", folder=str(notebook.parent / "manifests"))
+    assert lab.session.exporting.choice.folder == str(notebook.parent / "manifests")
+
+
+def test_python_is_not_confined(lab, notebook):
+    """The person's own code writes wherever it says."""
+    assert lab.export(notebook.parent / "manifests", allow_worse=True)
