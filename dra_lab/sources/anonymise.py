@@ -27,7 +27,7 @@ from dra_lab.sources.anonymise_names import AnonymousNames
 from dra_lab.sources.anonymise_pods import replace_pod
 from dra_lab.sources.anonymise_queues import replace_queue
 from dra_lab.sources.snapshots_kept import portable
-from dra_lab.sources.snapshots_overlays import renamed_overlays
+from dra_lab.sources.snapshots_places import renamed_places
 
 _RELEASE = re.compile(r"v?\d+(?:\.\d+){0,2}")
 """The part of a kubelet's version that is Kubernetes' own, without what its builder adds (`v1.36.2-acme.3`)."""
@@ -79,7 +79,7 @@ def anonymise(cluster: Cluster) -> Anonymised:
         mapping["device"] = renamed
     hidden = _replace_all(kept, replacing)
     node = partial(replacing.names.of, "node")
-    hidden = replace(hidden, overlays=renamed_overlays(cluster.overlays, node, replacing.device_name))
+    hidden = replace(hidden, file_places=renamed_places(cluster.file_places, node, replacing.device_name))
     return Anonymised(hidden, {kind: table for kind, table in mapping.items() if table}, left_out)
 
 

@@ -21,7 +21,7 @@ from dra_lab.model.workloads import Pod
 from dra_lab.sources.sharing import share_attributes
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, check_age, findings_of
-from dra_lab.sources.snapshots_overlays import overlays_of
+from dra_lab.sources.snapshots_places import file_places_of
 
 KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json"
 """The command that writes everything that is needed into one file."""
@@ -65,7 +65,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         tuple(findings),
         known,
         tuple(pod for pod in _of(kept, Pod) if pod.uses_claims),
-        overlays=overlays_of(info.overlays) if info is not None else {},
+        file_places=file_places_of(info.file_places) if info is not None else {},
         topologies=_of(kept, TopologyObject),
         queues=_of(kept, QueueObject),
     )

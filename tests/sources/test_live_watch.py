@@ -5,7 +5,6 @@ import threading
 import pytest
 from api_server.small_cluster import claim
 from api_server.watched import QUICK, Watched
-from topology_texts import SERVER
 
 from dra_lab.errors import InputError
 from dra_lab.model.names import DeviceID
@@ -69,20 +68,6 @@ def test_the_followed_cluster_is_the_one_that_a_new_reading_gives(server, watche
 
     watched.until(lambda w: w.latest.allocated.holders(GPU) and len(w.latest.nodes) == len(first.nodes))
     assert same(watched)
-
-
-def test_a_cluster_with_a_topology_file_over_it_is_followed(server, config, tmp_path):
-    """`context:NAME+topo:FILE`: changes come from the context, the file stays where it lies."""
-    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
-    gpu = {"name": "gpu-0", "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:13:00.0"}}}
-    spec = {"driver": "gpu.nvidia.com", "pool": pool, "nodeName": "n", "devices": [gpu]}
-    server.store.put({"kind": "ResourceSlice", "metadata": {"name": "aaa"}, "spec": spec})
-    (tmp_path / "node.xml").write_bytes(SERVER)
-    watched = Watched(load_cluster(f"context:test+topo:{tmp_path / 'node.xml'}"))
-    server.store.put(claim("late", "gpu-x"))
-    watched.until(lambda w: held(w) == ("team-a/late",))
-    assert set(watched.latest.overlays) == {"n"}
-    watched.follower.stop()
 
 
 def test_a_change_of_nothing_that_is_kept_makes_no_snapshot(server, watched):

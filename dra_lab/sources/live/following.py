@@ -12,7 +12,6 @@ from enum import StrEnum
 from dra_lab.errors import DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.files import OVER
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.consistency import Consistency
@@ -80,8 +79,7 @@ class ClusterFollower:
             raise InputError(f"{cluster.name!r} is not a running cluster; load one with context:NAME to follow it")
         self.following = Following(FollowState.CONNECTING)
         self._versions = dict(cluster.resource_versions)
-        # topology files that are laid over it stay as they are
-        self._context = find_context(cluster.name.removeprefix(PREFIX).partition(OVER)[0])
+        self._context = find_context(cluster.name.removeprefix(PREFIX))
         self._objects = LiveObjects(cluster)
         self._on_cluster, self._on_state = on_cluster, on_state
         self._limits, self._gather, self._ready = limits or ReadLimits(), gather, ready
