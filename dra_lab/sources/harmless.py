@@ -84,7 +84,7 @@ _IDENTIFIER = re.compile(
     r"|(?=[a-f]*\d)(?<![0-9a-z])(0x)?[0-9a-f]{8}|enx",
     re.IGNORECASE,
 )
-"""What addresses, serial numbers and UUIDs look like; a value with one is replaced as a whole."""
+"""Shapes of addresses, serial numbers and UUIDs; a value with one is replaced as a whole."""
 
 
 def is_word(text: str) -> bool:

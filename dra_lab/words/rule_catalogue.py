@@ -141,7 +141,7 @@ def rule_entry(name: str) -> RuleEntry:
     """Return the entry of a rule.
 
     Args:
-        name: A rule, such as "claim-empty", or the class of an error, such as "SourceError".
+        name: A rule, such as "admin-access", or the class of an error, such as "SourceError".
 
     Returns:
         The entry.
