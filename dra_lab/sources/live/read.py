@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.errors import Cancelled, InputError, SourceError
+from dra_lab.errors import Cancelled, InputError, SourceError, require
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
@@ -134,8 +134,10 @@ def load_context(
     `namespaces` reads the claims and pods of these only. `progress` is called in this thread about ten times a second
     with the counts so far; without it a bar is shown. `cancel` and an interrupt end the reading, nothing is kept.
     Raises SourceError with what to do next when the cluster cannot be reached, refuses the credentials or dies while
-    it is read; InputError for a namespace that cannot be; Cancelled. What may not be read stands in `findings`.
+    it is read; InputError for a namespace that cannot be; MissingPackage; Cancelled. What may not be read stands in
+    `findings`.
     """
+    require("kubernetes", "live")
     namespaces = tuple(dict.fromkeys((namespaces,) if isinstance(namespaces, str) else namespaces))
     for namespace in namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
