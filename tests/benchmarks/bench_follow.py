@@ -2,7 +2,7 @@
 
 Each sort of changes comes alone for DRA_LAB_FOLLOW_SECONDS (30), then all of them mixed. DRA_LAB_FOLLOW_EVENTS (20) is
 the number of claims that change a second, and of changes in the mixture, of which each tenth is a slice with another
-value and each tenth a node's label. Comparing with the server's lists has its own benchmark (`bench_consistency`).
+value and each tenth a node's label.
 """
 
 from __future__ import annotations

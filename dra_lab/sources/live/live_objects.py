@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -117,18 +117,6 @@ class LiveObjects:
             if findings:
                 self._findings[kind, key] = findings
             return before != findings
-
-    def held(self, kind: str, space: str) -> dict[Key, str]:
-        """Return the keys of the objects of a kind, of a namespace or of all, with their `uid`."""
-        with self._lock:
-            found = self._objects[kind].items()
-            return {key: item.metadata.uid for key, item in found if not space or key[0] == space}
-
-    def unlike(self, kind: str, items: Iterable[Any]) -> dict[Key, Any]:
-        """Return those of some tidy objects that are held with another content, by key."""
-        with self._lock:
-            held = self._objects[kind]
-            return {key: item for item in items if held.get(key := key_of(item), item) != item}
 
     def replace_all(self, kind: str, space: str, listed: ListedObjects) -> bool:
         """Take a new list of a kind, of a namespace or of all; returns whether anything is different."""

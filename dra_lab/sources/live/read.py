@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -150,6 +152,7 @@ def load_context(
         with bar(context.source) as shown:
             return read_all(client, context, namespaces, shown, cancel).cluster()
     finally:
+        client.cancel.set()  # threads that still wait for an answer end with it
         client.close()
 
 
@@ -166,9 +169,8 @@ def read_all(
     reading = Reading(context, tuple(namespaces), read_at=datetime.now().astimezone().isoformat(timespec="seconds"))
     tally = watched.tally
     try:
-        with _threads(client) as pool:
-            found = pool.submit(lambda: (discover(client), _release(client)))
-            _wait(client, (found,), watched)
+        (found,) = _begun([lambda: (discover(client), _release(client))])
+        _wait(client, (found,), watched)
         reading.served, release = found.result()
         reading.findings += not_served(context, reading.served, release)
         if not client.verified:
@@ -202,28 +204,32 @@ def _release(client: ReadingClient) -> str:
 
 def _read_kinds(client: ReadingClient, reading: Reading, watched: _Watched) -> None:
     jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
-    with _threads(client) as pool:
-        futures = {pool.submit(_list, client, reading, job, watched.tally): job for job in jobs}
-        levels = pool.submit(read_custom, client, reading.context)
-        _wait(client, (*futures, levels), watched)
-        for future, (served, space) in futures.items():
-            _take(reading, served, space, future)
-        reading.custom, unread = levels.result()
-        reading.findings += unread
+    lists = [partial(_list, client, reading, job, watched.tally) for job in jobs]
+    *futures, levels = _begun([*lists, partial(read_custom, client, reading.context)])
+    _wait(client, (*futures, levels), watched)
+    for future, (served, space) in zip(futures, jobs, strict=True):
+        _take(reading, served, space, future)
+    reading.custom, unread = levels.result()
+    reading.findings += unread
 
 
-@contextmanager
-def _threads(client: ReadingClient) -> Iterator[ThreadPoolExecutor]:
-    pool = ThreadPoolExecutor(THREADS, "dra-lab-read")
-    try:
-        yield pool
-    except BaseException:
-        # an interrupt, or the end of it: the other threads need not wait for their answers
-        client.cancel.set()
-        client.hang_up()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+def _begun(jobs: Iterable[Callable[[], Any]]) -> list[Future[Any]]:
+    """Begin jobs, THREADS at a time, in daemon threads; returns their results to come."""
+    waiting = deque((Future[Any](), job) for job in jobs)
+    futures = [future for future, _ in waiting]
+
+    def run() -> None:
+        while waiting:
+            with suppress(IndexError):  # another thread took the last one
+                future, job = waiting.popleft()
+                try:
+                    future.set_result(job())
+                except BaseException as error:  # noqa: BLE001  raised by who waits
+                    future.set_exception(error)
+
+    for _ in range(min(THREADS, len(futures))):
+        threading.Thread(target=run, name="dra-lab-read", daemon=True).start()
+    return futures
 
 
 def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tally: Tally) -> ListedObjects:
