@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dra_lab.gitops.gangs_of_file import ReadGang, read_gangs
     from dra_lab.gitops.keep_names import keep_names
     from dra_lab.gitops.migration import migrate
+    from dra_lab.gitops.pending import explain
     from dra_lab.model.allocation import (
         AllocationResult,
         DeviceAllocationResult,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from dra_lab.model.node_type import AddedNodes, NewDomains, NodeType
     from dra_lab.model.nodes import ObjectMeta
     from dra_lab.model.plan import Plan
+    from dra_lab.model.pod_reason import Explanation, PodReason
     from dra_lab.model.release import KubernetesRelease
     from dra_lab.model.sketch import ClaimSketch, How, Link, asks, claims_of, pod_drawing
     from dra_lab.model.what_if import when_idle, with_more_nodes, without_nodes
@@ -109,6 +111,7 @@ _HOME = {
     "DeviceSelector": "dra_lab.model.claims",
     "DraLabError": "dra_lab.errors",
     "ExactDeviceRequest": "dra_lab.model.claims",
+    "Explanation": "dra_lab.model.pod_reason",
     "Finding": "dra_lab.findings",
     "FleetPlan": "dra_lab.model.fleet",
     "Gang": "dra_lab.model.gang",
@@ -131,6 +134,7 @@ _HOME = {
     "ObjectMeta": "dra_lab.model.nodes",
     "Plan": "dra_lab.model.plan",
     "PlanView": "dra_lab.widgets.plan_view",
+    "PodReason": "dra_lab.model.pod_reason",
     "ReadGang": "dra_lab.gitops.gangs_of_file",
     "ResourceClaim": "dra_lab.model.claims",
     "ResourceClaimStatus": "dra_lab.model.allocation",
@@ -146,6 +150,7 @@ _HOME = {
     "class_overview": "dra_lab.course.class_overview",
     "cost_chart": "dra_lab.pictures.charts",
     "devices_frame": "dra_lab.words.frames",
+    "explain": "dra_lab.gitops.pending",
     "export": "dra_lab.session.outputs",
     "findings_frame": "dra_lab.words.frames",
     "fits_chart": "dra_lab.pictures.charts",
@@ -224,6 +229,7 @@ __all__ = [
     "DeviceSelector",
     "DraLabError",
     "ExactDeviceRequest",
+    "Explanation",
     "Finding",
     "FleetPlan",
     "Gang",
@@ -245,6 +251,7 @@ __all__ = [
     "ObjectMeta",
     "Plan",
     "PlanView",
+    "PodReason",
     "ReadGang",
     "ResourceClaim",
     "ResourceClaimStatus",
@@ -260,6 +267,7 @@ __all__ = [
     "conflicts_frame",
     "cost_chart",
     "devices_frame",
+    "explain",
     "export",
     "findings_frame",
     "fits_chart",

@@ -55,6 +55,8 @@ class DraLabError(Exception):
     """
 
     rule: ClassVar[str] = "dra-lab-error"
+    in_lines = False
+    """Whether the line ends of the message are those of dra-lab, and not of a name in it."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the rule after the class."""

@@ -32,6 +32,14 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT // 2]}... ({len(text):,} characters)"
 
 
+_WORD = re.compile(r"[a-z]+[,:]?(?= |$)")
+
+
+def sentence_case(text: str) -> str:
+    """Return a text that begins with a capital letter, or with a name (`node-1`, `kube-scheduler`) as it is."""
+    return f"{text[0].upper()}{text[1:]}" if _WORD.match(text) else text
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a document came from: source (file, URL, sample), number of the document in it (from 1), object, line."""
@@ -41,6 +49,11 @@ class Origin:
     object: str = ""
     path: str = ""
     line: int = 0
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """Return the object that it is a place of: source, number of the document, name."""
+        return self.source, self.document, self.object
 
     def __str__(self) -> str:
         """Return `file, document 2, ResourceSlice/a, spec.devices[0].name`, leaving out what is unknown."""

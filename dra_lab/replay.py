@@ -15,6 +15,7 @@ from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Origin
 from dra_lab.manifests.file_text import read_bytes
 from dra_lab.model.decoding import json_value
+from dra_lab.model.gates import RECORDED_RELEASE
 from dra_lab.sources.files import MAX_FILE_BYTES, is_pipe
 
 ALLOCATORS = ("first-fit", "ilp")
@@ -24,19 +25,19 @@ MAX_LINE_BYTES = 64 * 2**20
 """Longest line of a file of cases."""
 
 
-def replay_file(path: Path, allocator: str = "first-fit") -> Iterator[dict[str, Any]]:
+def replay_file(path: Path, allocator: str = "first-fit", release: str = RECORDED_RELEASE) -> Iterator[dict[str, Any]]:
     """Yield the answer to every case of a file of NDJSON (plain, `.gz`, or `-` for standard input), in its order.
 
     The kind of a case is seen from its fields: `expression` is CEL, `slices` is allocation, `object` is validation;
-    `allocator` is one of ALLOCATORS and answers cases of allocation. Raises SourceError when the file cannot be read
-    and InputError for a line that is no case.
+    `allocator` is one of ALLOCATORS and answers cases of allocation, first fit with the rules of `release`. Raises
+    SourceError when the file cannot be read and InputError for a line that is no case.
     """
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
         origin = Origin(str(path), line=number)
         try:
-            answer = _answer(_case(line), origin, allocator)
+            answer = _answer(_case(line), origin, allocator, release)
         except RecursionError:
             raise InputError("it is nested too deeply", origin=origin) from None
         except InputError as error:
@@ -51,7 +52,7 @@ def _case(line: bytes) -> Any:
         raise InputError(f"this is not JSON: {error}") from None
 
 
-def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
+def _answer(case: Any, origin: Origin, allocator: str, release: str) -> dict[str, Any]:
     if isinstance(case, Mapping) and "expression" in case:
         from dra_lab.cel.replay_cel import replay_cel
 
@@ -63,7 +64,7 @@ def _answer(case: Any, origin: Origin, allocator: str) -> dict[str, Any]:
     if isinstance(case, Mapping) and "slices" in case:
         from dra_lab.scheduler.replay_allocator import replay_allocation
 
-        return replay_allocation(case)
+        return replay_allocation(case, release)
     if isinstance(case, Mapping) and "object" in case:
         from dra_lab.checks.replay_validation import replay_validation
 

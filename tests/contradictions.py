@@ -93,6 +93,20 @@ TEXT: tuple[Pair, ...] = (
         r"\b(?P<subject>[1-9]\d*) of (?P=subject) as planned(?! \()|exactly this plan",
         r"export-not-as-planned|does not allocate every replica as planned",
     ),
+    # in use / free
+    Pair("nothing is in use, and it fits now", r"(?i:nothing in use)\b", r"Fits on [\d,]+ of [\d,]+ nodes? now\b"),
+    Pair(
+        "nothing matches, and some are free or in use",
+        r"(?P<subject>[Rr]equest \S+) needs [^;\n]*; no device of the cluster matches it",
+        r"(?P<subject>[Rr]equest \S+) needs [^;\n]*; (?:none|[\d,]+) (?:is|are) free",
+    ),
+    Pair(
+        "what is in use is not known, and devices are free",
+        r"no claims were read|no ResourceClaims were read",
+        r"[Nn]o node has [\d,]+ free |\d (?:is|are) free in the whole cluster|^ *free  ",
+    ),
+    # pending / starts
+    Pair("a pod is pending for a reason, and it fits", r"^\S+/\S+ (?:is|would stay) pending: ", r"^Fits on [1-9]"),
     # announced / unused
     Pair(
         "a class is exported, and cannot be",

@@ -82,8 +82,9 @@ class Matching:
 
     @cached_property
     def _looks_for_lists(self) -> bool:
-        """Say whether a list on a device must make selectors fail; looked up once for the whole cluster."""
-        return not self._lists and self._cluster.publishes_lists
+        """Say whether a list or an empty attribute makes selectors fail on a device; one look at the whole cluster."""
+        cluster = self._cluster
+        return cluster.publishes_empty_attributes or (not self._lists and cluster.publishes_lists)
 
     def selector(self, expression: str) -> Selector:
         """Return a compiled selector; raises CelCompileError and UnsupportedFeature."""

@@ -13,7 +13,7 @@ from typing import Any
 from dra_lab.cel.environment import SHAREABLE
 from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.cel.syntax_tree import Tree, children
-from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.release import KubernetesRelease
 
 _LISTS = frozenset(("slice", "flatten", "distinct", "reverse", "sort", "lists.range", "@sortByAssociatedKeys"))
 _LISTS_SINCE = "1.35"
@@ -27,7 +27,7 @@ def unknown_in(release: KubernetesRelease, expression: str) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for name, since, gate in _uses(compile_selector(expression, list_type_attributes=True)):
-        if RELEASES.index(release.version) < RELEASES.index(since):
+        if not release.is_at_least(since):
             found[f"`{name}` works in new selectors from Kubernetes {since} on, not in {release.version}"] = None
         elif gate and not release.enabled(gate):
             found[f"`{name}` needs the feature gate {gate}, which is off in {release}"] = None

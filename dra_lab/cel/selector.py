@@ -18,7 +18,7 @@ from dra_lab.cel.syntax_tree import Tree, type_name
 from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.cel.whole_device import inline
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError, UnsupportedFeature
-from dra_lab.model.device import Device, DeviceAttribute, has_lists
+from dra_lab.model.device import Device, DeviceAttribute, has_empty_attributes, has_lists
 from dra_lab.model.names import split_qualified
 
 LENGTH_LIMIT = 10 * 1024
@@ -99,10 +99,16 @@ class Selector:
                 "every selector fails on it: unsupported attribute value",
                 expression=self.expression,
             )
+        if has_empty_attributes(device):
+            raise CelRuntimeError(
+                f"device {device.name!r} has an attribute without a value, and every selector fails on it: "
+                "unsupported attribute value",
+                expression=self.expression,
+            )
         return self.decide(driver, device)
 
     def decide(self, driver: str, device: Device) -> bool:
-        """Do what `matches` does for a device that is known to have no list, or where lists are known."""
+        """Do what `matches` does for a device without lists, or where lists are known, and without empty attributes."""
         return (self._deciders.get(driver) or self.decider(driver))(device)
 
     def decider(self, driver: str) -> Callable[[Device], bool]:

@@ -66,7 +66,7 @@ def _check_range(policy: Mapping[str, Any], capacity: Fraction, path: str, relea
         return
     low = _value(bounds, "min")
     # the path of a bad default moved in 1.37
-    newer = release.version not in ("1.34", "1.35", "1.36")
+    newer = release.is_at_least("1.37")
     if low > capacity:
         yield invalid(f"{place}.min", bounds["min"], "it is larger than the capacity")
     if default < low:

@@ -90,7 +90,7 @@ def _taints(
     if not held.release.enabled("DRADeviceTaints"):
         return
     tolerations = ask.tolerations if ask is not None else ()
-    rules = held.release.enabled("DRADeviceTaintRules")
+    rules = held.release.counted_rules
     for taint in held.cluster.taints_of(result.id, device, rules=rules):
         if taint.effect in ("NoSchedule", "NoExecute") and not any(_tolerates(t, taint) for t in tolerations):
             evicts = " Its pods are evicted from it." if taint.effect == "NoExecute" else ""

@@ -11,6 +11,7 @@ from itertools import combinations
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import level_attributes
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.counter_draws import grouped_sets
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -42,7 +43,7 @@ class NodeView:
             self.cluster,
             self.name,
             partitionable_devices=self.release.enabled("DRAPartitionableDevices"),
-            counters_everywhere=self.release.version != "1.37",
+            counters_everywhere=not self.release.is_at_least("1.37"),
         )
 
     @cached_property
@@ -69,10 +70,14 @@ class NodeView:
         published, gate = self.devices[device], self.release.enabled
         if published.binding_conditions and not gate("DRADeviceBindingConditions"):
             return False
-        grouped = any(use.compatibility_groups for use in published.consumes_counters)
-        if grouped and self.release.version == "1.37" and not gate("DRADeviceCompatibilityGroups"):
-            return False
-        return gate("DRAPartitionableDevices") or not published.consumes_counters
+        if not published.consumes_counters:
+            return True
+        if self.release.is_at_least("1.37") and not gate("DRADeviceCompatibilityGroups"):
+            pool = next(pool for pool in self.pools if (pool.driver, pool.name) == (device.driver, device.pool))
+            sets = grouped_sets(self.cluster, pool, self.cluster.allocated)
+            if any(use.compatibility_groups or use.counter_set in sets for use in published.consumes_counters):
+                return False
+        return gate("DRAPartitionableDevices")
 
     def stage(self, ask: Ask, device: DeviceID) -> str:
         """Return `match`, or what class and selectors of an ask answer instead."""

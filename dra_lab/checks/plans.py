@@ -146,7 +146,7 @@ class PodRules:
                 yield broken("gate", device, "a feature gate that is off hides it")
             if self.in_use.alone[device] and not ask.admin_access:
                 yield broken("in-use", device, "a claim or another pod holds it")
-            rules = gate("DRADeviceTaintRules")
+            rules = self.node.release.counted_rules
             taints = (
                 node.cluster.taints_of(device, node.devices[device], rules=rules) if gate("DRADeviceTaints") else ()
             )
@@ -274,7 +274,7 @@ class PodRules:
         if not release.enabled("DRAConsumableCapacity"):
             return True
         amounts = capacity_taken(published, ask.capacity, release)
-        now = release.version in ("1.34", "1.35", "1.36")
+        now = not release.is_at_least("1.37")
         return amounts is not None and all(
             amounts[key] + (self.in_use.amounts.get((device, key), 0) if now else 0) <= parse_quantity(capacity.value)
             for key, capacity in published.capacity.items()

@@ -17,7 +17,7 @@ _OF_1_37 = (
     "DRAPartitionableDevicesType",
 )
 
-RECORDED = KubernetesRelease("1.36", {gate: True for gate in GATES if gate not in _OF_1_37})
+RECORDED = KubernetesRelease("1.36.2", {gate: True for gate in GATES if gate not in _OF_1_37})
 """The API server that was recorded: 1.36.2 with every feature gate of DRA that it has."""
 
 

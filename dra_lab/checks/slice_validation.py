@@ -29,7 +29,7 @@ def check_slice(resource_slice: Mapping[str, Any], release: KubernetesRelease) -
     yield from _check_pool(spec.get("pool") or {})
     yield from check_node_choice(spec)
     # in 1.34 counter sets were in the slice of the devices that use them
-    if release.version != "1.34" and "sharedCounters" in spec and "devices" in spec:
+    if release.is_at_least("1.35") and "sharedCounters" in spec and "devices" in spec:
         yield FieldError("spec", "set sharedCounters or devices, not both; counter sets have slices of their own")
     per_device = bool(spec.get("perDeviceNodeSelection"))
 
@@ -51,7 +51,7 @@ def device_limit(spec: Mapping[str, Any], release: KubernetesRelease) -> int:
         or any(member in a for a in (device.get("attributes") or {}).values() for member in LIST_MEMBERS)
         for device in devices
     )
-    return MAX_RICH_DEVICES if rich and release.version != "1.34" else MAX_DEVICES
+    return MAX_RICH_DEVICES if rich and release.is_at_least("1.35") else MAX_DEVICES
 
 
 def check_node_choice(spec: Mapping[str, Any]) -> Errors:

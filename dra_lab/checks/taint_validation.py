@@ -18,7 +18,7 @@ _EFFECTS_1_34 = ("NoExecute", "NoSchedule")
 
 def effects(release: KubernetesRelease) -> tuple[str, ...]:
     """Return the effects that a release knows; `None` came with 1.35."""
-    return _EFFECTS_1_34 if release.version == "1.34" else EFFECTS
+    return EFFECTS if release.is_at_least("1.35") else _EFFECTS_1_34
 
 
 def check_taint(taint: Mapping[str, Any], path: str, release: KubernetesRelease) -> Errors:

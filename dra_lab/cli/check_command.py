@@ -127,6 +127,7 @@ def _print_review(options: argparse.Namespace, review: Review) -> None:
 def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
     """Print what changed since a revision, and write the summary with its pictures where a folder is given."""
     from dra_lab.gitops.report_changes import changes_json, changes_markdown, changes_parts, changes_pictures
+    from dra_lab.model.what_if import when_idle
     from dra_lab.sources import write_whole
 
     if options.format == "text":
@@ -137,7 +138,8 @@ def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
         _print_review(options, comparison.new_only)
     else:
         if options.dir:
-            texts, names = changes_pictures(comparison, cluster_of(options))
+            cluster = cluster_of(options)
+            texts, names = changes_pictures(comparison, cluster if options.now else when_idle(cluster))
             for name, text in {**texts, "summary.md": changes_markdown(comparison, names)}.items():
                 write_whole(options.dir / name, text)
         sys.stdout.write(changes_markdown(comparison))

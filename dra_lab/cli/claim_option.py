@@ -42,7 +42,8 @@ class OfClaim(argparse.Action):
 
 def add_one_claim(parser: argparse.ArgumentParser) -> None:
     """Declare --claim for commands about one claim, after which the options of a gang may stand."""
-    claim = parser.add_argument("--claim", action=AddClaim, metavar="FILE", help=f"required: {CLAIM_HELP}")
+    text = f"default: every pending pod of the cluster; {CLAIM_HELP}"
+    claim = parser.add_argument("--claim", action=AddClaim, metavar="FILE", help=text)
     complete_with(claim, drawing_words)
     text = "with --gang: number of such gangs (default: 1)"
     parser.add_argument("--replicas", type=whole, action=OfClaim, metavar="N", help=text)

@@ -38,12 +38,3 @@ def drawing_words() -> Iterator[str]:
     from dra_lab.sources import samples
 
     yield from (f"sample:{sample.name}/{example}" for sample in samples() for example in sample.examples)
-
-
-def help_words() -> Iterator[str]:
-    """Yield the topics of help and the rules of findings."""
-    from dra_lab.cli.help_command import TOPICS
-    from dra_lab.words.rule_catalogue import rule_catalogue
-
-    yield from TOPICS
-    yield from rule_catalogue()

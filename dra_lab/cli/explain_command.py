@@ -1,4 +1,4 @@
-"""`dra-lab explain`: why a claim fits on a node or not, and kube-scheduler's search there step by step."""
+"""`dra-lab explain`: why a pod is pending, why a claim fits on a node or not, and kube-scheduler's search there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dra_lab.cli.claim_option import add_one_claim
+from dra_lab.cli.explain_pod import explain_pods, explain_written_pod
 from dra_lab.cli.options import (
     POD_HELP,
     ClaimOptions,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from dra_lab.words.drawing_words import Noun
 
 EXAMPLES = (
-    "dra-lab explain sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs --node ip-192-168-140-52.ec2.internal",
+    "dra-lab explain dump.json --pod team-a/train-7",
     "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
     'dra-lab explain sample:h100-pod --claim sample:h100-pod/eight-pairs --gang 3 --level "leaf switch" --step',
 )
@@ -48,7 +49,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)
     add_one_claim(parser)
-    parser.add_argument("--pod", default="", metavar="NAME", help=POD_HELP)
+    text = f"the pod of the cluster that is explained (NAMESPACE/NAME); with --claim, {POD_HELP}"
+    parser.add_argument("--pod", default="", metavar="NAME", help=text)
     parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
     text = "show kube-scheduler's search on the node step by step; of a gang, the choice of each scheduler"
     parser.add_argument("--step", action="store_true", help=text)
@@ -66,8 +68,11 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
     from dra_lab.words.plan_outcome import pod_outcome
 
-    claim = _one_claim(options)
-    if is_gang(options):
+    if "claims" not in options and _about_pods(options):
+        return explain_pods(options)
+    claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
+    options.claim = claim.claim
+    if options.claim and is_gang(options):
         from dra_lab.cli.explain_gang import explain_gangs
 
         return explain_gangs(options)
@@ -76,6 +81,9 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--{option} {value} is for a gang; write --gang SIZE after --claim")
     if options.node:
         cluster_of(options).node_named(options.node)
+    status = None if options.step or options.device or not options.claim else explain_written_pod(options)
+    if status is not None:
+        return status
     plan, cluster, findings = _planned(options)
     trace = _trace(plan, options)
     device = _device(trace, cluster, options.device) if options.device else None
@@ -91,10 +99,20 @@ def run(options: argparse.Namespace) -> int:
     return print_answer(options, answer, parts, findings, pod_outcome(plan))
 
 
+def _about_pods(options: argparse.Namespace) -> bool:
+    """Say whether pods of the cluster are explained: one is named, or the cluster has pods."""
+    if options.step or options.device:
+        return False
+    return bool(options.pod) or bool(cluster_of(options).pods)
+
+
 def _one_claim(options: argparse.Namespace) -> ClaimOptions:
     """Return the only --claim of a command. Raises InputError without one, or for several."""
     if "claims" not in options:
-        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
+        from dra_lab.gitops.pending import READ_PODS
+
+        pods = "" if options.cluster.startswith("sample:") else f". To explain pending pods, read them too: {READ_PODS}"
+        raise InputError(f"--claim is missing; {what_to_try(options.cluster)}{pods}")
     if len(options.claims) > 1:
         names = " and ".join(one.claim for one in options.claims)
         raise InputError(f"one --claim is explained at a time; leave out one of {names}")
@@ -143,6 +161,7 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
         tuple(replace(f, request=called[name] + f.request) for name, one in found.items() for f in one.funnels),
         tuple(shortfall for one in found.values() for shortfall in one.shortfalls),
         {called[name] + request: users for name, one in found.items() for request, users in one.users.items()},
+        use_known=cluster.claims_known,
     )
     own = ((called[name], nouns(sketch, cluster, release)) for name, sketch in claims.items())
     return merged, {name + request: noun for name, known in own for request, noun in known.items()}

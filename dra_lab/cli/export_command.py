@@ -22,7 +22,7 @@ from dra_lab.cli.options import (
 )
 from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
 from dra_lab.cli.pod_option import pod_of
-from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, workloads_of
+from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, namespace_of, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.plan import Plan
@@ -114,6 +114,12 @@ def _refuse(options: argparse.Namespace) -> None:
         raise InputError("--template needs --workload FILE, the workload whose pod templates it names")
 
 
+def _refuse_empty(source: str, requests: Sequence[object]) -> None:
+    """Raise InputError for a claim without a request."""
+    if not requests:
+        raise InputError(f"{source} requests no device, so there is nothing to write; add a request")
+
+
 def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     from dra_lab.exports.bundle import Wanted
@@ -153,7 +159,8 @@ def run(options: argparse.Namespace) -> int:
     session.wait()
     if options.measure:
         return _measure(options, session)
-    target = Target(session.release, options.api_version, options.kind, options.namespace)
+    _refuse_empty(options.claim, session.sketch.requests)
+    target = Target(session.release, options.api_version, options.kind, namespace_of(options))
     made = bundle(drawn_of(session), target, wanted, pin=options.pin)
     # the session searched the manifest without pins: what is written was searched again
     others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
@@ -168,7 +175,7 @@ def _measure(options: argparse.Namespace, session: Session) -> int:
 
     if options.format == "yaml":
         raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
-    written = measure(session, options.dir, namespace=options.namespace, overwrite=options.overwrite)
+    written = measure(session, options.dir, namespace=namespace_of(options), overwrite=options.overwrite)
     files = [*map(str, written)]
     parts = (Sentence("Wrote two Jobs that measure the bandwidth with the link and without it."), Lines("Files", files))
     return print_answer(options, lambda: answer_json("Export", "fits", files=files), parts)
@@ -235,8 +242,10 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
             "they fit"
         )
     cluster = cluster_of(options)
-    target = Target(release_of(options), options.api_version, options.kind, options.namespace)
+    target = Target(release_of(options), options.api_version, options.kind, namespace_of(options))
     planned = workloads_of(options.claims, cluster, target.release)
+    for pod in planned.workloads:
+        _refuse_empty(pod.name, [request for claim in pod.claims for request in claim.requests])
     cluster = planned.cluster
     goals = setting_of(options, "goals")
     plan = plan_fleet(

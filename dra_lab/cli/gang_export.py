@@ -14,6 +14,7 @@ from dra_lab.cli.gang_command import refuse_options
 from dra_lab.cli.gang_options import GangInput, GangsInput, gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.cli.output import print_findings, print_yaml
+from dra_lab.cli.workload_options import namespace_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.gang import GangPlan
@@ -46,7 +47,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
     given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
     planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
-    pods: dict[str, Any] = {"namespace": options.namespace or "", "workload": workload, "has_claims": has_claims}
+    pods: dict[str, Any] = {"namespace": namespace_of(options), "workload": workload, "has_claims": has_claims}
     return _write(options, gang_bundle(planned, options.scheduler, pin=options.pin, **pods), plan)
 
 

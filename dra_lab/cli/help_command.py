@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dra_lab.cli.completion import complete_with, help_words
+from dra_lab.cli.completion import complete_with
 from dra_lab.cli.exit_status import FITS
 
 EXAMPLES = (
@@ -83,8 +83,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     topic = parser.add_argument(
         "topic", nargs="?", default="", metavar="TOPIC", help="clusters, plan-files, output, or a RULE"
     )
-    complete_with(topic, help_words)
+    complete_with(topic, _topics)
     parser.set_defaults(run=run)
+
+
+def _topics() -> list[str]:
+    from dra_lab.words.rule_catalogue import rule_catalogue
+
+    return [*TOPICS, *rule_catalogue()]
 
 
 def run(options: argparse.Namespace) -> int:

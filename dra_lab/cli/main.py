@@ -73,7 +73,9 @@ def _run(arguments: list[str]) -> int:
     except DraLabError as error:
         from dra_lab.cli.output import explained_by
 
-        print(f"error: {error} {explained_by(error.rule)}", file=sys.stderr)
+        text = f"error: {error} {explained_by(error.rule)}"
+        for line in text.split("\n") if error.in_lines else [text]:
+            print(line, file=sys.stderr)
         return UNANSWERED
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)

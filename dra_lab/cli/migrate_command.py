@@ -47,7 +47,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Migrate, write the files, print the answer; findings on standard error."""
-    from dra_lab.exports.written_files import write_files
+    from dra_lab.exports.bundle import KUSTOMIZATION, kustomization
+    from dra_lab.exports.written_files import DIGESTS, write_files
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.keep_names import keep_names
     from dra_lab.gitops.migration import migrate
@@ -66,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     outcome = DOES_NOT_FIT if wrong or found.left else FITS
     files: tuple[Path, ...] = ()
     if found.texts and options.format != "yaml":
-        files = write_files(options.dir, found.texts, overwrite=options.overwrite)
+        texts = {**found.texts, KUSTOMIZATION: kustomization([*found.texts])}
+        files = write_files(options.dir, texts, overwrite=options.overwrite, beside=DIGESTS)
     if options.format == "yaml":
         print_yaml(found.texts)
         print_findings(options, found.findings)
@@ -96,9 +98,14 @@ def _parts(options: argparse.Namespace, found: Migration, files: tuple[Path, ...
         yield Sentence(f"Nothing is migrated.{asks}{left}")
         return
     yield Sentence(f"Migrated {counted(len(found.workloads), 'workload')}.{left}")
-    yield Lines("Files", [*map(str, files)])
-    cluster = shlex.quote(options.cluster) if options.cluster else "CLUSTER"
-    yield Words(f"Check them: dra-lab check {cluster} {shlex.quote(str(options.dir))}")
+    if files:
+        yield Lines("Files", [*map(str, files)])
+    else:
+        yield Words("The classes of the cluster serve these resources already, so no file is written.")
+    cluster = options.cluster or "CLUSTER"
+    # with --keep-resource-name the workloads are where they were
+    paths = [*(options.paths if options.keep_resource_name else ()), *([str(options.dir)] if files else ())]
+    yield Words(f"Check them: {shlex.join(['dra-lab', 'check', cluster, *paths])}")
 
 
 def _refuse_templates(manifests: Manifests) -> None:

@@ -189,9 +189,18 @@ def add_planning(parser: argparse.ArgumentParser) -> None:
     add_release(parser)
 
 
+def version(text: str) -> str:
+    """Return the known release of a version. Raises argparse's error for one that is not known."""
+    try:
+        return text and KubernetesRelease(text).version
+    except InputError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
+
+
 def add_release(parser: argparse.ArgumentParser) -> None:
     """Declare --release and --feature-gates."""
-    parser.add_argument("--release", choices=RELEASES, default="", help="default: the lowest kubelet version read")
+    text = "default: that of the API server, or of the lowest kubelet version read"
+    parser.add_argument("--release", type=version, choices=RELEASES, default="", help=text)
     parser.add_argument(
         "--feature-gates",
         default="",

@@ -43,13 +43,17 @@ class PodAnswer(Struct, frozen=True):
 
 
 def pod_of(options: argparse.Namespace) -> ReadPod | None:
-    """Return the pod in a command's --claim, None where that is one claim or drawing alone.
+    """Return the pod in a command's --claim, None where that is one claim or drawing alone; without one, --pod's.
 
     Raises what `cluster_of` and `gitops.claims_of_file.read_pod` raise.
     """
-    name = options.claims[0].pod or "" if "claims" in options else options.pod
+    name = options.claims[0].pod or getattr(options, "pod", "") if "claims" in options else options.pod
     found = None
-    if _may_be_pod(options.claim):
+    if not options.claim:
+        from dra_lab.gitops.claims_of_file import read_cluster_pod
+
+        return read_cluster_pod(cluster_of(options), name, release_of(options))
+    if may_be_pod(options.claim):
         from dra_lab.gitops.claims_of_file import read_pod
 
         found = read_pod(options.claim, cluster_of(options), release_of(options), pod=name)
@@ -89,5 +93,6 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     return PodAnswer(pod, plan, release, findings)
 
 
-def _may_be_pod(claim: str) -> bool:
+def may_be_pod(claim: str) -> bool:
+    """Say whether a --claim may be a file with a pod."""
     return not claim.startswith("sample:") and not claim.endswith(".dralab.yaml")

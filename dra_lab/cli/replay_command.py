@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 
 from dra_lab.cli.exit_status import FITS
+from dra_lab.cli.options import version
+from dra_lab.model.gates import RECORDED_RELEASE
+from dra_lab.model.release import RELEASES
 
 EXAMPLES = (
     "dra-lab replay cases.ndjson",
-    "dra-lab replay cases.ndjson.gz",
+    "dra-lab replay cases.ndjson --release 1.36.3",
     "dra-lab replay cases.ndjson --allocator ilp",
 )
 
@@ -27,6 +30,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="first-fit",
         help="what answers cases of allocation: kube-scheduler's first fit (default), or the planner, with a proof",
     )
+    text = "the release whose first fit answers cases of allocation (default: the one that was recorded)"
+    parser.add_argument("--release", type=version, choices=RELEASES, default=RECORDED_RELEASE, help=text)
     parser.set_defaults(run=run)
 
 
@@ -35,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.replay import replay_file
 
     answer = None
-    for answer in replay_file(options.cases, options.allocator):
+    for answer in replay_file(options.cases, options.allocator, options.release):
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
     if answer is None:
         print(f"note: {str(options.cases)!r} has no case; each line is one case as JSON", file=sys.stderr)

@@ -37,6 +37,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
+    from dra_lab.model.sketch import Drawing, PodDrawing
     from dra_lab.words.document import Part
 
 _AFTER_SECONDS = 30.0
@@ -119,7 +120,32 @@ def is_fleet(options: argparse.Namespace) -> bool:
     """
     if "claims" not in options:
         raise InputError(f"--claim is missing; {what_to_try(options.cluster)}")
-    return len(options.claims) > 1 or options.claims[0].replicas is not None
+    first = options.claims[0]
+    drawn = _only_workloads(plan_files(options).get(first.claim))
+    return len(options.claims) > 1 or first.replicas is not None or bool(drawn)
+
+
+def _only_workloads(drawing: Drawing | None) -> tuple[PodDrawing, ...]:
+    """Return the workloads of a plan file without a claim of its own that is drawn."""
+    if drawing is None or drawing.sketch.requests:
+        return ()
+    return tuple(pod for pod in drawing.workloads if pod.claims)
+
+
+def namespace_of(options: argparse.Namespace) -> str:
+    """Return the namespace of the files: that of the option, else of the claims and pods that were given.
+
+    Raises InputError if these have several.
+    """
+    from dra_lab.gitops.folder import read_manifests
+
+    paths = [one.claim for one in options.claims if Path(one.claim).exists()]
+    if options.namespace or not paths:
+        return str(options.namespace)
+    found = sorted({document.namespace for document in read_manifests(paths).documents if document.namespace})
+    if len(found) > 1:
+        raise InputError(f"the files are for the namespaces {', '.join(found)}; choose one with --namespace NAME")
+    return found[0] if found else ""
 
 
 def what_to_try(cluster: str) -> str:
@@ -181,13 +207,14 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
 
     A file with a pod gives all its claims, and the replicas of its workload where none are given. Raises InputError for
     what replicas cannot have: claims that are allocated already or that all share, or nodes of their own for some of
-    the workloads.
+    the workloads. A plan file that has workloads and no claim of its own gives these.
     """
     from dra_lab.gitops.claims_of_file import ReadPod, read_pod
     from dra_lab.gitops.given_classes import with_own_classes
     from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session import read_plan_file, read_sketch
+    from dra_lab.session.fleet_files import fleet_cluster
 
     found: list[Workload] = []
     findings: list[Finding] = []
@@ -196,6 +223,18 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
     written: set[str] = set()
     pinned = False
     for claim, replicas, named_pod, *_ in claims:
+        drawn = _only_workloads(read_plan_file(claim))
+        if drawn:
+            refuse_pod(claim, named_pod or "")
+            if replicas is not None and len(drawn) > 1:
+                raise InputError(f"{claim} has {len(drawn)} workloads, each with its replicas; leave --replicas out")
+            cluster = fleet_cluster(cluster, drawn)
+            places.add(_pinned(claim, cluster))
+            for one in drawn:
+                found.append(
+                    Workload(_free(one.pod, found), one.claims, one.replicas if replicas is None else replicas)
+                )
+            continue
         pod = read_pod(claim, cluster, release, pod=named_pod or "")
         if pod is None:
             refuse_pod(claim, named_pod or "")
@@ -225,8 +264,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
         findings += pod.findings
         places.add(pod.nodes)
         base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
-        taken = {workload.name for workload in found}
-        name = next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
+        name = _free(base, found)
         found.append(Workload(name, tuple(pod.claims.values()), number))
         if read_plan_file(claim) is None:
             written.add(name)
@@ -235,6 +273,12 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
     admitted = places.pop() if places else None
     on = cluster if admitted is None else only_nodes(cluster, sorted(admitted), tolerant=not pinned)
     return WorkloadsInput(tuple(found), on, tuple(findings), frozenset(written))
+
+
+def _free(base: str, found: Sequence[Workload]) -> str:
+    """Return a name, with a number if a workload has it already."""
+    taken = {workload.name for workload in found}
+    return next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
 
 
 def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from dra_lab.exports.outcome import export_answer
+from dra_lab.findings import sentence_case
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import GoalValue, Plan, PlanStatus
 from dra_lab.pinning.replay_result import Miss, Replay
@@ -79,7 +80,7 @@ def _missed(replay: Replay, why: str) -> Simulation:
     else:
         taken, ours = f"allocates devices with {goal_words(miss.theirs)}", goal_words(miss.ours)
     text = f"kube-scheduler {taken} on a node like {miss.node}; the plan has {ours}."
-    return Simulation(False, text, sentence(miss.because[:1].upper() + miss.because[1:]))
+    return Simulation(False, text, sentence(sentence_case(miss.because)))
 
 
 def _pairs(goal: GoalValue) -> str:

@@ -166,7 +166,7 @@ def _named(path: Path, value: Mapping[str, Any], fields: Fields, templates: Sequ
         wanted = name.strip().lstrip(".")
         match = [field for field in fields if wanted in (field.template, field.path)]
         if not match:
-            raise InputError(f"{str(path)!r} has no pod template {name!r}; {_title(value)} has:{_listed(fields)}")
+            raise InputError(f"{str(path)!r} has no pod template {name!r}; {_title(value)} has: {_listed(fields)}")
         chosen += match
     return tuple(field for field in fields if field in chosen)
 
@@ -183,7 +183,7 @@ def _clear(path: Path, value: Mapping[str, Any], fields: Fields) -> Fields:
     why = "they request different devices today" if asking else "none of them requests devices today"
     raise InputError(
         f"{str(path)!r}: {_title(value)} has {len(fields)} pod templates, and it is not clear which get the claim: "
-        f"{why}. Name them with --template PATH (repeatable):{_listed(fields)}"
+        f"{why}. Name them with --template PATH (repeatable): {_listed(fields)}"
     )
 
 
@@ -198,5 +198,5 @@ def _listed(fields: Fields) -> str:
         asks = ", ".join(requested_devices(field.spec)) or "no devices"
         pods = "one pod per node" if field.per_node else f"{field.pods} pod{'' if field.pods == 1 else 's'}"
         helper = f"{field.helper}, " if field.helper else ""
-        lines.append(f"\n  {field.template}  ({helper}{pods}; asks for {asks})")
-    return "".join(lines)
+        lines.append(f"{field.template} ({helper}{pods}; asks for {asks})")
+    return ", ".join(lines)

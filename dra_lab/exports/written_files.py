@@ -21,6 +21,9 @@ from dra_lab.model.decoding import json_value
 RECORD = "plan.json"
 """The plan, and the digest of every file beside it, which shows a person's edit."""
 
+DIGESTS = "dra-lab.files"
+"""The digests alone, in a file that `kubectl apply -f` of the folder does not read."""
+
 RECORD_VERSION = "dra-lab/v1"
 _MADE = re.compile(r"(?!plan\.json)[A-Za-z0-9][\w.-]*\.(?:ya?ml|json)|README\.md|picture\.svg", re.ASCII)
 """The names that an export can have made."""
@@ -39,29 +42,34 @@ class _Step:
 
 
 def write_files(
-    folder: Path, texts: Mapping[str, str], record: Mapping[str, Any] | None = None, *, overwrite: bool = False
+    folder: Path,
+    texts: Mapping[str, str],
+    record: Mapping[str, Any] | None = None,
+    *,
+    overwrite: bool = False,
+    beside: str = RECORD,
 ) -> tuple[Path, ...]:
     """Write texts to the files of a folder, which is made if need be; return their paths in the order given.
 
-    Beside them `plan.json` holds `record` and the digest of each file. Every file is written beside its place and
-    synced before the first is renamed, so after an interruption each file is old or new and never a mixture. The next
-    export finishes the rest, because `plan.json` has the old and the new digests while files are renamed. A file that
-    says the same already is left alone, and an untouched file of an earlier export is replaced. With `overwrite`, one
-    that this export has not is removed, if an export can have made its name. Raises ExportError, before anything is
-    written, if a file was edited, is not from an export, or is to be removed (unless `overwrite`), and if the folder
-    cannot be written.
+    Beside them `plan.json`, or the file `beside`, holds `record` and the digest of each file. Every file is written
+    beside its place and synced before the first is renamed, so after an interruption each file is old or new and never
+    a mixture. The next export finishes the rest, because that file has the old and the new digests while files are
+    renamed. A file that says the same already is left alone, and an untouched file of an earlier export is replaced.
+    With `overwrite`, one that this export has not is removed, if an export can have made its name. Raises ExportError,
+    before anything is written, if a file was edited, is not from an export, or is to be removed (unless `overwrite`),
+    and if the folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise ExportError(f"{str(folder)!r} is a file; give a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        step = _plan(folder, texts, record or {}, overwrite=overwrite)
-        _clear_litter(folder, (*texts, RECORD))
-        _carry_out(folder, step)
+        step = _plan(folder, texts, record or {}, beside, overwrite=overwrite)
+        _clear_litter(folder, (*texts, beside))
+        _carry_out(folder, step, beside)
     except OSError as error:
         place = error.filename or folder
         raise ExportError(f"{str(place)!r} cannot be written: {error.strerror or error}") from None
-    return (*(folder / name for name in texts), folder / RECORD)
+    return (*(folder / name for name in texts), folder / beside)
 
 
 def replace_text(path: Path, old: str, new: str) -> None:
@@ -91,9 +99,9 @@ def replace_text(path: Path, old: str, new: str) -> None:
         raise ExportError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
 
 
-def known_digests(folder: Path) -> Mapping[str, frozenset[str]] | None:
-    """Return the digests that an export may have left, by file name; None where `plan.json` is not ours."""
-    text = _read(folder / RECORD)
+def known_digests(folder: Path, beside: str = RECORD) -> Mapping[str, frozenset[str]] | None:
+    """Return the digests that an export may have left, by file name; None where the file `beside` is not ours."""
+    text = _read(folder / beside)
     if text is None:
         return {}
     try:
@@ -115,13 +123,13 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], *, overwrite: bool) -> _Step:
-    known = known_digests(folder)
+def _plan(folder: Path, texts: Mapping[str, str], record: Mapping[str, Any], beside: str, *, overwrite: bool) -> _Step:
+    known = known_digests(folder, beside)
     there = {name: _read(folder / name) for name in (*texts, *(known or {}))}
     changed = {name: text for name, text in texts.items() if there[name] != text}
     foreign = [name for name in changed if not _is_ours(there[name], (known or {}).get(name, frozenset()))]
     if known is None:
-        foreign.append(RECORD)
+        foreign.append(beside)
     if foreign and not overwrite:
         names = ", ".join(str(folder / name) for name in foreign)
         verb = "were" if len(foreign) > 1 else "was"
@@ -151,14 +159,14 @@ def _is_ours(text: str | None, digests: frozenset[str]) -> bool:
     return text is None or digest(text) in digests
 
 
-def _carry_out(folder: Path, step: _Step) -> None:
-    if not step.changed and not step.stale and _read(folder / RECORD) == step.record:
+def _carry_out(folder: Path, step: _Step, beside: str) -> None:
+    if not step.changed and not step.stale and _read(folder / beside) == step.record:
         return
     staged: dict[str, Path] = {}
     try:
-        journal = _stage(folder / RECORD, step.journal, staged)
+        journal = _stage(folder / beside, step.journal, staged)
         temporary = [_stage(folder / name, text, staged) for name, text in step.changed.items()]
-        record = _stage(folder / RECORD, step.record, staged)
+        record = _stage(folder / beside, step.record, staged)
         for name in (journal, *temporary):
             Path(name).replace(staged.pop(name))
         for stale in step.stale:

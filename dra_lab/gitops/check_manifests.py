@@ -23,7 +23,8 @@ from dra_lab.gitops.object_pods import PodTemplate, count_findings, pod_template
 from dra_lab.gitops.outcomes import AnsweredPod, checked_objects, without_unmet
 from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.questions import questions_of
-from dra_lab.gitops.references import check_references, held_claims, template_makers, written_claims
+from dra_lab.gitops.references import HeldClaims, check_references, every_claim, template_makers, written_claims
+from dra_lab.gitops.repeated import repeated_findings
 from dra_lab.gitops.review import Review, Reviewed
 from dra_lab.gitops.tied import answer_tied, tied_groups
 from dra_lab.gitops.workload_fit import (
@@ -81,10 +82,11 @@ def check_manifests(
     findings += [f for document in manifests.documents for f in scheduler_fields(document.value, document.at, target)]
     claims = written_claims(manifests)
     pods = _pods(manifests, read, target)
-    findings += [f for claim in claims.values() for f in check_matches(claim, complete, read, target)]
+    findings += [f for claim in every_claim(claims) for f in check_matches(claim, complete, read, target)]
     findings += [f for pod in pods for f in count_findings(pod)]
+    findings += repeated_findings(manifests, claims, pods)
     findings += [f for document in manifests.documents for p in pod_templates(document) for f in amount_findings(p)]
-    held = held_claims(cluster, idle=not now)
+    held = HeldClaims(cluster, idle=not now)
     makers = template_makers(manifests)
     findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
     findings = without_templates(manifests, with_corrections(findings, manifests, read, target))
@@ -95,9 +97,10 @@ def check_manifests(
     if together is not None:
         findings += together_findings(together)
         reviewed = with_together(reviewed, together)
-    without_unmet(manifests, claims, reviewed, findings)
+    places = {at: item for question, item in zip(questions, reviewed, strict=True) for at in question.places}
+    without_unmet(manifests, claims, places, findings)
     records, of_records = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
-    answered = AnsweredPod(claims, reviewed, findings, read, target, short_of(together))
+    answered = AnsweredPod(claims, places, findings, read, target, short_of(together))
     objects, others = checked_objects(manifests, answered)
     if not objects and not records:
         findings.append(_NOTHING)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from dra_lab.checks.document_checks import check_text
@@ -16,15 +17,17 @@ from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.given_classes import with_classes
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates, subjects_of
+from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
+from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.references import (
-    DEFAULT_NAMESPACE,
     Claims,
     check_references,
     claim_of,
     distinct_entries,
+    every_claim,
     held_claims,
-    held_key,
+    namespace_of,
     written_claims,
 )
 from dra_lab.gitops.workload_fit import Question
@@ -48,7 +51,8 @@ class ReadPod:
     cluster has and that hold devices already. `nodes` are those that the pod's own spec admits, None for all.
     `replicas` is how many pods its workload runs. `shared` are the ResourceClaims that all of them share, which are
     allocated once, and `named` are these by namespace and name. `cluster` has the DeviceClasses of the file. `spec` is
-    that of the pod as written, and `without` are nodes on which a device plugin serves it.
+    that of the pod as written, and `without` are nodes on which a device plugin serves it. `why_nowhere` says why no
+    node admits it.
     """
 
     subject: str
@@ -62,11 +66,12 @@ class ReadPod:
     named: frozenset[tuple[str, str]] = frozenset()
     spec: Mapping[str, Any] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
+    why_nowhere: str = ""
 
     @property
     def planned(self) -> PodClaims:
         """Return it as `planner.make_plan` takes it."""
-        return PodClaims(self.claims, allocated=self.allocated, nodes=self.nodes)
+        return PodClaims(self.claims, allocated=self.allocated, nodes=self.nodes, why_nowhere=self.why_nowhere)
 
     def search(
         self, plan: Plan, release: KubernetesRelease, *, time_limit: float, cancel: threading.Event | None = None
@@ -105,7 +110,11 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     claims = written_claims(manifests)
     if not pods:
         _raise([finding for pod in every for finding in amount_findings(pod)])
-    if not pods and Path(source).is_file() and (len(claims) < 2 or not _all_read(manifests, claims)):
+    if (
+        not pods
+        and Path(source).is_file()
+        and (sum(1 for _ in every_claim(claims)) < 2 or not _all_read(manifests, claims))
+    ):
         return None
     _refuse(manifests, release)
     if not pods and not claims:
@@ -113,6 +122,31 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     if not pods:
         return _without_pod(claims, complete)
     return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
+
+
+def read_cluster_pod(cluster: Cluster, name: str, release: KubernetesRelease) -> ReadPod:
+    """Return a pod of the cluster with its claims. Raises InputError for an unknown pod, SourceError for its claims."""
+    pod = template_of(pod_named(cluster, name), cluster)
+    return _of_pod(pod, pod.subject, {}, cluster, release)
+
+
+def waiting_pod(
+    source: str | Path, cluster: Cluster, release: KubernetesRelease, *, pod: str = ""
+) -> WaitingPod | None:
+    """Return the pod that a file or folder asks for as one that may be pending, None for one without a pod.
+
+    Raises as `read_pod`, apart from claims and templates that are nowhere.
+    """
+    if not Path(source).exists():
+        return None
+    manifests = read_manifests([source])
+    complete = with_classes(cluster, manifests)
+    every = [one for document in manifests.documents for one in pod_templates(document)]
+    pods = [one for one in every if one.claims or extended_spec(one, complete, release) is not None]
+    if not pods:
+        return None
+    _refuse(manifests, release)
+    return WaitingPod(_chosen(source, pods, pod)[0], written_claims(manifests), complete, release)
 
 
 def pods_with_claims(
@@ -146,12 +180,15 @@ def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tup
     some = ", ".join(labels[:_SOME]) + (" ..." if len(labels) > _SOME else "")
     number = "1 workload" if len(among) == 1 else f"{len(among)} workloads"
     why = f"there is no workload {wanted!r} in {source}, which" if wanted and not found else str(source)
-    raise InputError(f"{why} contains {number} ({some}); choose one with --pod NAME, for example --pod {labels[0]}")
+    raise InputError(
+        f"{why} contains {number} ({some}); choose one with --pod NAME, for example --pod {quote(labels[0])}"
+    )
 
 
 def _all_read(manifests: Manifests, claims: Claims) -> bool:
     kinds = [document.kind for document in manifests.documents]
-    return len(claims) == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")
+    read = sum(len(claim.documents) for claim in every_claim(claims))
+    return read == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")
 
 
 def _refuse(manifests: Manifests, release: KubernetesRelease) -> None:
@@ -170,7 +207,7 @@ def _raise(findings: Sequence[Finding]) -> None:
 
 def _without_pod(claims: Claims, cluster: Cluster) -> ReadPod:
     sketches: dict[str, ClaimSketch] = {}
-    for claim in claims.values():
+    for claim in every_claim(claims):
         name = claim.document.name or "claim"
         if name in sketches:
             raise InputError(f"two claims are called {name!r}; add the pod that says which one it uses")
@@ -188,15 +225,14 @@ def _without_pod(claims: Claims, cluster: Cluster) -> ReadPod:
 
 
 def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, release: KubernetesRelease) -> ReadPod:
-    held = held_claims(cluster)
-    namespace = pod.document.namespace or DEFAULT_NAMESPACE
+    held, namespace = held_claims(cluster), namespace_of(pod)
     findings = list(check_references(pod, claims, held))
     _raise([*findings, *amount_findings(pod)])
     sketches: dict[str, ClaimSketch] = {}
     allocated: list[ResourceClaim] = []
     for entry in distinct_entries(pod):
         written = claim_of(pod, entry, claims)
-        there = held.get(held_key(pod, entry)) if entry.claim else None
+        there = held.of(pod, entry)
         if there is not None and there.status.allocation is not None:
             allocated.append(there)
         elif written is not None:
@@ -212,9 +248,12 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
         without = plugin_nodes(pod, cluster)
         findings += plugin_findings(pod, sorted(without))
     findings += unserved_findings(pod, cluster, release, subject)
-    question = Question(subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without)
+    question = Question(
+        subject, pod.document.at(pod.path), sketches, spec=pod.spec, without=without, allocated=tuple(allocated)
+    )
     admitted = frozenset(question.nodes(cluster))
     nodes = None if admitted == cluster.open_nodes else admitted
+    nowhere = "" if admitted else allowed_nodes(cluster, pod.spec, allocated, "", release).why
     shared = frozenset(entry.name for entry in pod.claims if entry.claim)
     named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
     return ReadPod(
@@ -229,4 +268,5 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
         named,
         spec=pod.spec,
         without=without,
+        why_nowhere=nowhere,
     )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import msgspec
-
 from dra_lab.errors import InputError, QuantityError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.object_pods import PodTemplate
+from dra_lab.gitops.object_pods import PodTemplate, typed_spec
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.model.claims import (
@@ -22,12 +20,11 @@ from dra_lab.model.claims import (
     ResourceClaimSpec,
 )
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workloads import Container, Pod, PodSpec
+from dra_lab.model.workloads import Container, Pod
 from dra_lab.sketch.needed_classes import class_findings
 
 EXTENDED = "extended-resources"
@@ -214,8 +211,7 @@ def plugin_findings(pod: PodTemplate, nodes: Sequence[str]) -> Iterator[Finding]
 
 
 def _typed(pod: PodTemplate) -> Pod | None:
-    try:
-        spec = from_builtins(pod.spec, PodSpec)
-    except msgspec.ValidationError:
+    spec = typed_spec(pod.spec)
+    if spec is None:
         return None
     return Pod(metadata=ObjectMeta(name=pod.document.name, namespace=pod.document.namespace), spec=spec)

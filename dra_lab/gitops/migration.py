@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.gitops.edit_yaml import YamlFile, remove_keys
+from dra_lab.gitops.edit_yaml import YamlFile, changed_name, remove_keys
 from dra_lab.gitops.folder import Document, Manifests
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
@@ -19,7 +18,6 @@ from dra_lab.gitops.plugin_shares import Share, shares_of
 from dra_lab.gitops.what_changes import what_changes, what_is_not_read, without_repeats
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
-from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,
@@ -127,9 +125,7 @@ def migrate(
                 work.texts[f"{template.metadata.name}.yaml"] = files[source].dump(encode(template))
             work.findings += (*what_changes(pod, known_requested), *what_is_not_read(pod, known_requested, cluster))
     for source, file in files.items():
-        path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
-        taken = path.name in work.texts
-        work.texts[f"{path.parent.name}-{path.name}" if taken else path.name] = file.text()
+        work.texts[changed_name(source, work.texts)] = file.text()
     findings = sort_findings((*manifests.findings, *without_repeats(work.findings)))
     return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
 
@@ -272,11 +268,11 @@ def _rewrite(
         for part in ("limits", "requests"):
             remove_keys(resources, part, gone)
         claims = [{"name": entry_of[request], "request": request} for request in wanted]
-        resources["claims"] = [*resources.get("claims", ()), *claims]
+        resources["claims"] = [*(resources.get("claims") or ()), *claims]
     templates = [names.one(object_name(f"{document.name or document.kind}-devices")) for _ in parts]
     spec = file.at(document.origin.document, prefix + pod.path)
     added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
-    spec["resourceClaims"] = [*spec.get("resourceClaims", ()), *added]
+    spec["resourceClaims"] = [*(spec.get("resourceClaims") or ()), *added]
     work.findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
     return [
         _template(document, name, part, _different(part, uses)) for name, part in zip(templates, parts, strict=True)

@@ -18,21 +18,21 @@ _WHOLE_OBJECT = ("api-undecodable", "version-unknown")
 
 def without_templates(manifests: Manifests, findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings with one warning in place of each error about a value that is still a template's."""
-    documents = {(d.origin.source, d.origin.document, f"{d.kind}/{d.name}"): d for d in manifests.documents}
+    documents = {d.at("").key: d for d in manifests.documents}
     return [_as_warning(finding, documents) for finding in findings]
 
 
 def rendered_claims(claims: Claims, findings: Iterable[Finding]) -> Claims:
     """Return the claims without those in which a template's value was found: they cannot be planned."""
-    left = {f.origin.object for f in findings if f.rule == TEMPLATE_RULE and f.origin is not None}
-    return {key: claim for key, claim in claims.items() if claim.document.at("").object not in left}
+    left = {f.origin.key for f in findings if f.rule == TEMPLATE_RULE and f.origin is not None}
+    return {key: tuple(one for one in some if one.document.at("").key not in left) for key, some in claims.items()}
 
 
 def _as_warning(finding: Finding, documents: Mapping[tuple[str, int, str], Document]) -> Finding:
     place = finding.origin
     if finding.severity is not Severity.ERROR or place is None:
         return finding
-    document = documents.get((place.source, place.document, place.object))
+    document = documents.get(place.key)
     if document is None or not _is_template(document, place.path, whole=finding.rule in _WHOLE_OBJECT):
         return finding
     return replace(finding, rule=TEMPLATE_RULE, severity=Severity.WARNING, message=NOT_RENDERED, advice=RENDER)

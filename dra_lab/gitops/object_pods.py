@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
+
+import msgspec
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
+from dra_lab.manifests.documents import without_nulls
 from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.workloads import PodSpec
 
 _MOST_PODS = 2**31 - 1
 """Counts of pods are whole numbers of 32 bits in the API."""
@@ -53,6 +59,11 @@ class PodTemplate:
         return f"{self.document.kind}/{self.document.name}"
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Return `Kind/name` and the namespace of the workload."""
+        return self.subject, self.document.namespace
+
+    @property
     def template(self) -> str:
         """Return the path of the pod template, as `--template` takes it; of a Pod the path of its spec."""
         return self.path.removesuffix(".spec")
@@ -73,20 +84,50 @@ class PodTemplate:
         return found if isinstance(found, Mapping) else {}
 
 
+def typed_spec(spec: Mapping[str, Any]) -> PodSpec | None:
+    """Return a pod's spec as a model value, None for one that the API server would refuse."""
+    try:
+        return from_builtins(without_nulls(dict(spec)), PodSpec)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+
+
 def subjects_of(pods: Sequence[PodTemplate]) -> tuple[str, ...]:
     """Return what each of several pod templates is called: `Kind/name`, or more if that is the name of several.
 
-    Templates of one object have their path (`Kind/name:PATH`, as `--template` takes it), and objects of several
-    namespaces their namespace (`Kind/namespace/name`).
+    Templates of one object have their path (`Kind/name:PATH`, as `--template` takes it), objects of several namespaces
+    their namespace (`Kind/namespace/name`), and different objects of one name their file (`Kind/name (FILE)`).
     """
-    objects = {(pod.subject, pod.document.namespace) for pod in pods}
-    spaces = Counter(subject for subject, _ in objects)
-    names = [_in_namespace(pod) if spaces[pod.subject] > 1 else pod.subject for pod in pods]
+    spaces = Counter(subject for subject, _ in {pod.key for pod in pods})
+    files = files_of([(pod.key, pod.document) for pod in pods])
+    names = [
+        (_in_namespace(pod) if spaces[pod.subject] > 1 else pod.subject) + file
+        for pod, file in zip(pods, files, strict=True)
+    ]
     count = Counter((name, pod.document.at("")) for name, pod in zip(names, pods, strict=True))
     return tuple(
         f"{name}:{pod.template}" if count[name, pod.document.at("")] > 1 else name
         for name, pod in zip(names, pods, strict=True)
     )
+
+
+def files_of(named: Sequence[tuple[Hashable, Document]]) -> list[str]:
+    """Return ` (FILE)` for each document whose name another document has too, and "" for the others."""
+    groups: dict[Hashable, dict[tuple[str, int, str], Document]] = {}
+    for name, document in named:
+        groups.setdefault(name, {})[document.at("").key] = document
+    return [_file(document, [*groups[name].values()]) if len(groups[name]) > 1 else "" for name, document in named]
+
+
+def _file(document: Document, group: Sequence[Document]) -> str:
+    """Return ` (FILE)`: the file below the folder that all of a group are in; one of several in a file has a number."""
+    sources = [PurePath(one.origin.source) for one in group]
+    above = sources[0].parent
+    while not all(source.is_relative_to(above) for source in sources):
+        above = above.parent
+    file = PurePath(document.origin.source)
+    number = "" if sources.count(file) == 1 else f", document {document.origin.document}"
+    return f" ({file.relative_to(above)}{number})"
 
 
 def _in_namespace(pod: PodTemplate) -> str:
@@ -96,7 +137,7 @@ def _in_namespace(pod: PodTemplate) -> str:
 def pod_templates(document: Document) -> Iterator[PodTemplate]:
     """Yield every pod template of an object (`manifests.pod_templates`)."""
     for found in pod_fields(document.value):
-        claims = tuple(_claims(found.spec, found.path))
+        claims = tuple(claim_entries(found.spec, found.path))
         yield PodTemplate(document, found.path, found.spec, max(1, found.pods), found.per_node, claims, found.counts)
 
 
@@ -114,7 +155,8 @@ def count_findings(pod: PodTemplate) -> Iterator[Finding]:
             yield Finding("count-broken", severity, pod.subject, message, advice, pod.document.at(where))
 
 
-def _claims(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
+def claim_entries(spec: Mapping[str, Any], path: str) -> Iterator[PodClaim]:
+    """Yield the entries of a pod's `resourceClaims`; `path` leads to its spec."""
     entries = spec.get("resourceClaims")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, Mapping):

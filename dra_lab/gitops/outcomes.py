@@ -11,7 +11,8 @@ from dra_lab.gitops.extended import unserved_resources, unserved_words
 from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests
 from dra_lab.gitops.matches import SELECTOR_FAILS
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of
+from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of, every_claim
+from dra_lab.gitops.repeated import CLASS_TWICE
 from dra_lab.gitops.review import Checked, Fit, Reviewed, worst
 from dra_lab.manifests.device_asks import asks_outside
 from dra_lab.manifests.versions import GROUP
@@ -22,18 +23,24 @@ from dra_lab.pinning.pod_start import unmet
 RECORDS = "dra-lab/"
 """Start of the `apiVersion` of our own files, which are no Kubernetes objects."""
 
+_REASONS = {
+    TEMPLATE_RULE: NOT_RENDERED,
+    CLASS_TWICE: "another DeviceClass of its name is used in its place",
+}
+"""Why the object of a finding is not checked, by the finding's rule."""
+
 _FitSentence = tuple[Fit, str]
 
 
 @dataclass(frozen=True)
 class AnsweredPod:
-    """What a check found out before the outcomes: the answers to its questions, and every finding.
+    """What a check found out before the outcomes: the answer to the question of each place, and every finding.
 
     `short` are the workloads of which not every replica fits at once with the other workloads.
     """
 
     claims: Claims
-    reviewed: Sequence[Reviewed]
+    by_place: Mapping[Origin, Reviewed]
     findings: Sequence[Finding]
     cluster: Cluster
     release: KubernetesRelease
@@ -47,23 +54,24 @@ def checked_objects(manifests: Manifests, answered: AnsweredPod) -> tuple[tuple[
     error does not fit. A pod is not checked if one of its claims is not given, or if it also asks for an extended
     resource that no DeviceClass serves. A document that cannot be read counts as an object.
     """
-    by_place = {item.origin: item for item in answered.reviewed}
-    users = _users(manifests, answered.claims, by_place)
+    users = _users(manifests, answered.claims, answered.by_place)
     errors: dict[tuple[str, int, str], str] = {}
     for finding in answered.findings:
         if finding.severity is Severity.ERROR and finding.origin is not None:
-            errors.setdefault(_key(finding.origin), finding.message)
-    unrendered = {_key(f.origin) for f in answered.findings if f.rule == TEMPLATE_RULE and f.origin is not None}
+            errors.setdefault(finding.origin.key, finding.message)
+    first = {copy.at("").key: one.document.at("").key for one in every_claim(answered.claims) for copy in one.copies}
+    unchecked = {f.origin.key: _REASONS[f.rule] for f in answered.findings if f.rule in _REASONS and f.origin}
     objects, others = [*_unreadable(manifests)], 0
     for document in manifests.documents:
         if not _is_object(document):
             continue
-        sentences = [*_fit_sentences(document, answered, by_place, users)]
-        error = errors.get(_key(document.at("")), errors.get((document.origin.source, document.origin.document, "")))
+        key = document.at("").key
+        sentences = [*_fit_sentences(document, answered, users)]
+        whole = document.origin.source, document.origin.document, ""
+        error = next((errors[one] for one in (key, first.get(key, key), whole) if one in errors), None)
         if error is not None:
             sentences.insert(0, (Fit.DOES_NOT_FIT, error))
-        if _key(document.at("")) in unrendered:
-            sentences.insert(0, (Fit.NOT_CHECKED, NOT_RENDERED))
+        sentences[:0] = [(Fit.NOT_CHECKED, unchecked[one]) for one in {key, first.get(key, key)} if one in unchecked]
         if not sentences:
             others += 1
             continue
@@ -71,10 +79,6 @@ def checked_objects(manifests: Manifests, answered: AnsweredPod) -> tuple[tuple[
         reason = "" if outcome is Fit.FITS else next(why for fit, why in sentences if fit is outcome)
         objects.append(Checked(f"{document.kind}/{document.name}", outcome, reason, document.at("")))
     return tuple(objects), others
-
-
-def _key(origin: Origin) -> tuple[str, int, str]:
-    return origin.source, origin.document, origin.object
 
 
 def _is_object(document: Document) -> bool:
@@ -94,26 +98,28 @@ def _unreadable(manifests: Manifests) -> Iterator[Checked]:
 
 def _users(
     manifests: Manifests, claims: Claims, by_place: Mapping[Origin, Reviewed]
-) -> dict[tuple[str, str, str], list[Reviewed]]:
-    """Return the answers for the workloads that use each claim or template."""
-    found: dict[tuple[str, str, str], list[Reviewed]] = {}
+) -> dict[tuple[str, int, str], list[Reviewed]]:
+    """Return the answers for the workloads that use each claim or template, by the places of it and its copies."""
+    found: dict[tuple[str, int, str], list[Reviewed]] = {}
     for document in manifests.documents:
         for pod in pod_templates(document):
             item = by_place.get(document.at(pod.path))
-            for entry in pod.claims if item is not None else ():
+            if item is None:
+                continue
+            for entry in pod.claims:
                 claim = claim_of(pod, entry, claims)
-                if claim is not None and item is not None:
-                    used = claim.document
-                    found.setdefault((used.kind, used.namespace, used.name), []).append(item)
+                for used in claim.documents if claim is not None else ():
+                    found.setdefault(used.at("").key, []).append(item)
     return found
 
 
-def without_unmet(manifests: Manifests, claims: Claims, reviewed: Sequence[Reviewed], findings: list[Finding]) -> None:
+def without_unmet(
+    manifests: Manifests, claims: Claims, by_place: Mapping[Origin, Reviewed], findings: list[Finding]
+) -> None:
     """Make a selector that fails a warning if every workload of its claim fits: their pods never meet such a device."""
-    by_place = {item.origin: item for item in reviewed}
-    users = {f"{kind}/{name}": used for (kind, _, name), used in _users(manifests, claims, by_place).items()}
+    users = _users(manifests, claims, by_place)
     for index, finding in enumerate(findings):
-        used = users.get(finding.origin.object, ()) if finding.rule == SELECTOR_FAILS and finding.origin else ()
+        used = users.get(finding.origin.key, ()) if finding.rule == SELECTOR_FAILS and finding.origin else ()
         if used and all(item.fit is Fit.FITS for item in used):
             findings[index] = unmet(finding)
 
@@ -121,13 +127,11 @@ def without_unmet(manifests: Manifests, claims: Claims, reviewed: Sequence[Revie
 def _fit_sentences(
     document: Document,
     answered: AnsweredPod,
-    by_place: Mapping[Origin, Reviewed],
-    users: Mapping[tuple[str, str, str], Sequence[Reviewed]],
+    users: Mapping[tuple[str, int, str], Sequence[Reviewed]],
 ) -> Iterator[_FitSentence]:
     if document.kind in (CLAIM, TEMPLATE):
-        alone = by_place.get(document.at(""))
-        used = users.get((document.kind, document.namespace, document.name), ())
-        yield _of_claim(document, alone, used)
+        alone = answered.by_place.get(document.at(""))
+        yield _of_claim(document, alone, users.get(document.at("").key, ()))
         return
     for path, _ in islice(asks_outside(document.value), 1):
         yield (
@@ -135,7 +139,7 @@ def _fit_sentences(
             f"it requests devices at {path}, outside a pod template, so dra-lab does not know its pods",
         )
     for pod in pod_templates(document):
-        yield from _of_pod(pod, answered, by_place)
+        yield from _of_pod(pod, answered)
 
 
 def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewed]) -> _FitSentence:
@@ -150,8 +154,8 @@ def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewe
     return Fit.NOT_CHECKED, f"it cannot be read as a {document.kind} of {group or GROUP}"
 
 
-def _of_pod(pod: PodTemplate, answered: AnsweredPod, by_place: Mapping[Origin, Reviewed]) -> Iterator[_FitSentence]:
-    item = by_place.get(pod.document.at(pod.path))
+def _of_pod(pod: PodTemplate, answered: AnsweredPod) -> Iterator[_FitSentence]:
+    item = answered.by_place.get(pod.document.at(pod.path))
     if item is not None:
         if item.subject in answered.short:
             yield Fit.DOES_NOT_FIT, "it fits alone, but not at once with the other workloads"

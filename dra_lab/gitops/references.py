@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as changed
+from functools import cached_property
+from itertools import chain
+from pathlib import PurePath
 
 from msgspec.structs import replace
 
@@ -15,9 +19,11 @@ from dra_lab.gitops.kustomize import ADVICE, likely_renamed
 from dra_lab.gitops.object_pods import PodClaim, PodTemplate
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
+from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.allocation import ResourceClaimStatus
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.planner.pod_claims import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
@@ -26,11 +32,20 @@ DEFAULT_NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class WrittenClaim:
-    """A claim or template as written: its document, its spec, and the path at which that spec stands."""
+    """A claim or template as written: its document, its spec, and the path at which that spec stands.
+
+    `copies` are other documents with exactly the same object.
+    """
 
     document: Document
     spec: ResourceClaimSpec
     path: str
+    copies: tuple[Document, ...] = ()
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """Return every document that has it."""
+        return self.document, *self.copies
 
     @property
     def requests(self) -> tuple[str, ...]:
@@ -38,13 +53,18 @@ class WrittenClaim:
         return tuple(request.name for request in self.spec.devices.requests)
 
 
-Claims = Mapping[tuple[str, str, str], WrittenClaim]
-"""Claims and templates by (kind, namespace, name)."""
+Claims = Mapping[tuple[str, str, str], tuple[WrittenClaim, ...]]
+"""Claims and templates by (kind, namespace, name): several where files have different objects of one name."""
+
+
+def every_claim(claims: Claims) -> Iterator[WrittenClaim]:
+    """Yield all claims and templates."""
+    return chain.from_iterable(claims.values())
 
 
 def written_claims(manifests: Manifests) -> Claims:
     """Return the claims and templates that can be read; what is wrong with the others, the API's validation tells."""
-    found: dict[tuple[str, str, str], WrittenClaim] = {}
+    found: dict[tuple[str, str, str], tuple[WrittenClaim, ...]] = {}
     for document in manifests.documents:
         kind = document.kind
         if kind not in (TEMPLATE, CLAIM) or not is_read(kind, document.value.get("apiVersion")):
@@ -55,14 +75,35 @@ def written_claims(manifests: Manifests) -> Claims:
         except DraLabError:
             continue
         spec, path = (item.spec, "spec") if kind == CLAIM else (item.spec.spec, "spec.spec")
-        found[kind, document.namespace, document.name] = WrittenClaim(document, spec, path)
+        key = kind, document.namespace, document.name
+        others = found.get(key, ())
+        same = next((n for n, other in enumerate(others) if other.document.value == document.value), None)
+        if same is None:
+            found[key] = (*others, WrittenClaim(document, spec, path))
+        else:
+            more = changed(others[same], copies=(*others[same].copies, document))
+            found[key] = (*others[:same], more, *others[same + 1 :])
     return found
 
 
 def claim_of(pod: PodTemplate, entry: PodClaim, claims: Claims) -> WrittenClaim | None:
-    """Return the claim or template that an entry of a pod names, in the pod's namespace; None when it is not there."""
+    """Return the claim or template that an entry of a pod names, in the pod's namespace; None when it is not there.
+
+    It is the nearest of several: in the pod's file, in its folder, in a folder above, or elsewhere.
+    """
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
-    return claims.get((kind, pod.document.namespace, name))
+    there = claims.get((kind, pod.document.namespace, name), ())
+    if len(there) < 2:
+        return there[0] if there else None
+    return min(there, key=lambda claim: min(_distance(pod.document, one) for one in claim.documents))
+
+
+def _distance(pod: Document, other: Document) -> int:
+    """Return how many folders above a pod's file another file is: -1 for the same file, many if it is elsewhere."""
+    if pod.origin.source == other.origin.source:
+        return -1
+    own, its = PurePath(pod.origin.source).parent.parts, PurePath(other.origin.source).parent.parts
+    return len(own) - len(its) if own[: len(its)] == its else len(own) + 1
 
 
 def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:
@@ -73,15 +114,74 @@ def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:
     return tuple(found.values())
 
 
-def held_claims(cluster: Cluster, *, idle: bool = False) -> Mapping[tuple[str, str], ResourceClaim]:
-    """Return the ResourceClaims of a cluster by namespace and name; `idle` as if none of them were allocated."""
-    claims = (replace(c, status=ResourceClaimStatus()) if idle else c for c in cluster.claims)
-    return {(c.metadata.namespace or DEFAULT_NAMESPACE, c.metadata.name): c for c in claims}
+class HeldClaims:
+    """The ResourceClaims and ResourceClaimTemplates of a cluster; `idle` as if no claim were allocated.
+
+    Attributes:
+        by_name: The claims by namespace and name.
+        templates: The templates by namespace and name.
+        templates_known: Whether templates were read.
+    """
+
+    def __init__(self, cluster: Cluster, *, idle: bool = False) -> None:
+        """Index the objects of the cluster; a namespace that is not written is `default`."""
+        claims = (replace(c, status=ResourceClaimStatus()) if idle else c for c in cluster.claims)
+        self.by_name = {(c.metadata.namespace or DEFAULT_NAMESPACE, c.metadata.name): c for c in claims}
+        self.templates = {
+            (one.metadata.namespace or DEFAULT_NAMESPACE, one.metadata.name): one for one in cluster.templates or ()
+        }
+        self.templates_known = cluster.templates is not None
+
+    def of(self, pod: PodTemplate, entry: PodClaim) -> ResourceClaim | None:
+        """Return the claim that an entry of a pod uses, or would get from its template; None if neither is there."""
+        if entry.claim:
+            return self.by_name.get((namespace_of(pod), entry.claim))
+        made = self.made(pod, entry)
+        template = self.templates.get((namespace_of(pod), entry.template))
+        if made is not None or template is None:
+            return made
+        return ResourceClaim(template.metadata, template.spec.spec)
+
+    def made(self, pod: PodTemplate, entry: PodClaim) -> ResourceClaim | None:
+        """Return the claim that was made for an entry of a pod from its template, None if there is none.
+
+        The pod's status names it. Without a status, it is the claim that the pod owns and that has the entry's name.
+        """
+        namespace, document = namespace_of(pod), pod.document
+        statuses = value_at(document.value, "status.resourceClaimStatuses")
+        for status in statuses if isinstance(statuses, list) else ():
+            if isinstance(status, Mapping) and status.get("name") == entry.name and status.get("resourceClaimName"):
+                return self.by_name.get((namespace, str(status["resourceClaimName"])))
+        start = f"{document.name}-{entry.name}-"
+        return next(
+            (
+                claim
+                for (space, _), claim in self._owned.get(document.name, ())
+                if space == namespace and (claim.metadata.generate_name or claim.metadata.name).startswith(start)
+            ),
+            None,
+        )
+
+    @cached_property
+    def _owned(self) -> Mapping[str, list[tuple[tuple[str, str], ResourceClaim]]]:
+        """Return the claims by the name of the pod that owns them."""
+        found: dict[str, list[tuple[tuple[str, str], ResourceClaim]]] = {}
+        for key, claim in self.by_name.items():
+            for owner in claim.metadata.owner_references:
+                if owner.get("kind") == "Pod":
+                    found.setdefault(str(owner.get("name")), []).append((key, claim))
+        return found
 
 
-def held_key(pod: PodTemplate, entry: PodClaim) -> tuple[str, str]:
-    """Return the namespace and name of the ResourceClaim that an entry of a pod names, as the cluster knows it."""
-    return pod.document.namespace or DEFAULT_NAMESPACE, entry.claim
+@once_per_snapshot
+def held_claims(cluster: Cluster) -> HeldClaims:
+    """Return the claims and templates of a cluster."""
+    return HeldClaims(cluster)
+
+
+def namespace_of(pod: PodTemplate) -> str:
+    """Return the namespace of a pod, `default` where none is written."""
+    return pod.document.namespace or DEFAULT_NAMESPACE
 
 
 def template_makers(manifests: Manifests) -> Mapping[tuple[str, str], str]:
@@ -108,12 +208,12 @@ def template_makers(manifests: Manifests) -> Mapping[tuple[str, str], str]:
 def check_references(
     pod: PodTemplate,
     claims: Claims,
-    held: Collection[tuple[str, str]],
+    held: HeldClaims,
     makers: Mapping[tuple[str, str], str] | None = None,
 ) -> Iterator[Finding]:
     """Yield what is wrong between a pod and its claims (core/v1 validation of `resourceClaims` and `resources.claims`).
 
-    `held` are (namespace, name) of the ResourceClaims that the cluster has; a pod without a namespace is in `default`.
+    `held` are the claims and templates that the cluster has; a pod without a namespace is in `default`.
     `makers` are the objects whose controller makes a template (`template_makers`).
     """
     distinct = distinct_entries(pod)
@@ -128,8 +228,9 @@ def check_references(
             if entry.source:
                 why = f"pods have no `source` since Kubernetes 1.31; write {entry.source} instead"
             yield _error("pod-claim-source", pod, entry.path, f"the pod's claim {entry.name!r} is refused: {why}")
-        elif claim_of(pod, entry, claims) is None and held_key(pod, entry) not in held:
-            yield _missing(pod, entry, claims, (makers or {}).get((pod.document.namespace, entry.template), ""))
+        elif claim_of(pod, entry, claims) is None and held.of(pod, entry) is None:
+            maker = (makers or {}).get((pod.document.namespace, entry.template), "")
+            yield _missing(pod, entry, claims, maker, only_files=bool(entry.template) and not held.templates_known)
     yield from _containers(pod, claims)
 
 
@@ -161,10 +262,10 @@ def _containers(pod: PodTemplate, claims: Claims) -> Iterator[Finding]:
             yield Finding("pod-claim-unused", Severity.WARNING, pod.subject, message, advice, place)
 
 
-def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str) -> Finding:
+def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str, *, only_files: bool) -> Finding:
     what = f"{TEMPLATE} {entry.template!r}" if entry.template else f"{CLAIM} {entry.claim!r}"
     where = f" (namespace {pod.document.namespace!r})" if pod.document.namespace else ""
-    place = "not in the files" if entry.template else "neither in the files nor in the cluster"
+    place = "not in the files" if only_files else "neither in the files nor in the cluster"
     message = f"{what} is {place}{where}; the pod waits until it exists"
     advice = "Give the file that contains it as well, or correct the name."
     if maker:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dra_lab.findings import Severity
+from dra_lab.findings import Severity, sentence_case
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Review
 from dra_lab.gitops.workload_fit import short_of
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Words, as_text
@@ -38,7 +38,7 @@ def review_parts(review: Review, detail: Detail = "all") -> Iterator[Part]:
     answered = {item.origin.object for item in review.reviewed} | {item.sentence for item in review.reviewed}
     for checked in review.objects:
         if checked.outcome is not Fit.FITS and not {checked.object, checked.reason} & answered:
-            reason = sentence(checked.reason[:1].upper() + checked.reason[1:])
+            reason = sentence(sentence_case(checked.reason))
             yield Lines(f"{checked.object}: {OUTCOME_WORDS[checked.outcome]}", [reason])
     yield Words(together_line(review))
     findings = [f for f in review.findings if everything or f.severity is not Severity.NOTE]

@@ -11,7 +11,7 @@ from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
-from dra_lab.gitops.workload_fit import Question, not_given_up, timeless
+from dra_lab.gitops.workload_fit import Question, not_given_up
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
@@ -94,7 +94,7 @@ def answer_tied(
 
 
 def _answer_of(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answer:
-    sentence = timeless(answer_sentence(plan, cluster), cluster)
+    sentence = answer_sentence(plan, cluster)
     if plan.fits:
         words = f"{_shares(group)}, which is allocated once, and all their pods fit on one node. {sentence}"
         reviewed = [_reviewed(question, Fit.FITS, words, plan) for question in group]

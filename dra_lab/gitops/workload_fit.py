@@ -12,6 +12,8 @@ from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
+from dra_lab.gitops.node_tests import node_tests, why_no_node
+from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
@@ -36,7 +38,8 @@ class Question:
     `named` are the claims that all pods share (`resourceClaimName`), each with the namespace and name of the
     ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses.
     `without` are nodes on which a device plugin serves it. `unserved` are extended resources that no DeviceClass
-    serves. `allocated` are claims of the pod that the cluster has, with the devices that they hold.
+    serves. `allocated` are claims of the pod that the cluster has, with the devices that they hold. `copies` are the
+    places of the same question in other files, and `told_apart` says that another workload has the same name.
     """
 
     subject: str
@@ -49,6 +52,13 @@ class Question:
     without: frozenset[str] = frozenset()
     unserved: tuple[str, ...] = ()
     allocated: tuple[ResourceClaim, ...] = ()
+    copies: tuple[Origin, ...] = ()
+    told_apart: bool = False
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Return every place of the question."""
+        return self.origin, *self.copies
 
     @property
     def shared(self) -> frozenset[str]:
@@ -60,6 +70,11 @@ class Question:
         admitted = admitted_nodes(cluster, self.spec, per_node=self.per_node)
         allowed = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted)).allowed(cluster)
         return tuple(n for n in admitted if n not in self.without and (allowed is None or n in allowed))
+
+    def why_nowhere(self, cluster: Cluster, release: KubernetesRelease) -> str:
+        """Return why no node admits it."""
+        why = why_no_node(cluster, [*node_tests(cluster, self.spec, per_node=self.per_node)])
+        return why or allowed_nodes(cluster, self.spec, self.allocated, "", release).why or "no node admits the pod"
 
     @property
     def wanted(self) -> int:
@@ -158,7 +173,7 @@ def _planned(
     if unread is not None and (question.claims or not nodes):
         return _refused(question, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
-        message = "the pod's node name, selector, affinity and tolerations admit no node"
+        message = question.why_nowhere(cluster, release)
         return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)
     if not question.claims:
         sentence = f"Its claims are allocated already; the pod may run on {counted(len(nodes), 'node')}."
@@ -191,7 +206,7 @@ def _fits(
     seconds: float,
     cancel: threading.Event | None,
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
-    sentence = timeless(answer_sentence(plan, cluster), cluster)
+    sentence = answer_sentence(plan, cluster)
     nodes = plan.fitting_nodes
     if question.per_node:
         missing = sorted(set(cluster.node_names) - set(nodes))
@@ -213,11 +228,6 @@ def _fits(
     message = f"{question.wanted} replicas are wanted, but only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
-
-
-def timeless(sentence: str, cluster: Cluster) -> str:
-    """Return an answer without "now" where nothing counts as in use."""
-    return sentence if cluster.claims else sentence.replace(" nodes now", " nodes").replace(" node now", " node")
 
 
 def _per_node(
@@ -280,14 +290,14 @@ def plan_together(
 ) -> FleetPlan | None:
     """Return the plan of all workloads at once, None where they cannot be planned as one.
 
-    Workloads that run on every node, share claims or have pods with different admitted nodes are not planned together.
-    They get an answer for each workload alone. Claims that no pod uses do not count. Raises Cancelled once `cancel` is
-    set.
+    Workloads that run on every node, share claims, have the same name in several files or have pods with different
+    admitted nodes are not planned together. They get an answer for each workload alone. Claims that no pod uses do not
+    count. Raises Cancelled once `cancel` is set.
     """
     questions = [q for q in questions if q.spec]
     if len(questions) < 2:
         return None
-    alone = [q for q in questions if q.per_node or q.shared or q.allocated]
+    alone = [q for q in questions if q.per_node or q.shared or q.allocated or q.told_apart]
     places = {q.nodes(cluster) for q in questions}
     if alone or len(places) != 1 or len({q.subject for q in questions}) < len(questions):
         return None

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dra_lab.index.pools import Pool
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import nano
 
 Counter = tuple[int, str, str]
@@ -18,6 +21,22 @@ Draws = tuple[tuple[Counter, int], ...]
 def counted_pools(pools: Sequence[Pool]) -> tuple[Pool, ...]:
     """Return the pools of which a device on this node draws on counters, in their order."""
     return tuple(p for p in pools if any(item.on_node and item.device.consumes_counters for item in p.devices))
+
+
+def grouped_sets(cluster: Cluster, pool: Pool, held: AllocatedDevices) -> frozenset[str]:
+    """Return the counter sets of a pool on which an allocated device with `compatibilityGroups` draws.
+
+    Without the gate of these groups, kube-scheduler 1.37 skips all devices that draw on such a set
+    (docs/semantics.md 1.8.3).
+    """
+    return frozenset(
+        use.counter_set
+        for slice_ in cluster.slices_by_pool[pool.driver, pool.name]
+        for device in slice_.spec.devices or ()
+        if slice_.spec.pool.generation == pool.generation
+        for use in device.consumes_counters
+        if use.compatibility_groups and held.holders(DeviceID(pool.driver, pool.name, device.name))
+    )
 
 
 def consumption(device: Device, position: int) -> Draws:

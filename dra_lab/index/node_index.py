@@ -87,7 +87,7 @@ class NodeIndex:
         self.cluster, self.release = cluster, release
         self.matching = Matching(cluster, release)
         self.gates = gates_of(release)
-        self._taint_rules = release.enabled("DRADeviceTaintRules")
+        self._taint_rules = release.counted_rules
         self.numbers = Numbers()
         # of devices that several nodes see, by the place in memory of what the cluster keeps
         self._shared: dict[int, int] = {}

@@ -211,8 +211,17 @@ def decode_documents(text: str | bytes, source: str = "") -> Documents:
 
 
 def decode_object(value: Any, kind: type[Any], origin: Origin) -> Any:
-    """Return one plain value as a model value; unknown fields are an error, as a person wrote it."""
-    return convert(value, kind, origin)
+    """Return one plain value as a model value; unknown fields are an error, as a person wrote it.
+
+    A field that is null is absent, as it is to the API server.
+    """
+    try:
+        return convert(value, kind, origin)
+    except ManifestError:
+        bare = without_nulls(value)
+        if bare == value:
+            raise
+        return convert(bare, kind, origin)
 
 
 def is_read(kind: str, api_version: object) -> bool:

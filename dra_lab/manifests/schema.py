@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from dra_lab.model.release import DEFAULT_RELEASE, RELEASES
+from dra_lab.model.release import DEFAULT_RELEASE, RELEASES, at_least, known_release
 
 _TABLE = """
 ObjectMeta name generateName namespace selfLink uid resourceVersion generation:int creationTimestamp:time*
@@ -115,14 +115,13 @@ class Field(Struct, frozen=True):
     until: str = ""
 
     def known(self, release: str) -> bool:
-        """Say whether an API server of a release (`1.36`) knows the field."""
-        age = RELEASES.index(release)
-        return age >= RELEASES.index(self.since) and (not self.until or age < RELEASES.index(self.until))
+        """Say whether an API server of a release (`1.36.3`) knows the field."""
+        return at_least(release, self.since) and not (self.until and at_least(release, self.until))
 
 
 def struct_fields(name: str, version: str = "v1", release: str = DEFAULT_RELEASE) -> Mapping[str, Field]:
     """Return the fields of a struct in a version of the API (`v1`, `v1beta2`, `v1beta1`), as a release knows them."""
-    return _fields(name, version if f"{version}.{name}" in _structs() else "v1", release)
+    return _fields(name, version if f"{version}.{name}" in _structs() else "v1", known_release(release))
 
 
 @lru_cache(maxsize=512)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from dra_lab.errors import ManifestError
+from dra_lab.findings import Origin
 from dra_lab.manifests.kyaml import kyaml_text
 from dra_lab.manifests.yaml_text import YamlDocument, dump_yaml, load_yaml
 
@@ -20,6 +22,8 @@ Path = str | tuple[str | int, ...]
 """Steps, or a printed path where no key has a dot."""
 
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.MULTILINE)
+_INDENTED_ITEM = re.compile(r"^( *)[^\s#-][^\n]*:[ ]*(?:#[^\n]*)?\n(?:[ ]*#[^\n]*\n|[ ]*\n)*( *)- ", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*\Z")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
@@ -33,6 +37,7 @@ class EditableDocument:
         self._starts = [0, *(match.end() for match in _BREAK.finditer(text))]
         self._document = document
         self._end = "\r\n" if "\r\n" in text else "\n"
+        self._deep_lists = has_deep_lists(text)
 
     def node(self, path: Path) -> Any:
         """Return the node at a path, None where there is none."""
@@ -45,6 +50,11 @@ class EditableDocument:
             else:
                 return None
         return node
+
+    def is_block(self, path: Path) -> bool:
+        """Say whether a mapping in block style is at a path."""
+        node = self.node(path)
+        return isinstance(node, yaml.MappingNode) and not node.flow_style and self._begins_line(node)
 
     def replaced(self, path: Path, value: str) -> list[Edit]:
         """Return the edits that put another text in the place of a scalar, quoted as it was."""
@@ -64,7 +74,7 @@ class EditableDocument:
         if parent.flow_style:
             return [self._flow_entry(parent, neighbour, node, f"{_quoted(key, neighbour)}: ", value)]
         indent = " " * neighbour.start_mark.column
-        return [self._line_after(node, _indented(dump_yaml({key: value}), indent))]
+        return [self._line_after(node, _indented(self._dumped({key: value}), indent))]
 
     def appended(self, path: Path, value: Any) -> list[Edit]:
         """Return the edits that give the list at a path another item."""
@@ -77,21 +87,54 @@ class EditableDocument:
         last = node.value[-1]
         if node.flow_style:
             return [self._flow_entry(node, last, last, "", value)]
-        first = node.value[0]
-        indent = " " * node.start_mark.column
-        at = self._line_start(first.start_mark.line)
-        return [(at, at, self._lines(_indented(dump_yaml([value]), indent)))]
+        return [self._line_after(last, _indented(dump_yaml([value]), " " * node.start_mark.column))]
 
-    def removed(self, path: Path, key: str) -> list[Edit]:
-        """Return the edits that remove an entry of the mapping in flow style at a path."""
+    def entries(self, path: Path, gone: Collection[str], new: Mapping[str, Any]) -> list[Edit]:
+        """Return the edits that remove entries of the mapping at a path and give it others, after those that stay.
+
+        Comments behind or between lines that are removed stay, each on a line of its own.
+        """
         parent = self.node(path)
-        found, node = _entry(parent, key)
-        return [self._without_flow(parent, found, node)] if found is not None and parent.flow_style else []
+        keys = [key.value for key, _ in parent.value]
+        kept = [key for key in keys if key not in gone]
+        if parent.flow_style:
+            runs = _runs([key in gone for key in keys])
+            edits = [self._without_flow(parent, *run) for run in runs]
+            return edits + [edit for key, value in new.items() for edit in self.added(path, kept[-1], key, value)]
+        edits = [self._without_lines(*pair) for pair in parent.value if pair[0].value in gone]
+        if kept:
+            return edits + [edit for key, value in new.items() for edit in self.added(path, kept[-1], key, value)]
+        first = parent.value[0][0]
+        at = self._line_start(first.start_mark.line)
+        text = _indented(self._dumped(dict(new)), " " * first.start_mark.column)
+        return [(at, at, self._lines(text)), *edits]
+
+    def _dumped(self, value: Any) -> str:
+        """Return a value as lines, with lists as deep as most of the text has them."""
+        return dump_yaml(value, deep_lists=self._deep_lists)
+
+    def _without_lines(self, key: Any, node: Any) -> Edit:
+        """Return the edit that removes the lines of an entry in block style."""
+        start, stop = self._line_start(key.start_mark.line), self._line_end(self._content_end(node))
+        indent = " " * key.start_mark.column
+        found = _comments(self._text[start:stop], [*self._scalars(key, start), *self._scalars(node, start)])
+        return start, stop, "".join(f"{indent}{comment}{self._end}" for comment in found)
+
+    def _scalars(self, node: Any, start: int) -> Iterator[tuple[int, int]]:
+        """Yield where the scalars of a node begin and end, from a position on."""
+        if isinstance(node, yaml.ScalarNode):
+            yield self._start(node) - start, self._stop(node) - start
+            return
+        for child in node.value:
+            for part in child if isinstance(child, tuple) else (child,):
+                yield from self._scalars(part, start)
 
     def rewritten(self, path: Path, value: Any) -> list[Edit]:
         """Return the edits that replace a whole value in flow style."""
         node = self.node(path)
-        text = kyaml_text(value, _indent_of(self._line_of(node)))
+        one_line = bool(node.value) and node.start_mark.line == node.end_mark.line
+        text = kyaml_text(value, _indent_of(self._line_of(node)), one_line=one_line)
+        text = f" {text}" if self._text[self._start(node) - 1 : self._stop(node)] == ":" else text
         return [(self._start(node), self._stop(node), self._lines(text))]
 
     def nested(self, path: Path, keys: Iterable[str], under: str) -> list[Edit]:
@@ -159,15 +202,11 @@ class EditableDocument:
             return at, at, self._lines(f",\n{indent}{name}{text}")
         return at, at, f", {name}{_in_flow(value, json_like=json_like)}"
 
-    def _without_flow(self, parent: Any, found: Any, node: Any) -> Edit:
-        start, stop = self._start(found), self._stop(node)
-        position = [key for key, _ in parent.value].index(found)
-        if position + 1 < len(parent.value):
-            return start, self._start(parent.value[position + 1][0]), ""
-        if position:
-            return self._stop(parent.value[position - 1][1]), stop, ""
-        comma = re.match(r"\s*,", self._text[stop:])
-        return start, stop + (comma.end() if comma else 0), ""
+    def _without_flow(self, parent: Any, first: int, last: int) -> Edit:
+        """Return the edit that removes neighbouring entries of a mapping in flow style, of which others stay."""
+        if last + 1 < len(parent.value):
+            return self._start(parent.value[first][0]), self._start(parent.value[last + 1][0]), ""
+        return self._stop(parent.value[first - 1][1]), self._stop(parent.value[last][1]), ""
 
     def _line_after(self, node: Any, text: str) -> Edit:
         at = self._line_end(self._content_end(node))
@@ -209,19 +248,56 @@ class EditableDocument:
         return self._content_end(children[-1])
 
 
-def with_values(text: str, values: Iterable[Any]) -> str:
-    """Return a text in flow style (KYAML) whose documents have other values; what did not change stays as it is."""
+def with_values(text: str, values: Sequence[Any]) -> str:
+    """Return a text whose documents have other values; what did not change stays as it is.
+
+    Raises ManifestError for a value that an anchor shares with another place, and for what cannot be edited in place.
+    """
     edits: list[Edit] = []
-    for document, value in zip(load_yaml(text), values, strict=True):
-        edits += changes(EditableDocument(text, document), (), document.value, value)
-    return apply_edits(text, edits)
+    documents = [*load_yaml(text)]
+    for document, value in zip(documents, values, strict=True):
+        if document.value != value:
+            edits += changes(EditableDocument(text, document), (), document.value, value)
+    after = apply_edits(text, edits)
+    try:
+        found = [document.value for document in load_yaml(after)]
+    except ManifestError:
+        found = []
+    for number, (document, value) in enumerate(zip(documents, values, strict=True)):
+        if document.value != value and found[number : number + 1] != [value]:
+            message = (
+                "it cannot be changed in place: an anchor (&) shares a value, or a key stands on the line of another"
+            )
+            raise ManifestError(f"{message}. Write the value out first", origin=Origin("", document.number))
+    return after
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return a text with edits that do not overlap."""
-    for start, stop, new in sorted(edits, reverse=True):
+    """Return a text with edits that do not overlap; what is inserted at one place keeps its order."""
+    ordered = sorted((start, stop, order, new) for order, (start, stop, new) in enumerate(edits))
+    for start, stop, _, new in reversed(ordered):
         text = text[:start] + new + text[stop:]
     return text
+
+
+def has_deep_lists(text: str) -> bool:
+    """Say whether most lists of a text stand deeper than the key that they belong to."""
+    deeper = [len(item) > len(key) for key, item in _INDENTED_ITEM.findall(text)]
+    return sum(deeper) * 2 > len(deeper)
+
+
+def _comments(text: str, scalars: Iterable[tuple[int, int]]) -> list[str]:
+    """Return the comments of a text, which are outside its scalars."""
+    for start, stop in scalars:
+        text = text[:start] + "x" * (stop - start) + text[stop:]
+    return [found.rstrip() for found in _COMMENT.findall(text)]
+
+
+def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return where each run of True begins and ends."""
+    starts = [at for at, mark in enumerate(marks) if mark and not (at and marks[at - 1])]
+    ends = [at for at, mark in enumerate(marks) if mark and not (at + 1 < len(marks) and marks[at + 1])]
+    return list(zip(starts, ends, strict=True))
 
 
 def _entry(node: Any, key: str) -> tuple[Any, Any]:
@@ -269,16 +345,11 @@ def changes(document: EditableDocument, path: tuple[str | int, ...], old: Any, n
     """Return the edits that make a value in flow style another one; only what differs changes."""
     if old == new:
         return []
-    if isinstance(old, Mapping) and isinstance(new, Mapping) and any(key in new for key in old):
-        edits = [
-            edit
-            for key, value in old.items()
-            for edit in (
-                changes(document, (*path, key), value, new[key]) if key in new else document.removed(path, key)
-            )
-        ]
-        last = next(key for key in reversed(old) if key in new)
-        return edits + [edit for key in new if key not in old for edit in document.added(path, last, key, new[key])]
+    kept = isinstance(old, Mapping) and isinstance(new, Mapping) and [key for key in old if key in new]
+    if kept or (new and isinstance(new, Mapping) and document.is_block(path)):
+        inside = [edit for key in kept or () for edit in changes(document, (*path, key), old[key], new[key])]
+        more = {key: value for key, value in new.items() if key not in old}
+        return inside + document.entries(path, old.keys() - new.keys(), more)
     if isinstance(old, list) and isinstance(new, list) and old and len(new) >= len(old):
         pairs = enumerate(zip(old, new, strict=False))
         edits = [edit for index, pair in pairs for edit in changes(document, (*path, index), *pair)]

@@ -46,6 +46,14 @@ _PlainLoader.yaml_implicit_resolvers = {
 }
 
 
+class _DeepLists(yaml.SafeDumper):
+    """Puts the items of a list deeper than its key."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Indent every list."""
+        super().increase_indent(flow, False)
+
+
 class _TidyDumper(_Dumper):  # type: ignore[misc]
     """SafeDumper that never writes aliases and puts several lines of text into a block."""
 
@@ -221,10 +229,14 @@ def is_flow_yaml(data: bytes) -> bool:
         return False
 
 
-def dump_yaml(document: Any) -> str:
-    """Return a value as YAML: keys in the order given, no aliases, no wrapping; the same text every time."""
+def dump_yaml(document: Any, *, deep_lists: bool = False) -> str:
+    """Return a value as YAML: keys in the order given, no aliases, no wrapping; the same text every time.
+
+    `deep_lists` puts the items of a list deeper than its key.
+    """
+    dumper = _DeepLists if deep_lists else _TidyDumper
     text: str = yaml.dump(
-        document, Dumper=_TidyDumper, sort_keys=False, width=2**20, default_flow_style=False, allow_unicode=True
+        document, Dumper=dumper, sort_keys=False, width=2**20, default_flow_style=False, allow_unicode=True
     )
     return text
 
@@ -309,6 +321,12 @@ def _steps(path: str) -> list[str]:
     return [step for step in path.replace("[", ".").replace("]", "").split(".") if step]
 
 
+def comments_above(text: str) -> str:
+    """Return the comments over the first `---` of a text: they belong to no document, and ruamel leaves them out."""
+    found = _ABOVE.match(text)
+    return found[0] if found else ""
+
+
 def _child(node: Any, step: str) -> Any:
     if isinstance(node, yaml.MappingNode):
         # of a key that is there twice, the last one counts
@@ -317,9 +335,3 @@ def _child(node: Any, step: str) -> Any:
     if isinstance(node, yaml.SequenceNode) and at is not None and at < len(node.value):
         return node.value[at]
     return None
-
-
-def comments_above(text: str) -> str:
-    """Return the comments over the first `---` of a text: they belong to no document, and ruamel leaves them out."""
-    found = _ABOVE.match(text)
-    return found[0] if found else ""

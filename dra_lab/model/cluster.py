@@ -11,8 +11,8 @@ import msgspec
 from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
-from dra_lab.model.claims import DeviceClass, ResourceClaim
-from dra_lab.model.device import Device, DeviceTaint, has_lists
+from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.device import Device, DeviceTaint, has_empty_attributes, has_lists
 from dra_lab.model.file_places import FilePlaces
 from dra_lab.model.grouped import grouped, node_of, pool_of
 from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_slice, once_per_snapshot
@@ -20,7 +20,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
-from dra_lab.model.release import KubernetesRelease, release_of, release_of_kubelet
+from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
@@ -32,15 +32,17 @@ _Numbered = tuple[int, DeviceTaint]
 class Cluster:
     """A snapshot: ResourceSlices, DeviceClasses, Nodes, ResourceClaims, DeviceTaintRules, and where they came from.
 
-    `pods` are those that use claims, as far as pods were read; planning does not need them. `name` is what the person
-    gave (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
+    `pods` are those that were read, of a running cluster those that use claims; planning does not need them.
+    `templates` are the ResourceClaimTemplates, None if none were read. `name` is what the person gave
+    (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
     `claims_known` is False if no claims were read, so that devices in use are unknown. `read_as` is the user of the
     kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
     (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `file_places` has, by node, places
     of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` are objects
     that say which nodes are close and `queues` those of Kueue that limit what workloads may use; where it is
     followed, both as they were last read. `given_classes` are the names of
-    `classes` that a claim's own files bring and the real cluster does not have so. `memo` keeps what is derived from
+    `classes` that a claim's own files bring and the real cluster does not have so. `server_version` is that of the API
+    server (`v1.36.2`), "" if it is not known. `memo` keeps what is derived from
     the other fields; it is no part of the value.
 
     Example:
@@ -65,11 +67,17 @@ class Cluster:
     topologies: tuple[TopologyObject, ...] = ()
     queues: tuple[QueueObject, ...] = ()
     given_classes: frozenset[str] = frozenset()
+    templates: tuple[ResourceClaimTemplate, ...] | None = None
+    server_version: str = ""
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
         return printed(self)
+
+    def __repr__(self) -> str:
+        """Return what tells clusters apart in a line; `print` shows what is in it."""
+        return f"<Cluster {self.name!r}: {len(self.nodes)} nodes, {len(self.slices)} slices, {len(self.claims)} claims>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel between processes without what was derived: that is much, and some of it goes by identity."""
@@ -186,8 +194,8 @@ class Cluster:
     @property
     @once_per_snapshot
     def default_release(self) -> str:
-        """Return the release of the lowest kubelet version read, else the default release."""
-        return release_of_kubelet(tuple(n.status.node_info.kubelet_version for n in self.nodes))
+        """Return the release of the API server, else of the lowest kubelet version read, else the default release."""
+        return release_of_cluster(self.server_version, (n.status.node_info.kubelet_version for n in self.nodes))
 
     def target_release(self, given: KubernetesRelease | str | None = None) -> KubernetesRelease:
         """Return the release to plan for, with the gates that the slices prove.
@@ -210,6 +218,12 @@ class Cluster:
     def publishes_lists(self) -> bool:
         """Say whether any device publishes a list-typed attribute."""
         return any(_has_lists(self, slice_) for slice_ in self.slices)
+
+    @property
+    @once_per_devices
+    def publishes_empty_attributes(self) -> bool:
+        """Say whether any device publishes an attribute without a value; every selector fails on such a device."""
+        return any(_has_empty_attributes(self, slice_) for slice_ in self.slices)
 
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`).
@@ -243,24 +257,27 @@ class Cluster:
 
     @property
     @once_per_snapshot
-    def rules_taint(self) -> bool:
+    def rules_taint(self) -> CountedRules:
         """Say whether DeviceTaintRules count where only the cluster is known: in its default release they do."""
-        return KubernetesRelease(self.default_release).enabled("DRADeviceTaintRules")
+        return KubernetesRelease(self.default_release).counted_rules
 
-    def taints_of(self, device_id: DeviceID, device: Device, *, rules: bool | None = None) -> tuple[DeviceTaint, ...]:
+    def taints_of(
+        self, device_id: DeviceID, device: Device, *, rules: CountedRules | bool | None = None
+    ) -> tuple[DeviceTaint, ...]:
         """Return a device's taints, followed by those of matching DeviceTaintRules.
 
         Args:
             device_id: The key of the device.
             device: The device as published.
-            rules: Whether rules count (gate DRADeviceTaintRules); default None: `rules_taint` decides.
+            rules: The rules that count (gate DRADeviceTaintRules); default None: `rules_taint` decides.
 
         Returns:
             The taints, in the order of the slice, then of the rules.
         """
-        if not self.taint_rules or not (self.rules_taint if rules is None else rules):
+        counted = self.rules_taint if rules is None else rules
+        if not self.taint_rules or not counted:
             return device.taints
-        extra: list[_Numbered] = []
+        extra: list[_Numbered] = [] if counted is CountedRules.SELECTING else [*self._unselecting]
         for named, taints in self._rules_by_device.items():
             key = tuple(part if wanted else None for part, wanted in zip(device_id, named, strict=True))
             extra += taints.get(key, ())
@@ -276,15 +293,30 @@ class Cluster:
         found: dict[tuple[bool, ...], dict[tuple[str | None, ...], list[_Numbered]]] = {}
         for number, rule in enumerate(self.taint_rules):
             wanted = rule.spec.device_selector
-            key = (wanted.driver, wanted.pool, wanted.device) if wanted else (None, None, None)
+            if wanted is None:
+                continue
+            key = (wanted.driver, wanted.pool, wanted.device)
             named = tuple(part is not None for part in key)
             found.setdefault(named, {}).setdefault(key, []).append((number, rule.spec.taint))
         return found
+
+    @property
+    @once_per_snapshot
+    def _unselecting(self) -> tuple[_Numbered, ...]:
+        """Return the taints of rules without a `deviceSelector`, with their places."""
+        return tuple(
+            (at, rule.spec.taint) for at, rule in enumerate(self.taint_rules) if rule.spec.device_selector is None
+        )
 
 
 @once_per_slice
 def _has_lists(_cluster: Cluster, slice_: ResourceSlice) -> bool:
     return any(has_lists(device) for device in slice_.spec.devices or ())
+
+
+@once_per_slice
+def _has_empty_attributes(_cluster: Cluster, slice_: ResourceSlice) -> bool:
+    return any(has_empty_attributes(device) for device in slice_.spec.devices or ())
 
 
 def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:

@@ -169,6 +169,11 @@ def has_lists(device: Device) -> bool:
     return False
 
 
+def has_empty_attributes(device: Device) -> bool:
+    """Say whether an attribute of a device has no value; then every selector fails on the device."""
+    return any(attribute.value is None for attribute in device.attributes.values())
+
+
 def capacity_taken(
     device: Device, requests: Mapping[str, QuantityText | Fraction], release: KubernetesRelease
 ) -> dict[str, Fraction] | None:
@@ -179,7 +184,7 @@ def capacity_taken(
     if any(key not in device.capacity for key in requests):
         return None
     requested = {key: v if isinstance(v, Fraction) else parse_quantity(v) for key, v in requests.items()}
-    if release.version == "1.37" and any(amount < 0 for amount in requested.values()):
+    if release.is_at_least("1.37") and any(amount < 0 for amount in requested.values()):
         return None
     unit = Fraction(1, 1000) if release.enabled("DRAFractionalCapacityRange") else Fraction(1)
     found = {key: _taken(requested.get(key), capacity, unit) for key, capacity in device.capacity.items()}

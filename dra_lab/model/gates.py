@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.release import CountedRules, KubernetesRelease
 
-RECORDED_RELEASE = "1.36"
-"""The release whose allocator was recorded; verdicts of all others come from documentation."""
+RECORDED_RELEASES = ("1.36.2", "1.36.3")
+"""The releases whose allocators were recorded; verdicts of all others come from documentation."""
+
+RECORDED_RELEASE = RECORDED_RELEASES[0]
+"""The release that the recorded cases expect."""
 
 
 class Gates(Struct, frozen=True):
@@ -15,8 +18,9 @@ class Gates(Struct, frozen=True):
 
     `list_attributes` says whether constraints compare lists, `list_selectors` whether selectors see them.
     `skip_groups` passes over devices with compatibilityGroups, as 1.37 does while the gate of these is off.
-    `defects` is True up to 1.36 and means: counters leak while backtracking and are keyed by pool name alone
-    (docs/semantics.md 3.10.8). `distinctAttribute` remembers one device a request (3.9.18). List intersections are not
+    `leaks` is True up to 1.36.2 and means: what a rejected or undone candidate booked stays booked
+    (docs/semantics.md 3.10.8). `defects` is True up to 1.36 and means: counters are keyed by pool name alone.
+    `distinctAttribute` remembers one device a request (3.9.18). List intersections are not
     restored (3.9.22). All drops devices without remaining capacity (3.6.5) and keeps its notes on one that turns out
     full. Configurations are repeated (3.16.3; see also 3 and 5.2).
     """
@@ -25,7 +29,7 @@ class Gates(Struct, frozen=True):
     admin_access: bool
     consumable_capacity: bool
     device_taints: bool
-    taint_rules: bool
+    taint_rules: CountedRules
     partitionable_devices: bool
     binding_conditions: bool
     list_attributes: bool
@@ -33,6 +37,7 @@ class Gates(Struct, frozen=True):
     fractional_range: bool
     skip_groups: bool
     defects: bool
+    leaks: bool
 
 
 def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None) -> Gates:
@@ -41,7 +46,7 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
     Up to 1.36 the scheduler never passes DRAListTypeAttributes on (docs/semantics.md 3.9.12); `list_attributes`
     overrides this for verdicts of the allocator alone.
     """
-    defects = RELEASES.index(release.version) <= RELEASES.index(RECORDED_RELEASE)
+    defects = not release.is_at_least("1.37")
     lists = release.matches_lists if list_attributes is None else list_attributes
     taints = release.enabled("DRADeviceTaints")
     return Gates(
@@ -49,7 +54,7 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
         admin_access=release.enabled("DRAAdminAccess"),
         consumable_capacity=release.enabled("DRAConsumableCapacity"),
         device_taints=taints,
-        taint_rules=taints and release.enabled("DRADeviceTaintRules"),
+        taint_rules=release.counted_rules if taints else CountedRules.NONE,
         partitionable_devices=release.enabled("DRAPartitionableDevices"),
         binding_conditions=release.enabled("DRADeviceBindingConditions"),
         list_attributes=lists,
@@ -57,4 +62,5 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
         fractional_range=release.enabled("DRAFractionalCapacityRange"),
         skip_groups=not (defects or release.enabled("DRADeviceCompatibilityGroups")),
         defects=defects,
+        leaks=not release.is_at_least("1.36.3"),
     )

@@ -98,7 +98,7 @@ class NodeType:
             raise InputError(f"{where} costs {self.cost}; give a number above 0 with at most {MOST_DECIMALS} decimals")
         given = self.places if isinstance(self.places, Mapping) else {"": self.places or 0}
         for domain, count in given.items():
-            if count < 0:
+            if isinstance(count, bool) or not isinstance(count, int) or count < 0:
                 raise InputError(f"{where} has {count} places{f' in {domain!r}' if domain else ''}; give 0 or more")
         shared = [item.name for item in self.slices if not item.spec.node_name]
         if shared:

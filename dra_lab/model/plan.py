@@ -156,7 +156,8 @@ class FirstFit(Struct, frozen=True):
 class Shortfall:
     """A reason why the claim does not fit.
 
-    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`, `limit`, `cordoned`.
+    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`,
+    `links` (several at once), `attribute`, `node`, `limit`, `cordoned`.
     `subject` is the request, link or node. `needed` and `available` are numbers of devices or groups on `node` ("" for
     every node). `widest` is True if no node has more.
     """

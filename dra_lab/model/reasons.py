@@ -101,6 +101,7 @@ class Scarcity(Struct, frozen=True):
 
     `kind` is one of three. `shortage`: fewer are free in the cluster than one node needs. `fragmentation`: enough are
     free, but no node has them. `enough`: a node has them, so the cause is another. `most` are those on `node`.
+    `matching` counts the devices that match, in use or not; None if that is not known.
     """
 
     request: str
@@ -110,6 +111,7 @@ class Scarcity(Struct, frozen=True):
     most: int
     node: str
     message: str
+    matching: int | None = None
 
 
 class SelectorFailure(Struct, frozen=True):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from dra_lab.errors import InputError
 from dra_lab.model.numbers import whole_number
 
-RELEASES = ("1.34", "1.35", "1.36", "1.37")
-DEFAULT_RELEASE = "1.36"
+RELEASES = ("1.34", "1.35", "1.36.2", "1.36.3", "1.37.0", "1.37.1")
+"""The releases whose rules differ. A patch level between two of them has the rules of the one before it."""
+
+MINORS = tuple(dict.fromkeys(".".join(release.split(".")[:2]) for release in RELEASES))
+"""The minor releases; each means its newest patch level."""
+
+DEFAULT_RELEASE = "1.36.3"
 
 _SINCE: dict[str, str] = {
     "DynamicResourceAllocation": "1.34",
@@ -53,15 +59,45 @@ LIST_ATTRIBUTES = "DRAListTypeAttributes"
 """The gate of list-typed attributes (KEP-5491): the API server keeps a list only where it is on."""
 
 
+class CountedRules(StrEnum):
+    """The DeviceTaintRules that count: none, those with a `deviceSelector`, or also those without, for all devices."""
+
+    NONE = ""
+    SELECTING = "selecting"
+    EVERY = "every"
+
+
 def has_gate(version: str, gate: str) -> bool:
     """Say whether a release has a feature gate of DRA, on or off."""
-    return RELEASES.index(version) >= RELEASES.index(_COMES_WITH.get(gate, RELEASES[0]))
+    return at_least(version, _COMES_WITH.get(gate, RELEASES[0]))
+
+
+def at_least(version: str, since: str) -> bool:
+    """Say whether a release of RELEASES is `since` or later; a minor release begins with its first patch level."""
+    return RELEASES.index(version) >= next(at for at, one in enumerate(RELEASES) if f"{one}.".startswith(f"{since}."))
+
+
+def known_release(version: str) -> str:
+    """Return the release of RELEASES with the rules of a version such as `1.36`, `1.36.5` or `v1.36.2-eks-1`.
+
+    It is "" for what is no version, and for a minor release before the first or after the last.
+    """
+    parts = version.removeprefix("v").replace("-", ".").replace("+", ".").split(".")
+    minor, patch = ".".join(parts[:2]), whole_number(parts[2]) if len(parts) > 2 else None
+    rows = [release for release in RELEASES if f"{release}.".startswith(f"{minor}.")] if len(parts) > 1 else []
+    if len(parts) > 2 and patch is None:
+        return ""
+    if patch is None:
+        return rows[-1] if rows else ""
+    until = [row for row in rows if int(row.removeprefix(minor).lstrip(".") or 0) <= patch]
+    return (until or rows[:1] or [""])[-1]
 
 
 @dataclass(frozen=True)
 class KubernetesRelease:
-    """A release such as `1.36` with its default feature gates, some of them overridden by name in `gates`.
+    """A release such as `1.36.3` with its default feature gates, some of them overridden by name in `gates`.
 
+    `1.36` means its newest patch level, and a patch level has the rules of the last one in RELEASES before it.
     Raises InputError for a release outside 1.34 to 1.37 and for a gate that the release does not have: its API server
     and kube-scheduler would not start with it.
 
@@ -69,6 +105,8 @@ class KubernetesRelease:
         >>> from dra_lab import KubernetesRelease
         >>> KubernetesRelease("1.36").enabled("DRAConsumableCapacity")
         True
+        >>> KubernetesRelease("1.36").version
+        '1.36.3'
     """
 
     version: str = DEFAULT_RELEASE
@@ -76,8 +114,10 @@ class KubernetesRelease:
 
     def __post_init__(self) -> None:
         """Refuse what is not known, by name."""
-        if self.version not in RELEASES:
-            raise InputError(f"Kubernetes release {self.version!r} is not known; use one of {', '.join(RELEASES)}")
+        known = known_release(self.version)
+        if not known:
+            raise InputError(f"Kubernetes release {self.version!r} is not known; use one of {', '.join(MINORS)}")
+        object.__setattr__(self, "version", known)
         for gate in self.gates:
             if gate not in GATES:
                 from difflib import get_close_matches
@@ -107,7 +147,7 @@ class KubernetesRelease:
         """Return whether this is the release `version` or a later one.
 
         Args:
-            version: A release such as "1.36".
+            version: A release such as "1.36.3", or "1.36" for its first patch level.
 
         Returns:
             True if it is.
@@ -115,7 +155,19 @@ class KubernetesRelease:
         Raises:
             ValueError: The release is unknown.
         """
-        return RELEASES.index(self.version) >= RELEASES.index(version)
+        return at_least(self.version, version)
+
+    @property
+    def minor(self) -> str:
+        """Return the minor release, such as `1.36`."""
+        return ".".join(self.version.split(".")[:2])
+
+    @property
+    def counted_rules(self) -> CountedRules:
+        """Say which DeviceTaintRules count (docs/semantics.md 1.9.3, 1.9.4)."""
+        if not self.enabled("DRADeviceTaintRules"):
+            return CountedRules.NONE
+        return CountedRules.SELECTING if self.is_at_least("1.37.1") else CountedRules.EVERY
 
     @property
     def reads_lists(self) -> bool:
@@ -168,18 +220,24 @@ def release_of_text(text: str) -> KubernetesRelease:
     return KubernetesRelease(version, read_gates(gates.removesuffix(")")))
 
 
-def release_of_kubelet(versions: tuple[str, ...]) -> str:
-    """Return the known release of the lowest kubelet version (`v1.36.2`), or the default when there is none.
+def release_of_cluster(server: str, kubelets: Iterable[str]) -> str:
+    """Return the known release of an API server's version (`v1.36.2`), else of the lowest kubelet, else the default.
 
-    Versions below 1.34 count as 1.34 and versions above the newest known release as that release.
+    Minor releases below the first known count as the first, and those above the last known as the last.
     """
-    minors = []
-    for version in versions:
-        parts = version.lstrip("v").split(".")
-        minor = whole_number(parts[1]) if len(parts) >= 2 and parts[0] == "1" else None
-        if minor is not None and minor >= 0:
-            minors.append(minor)
-    if not minors:
+    found = [numbers for version in ([server] if server else kubelets) if (numbers := _numbers(version)) is not None]
+    if not found:
         return DEFAULT_RELEASE
-    lowest = min(max(min(minors), int(RELEASES[0].split(".")[1])), int(RELEASES[-1].split(".")[1]))
-    return f"1.{lowest}"
+    minor, patch = min(found)
+    first, last = (int(one.split(".")[1]) for one in (MINORS[0], MINORS[-1]))
+    if not first <= minor <= last:
+        return RELEASES[0] if minor < first else RELEASES[-1]
+    return known_release(f"1.{minor}.{patch}")
+
+
+def _numbers(version: str) -> tuple[int, int] | None:
+    """Return the minor release and the patch level of `v1.36.2`, None for anything else."""
+    parts = version.removeprefix("v").replace("-", ".").replace("+", ".").split(".")
+    minor = whole_number(parts[1]) if len(parts) >= 2 and parts[0] == "1" else None
+    patch = whole_number(parts[2]) if len(parts) > 2 else 0
+    return None if minor is None or minor < 0 else (minor, max(patch or 0, 0))

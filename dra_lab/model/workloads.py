@@ -41,13 +41,23 @@ class Container(NodeValue, frozen=True):
 
 
 class PodSpec(NodeValue, frozen=True):
-    """`spec` of a pod: what planning needs of it."""
+    """`spec` of a pod: what decides where it may start. Fields that are JSON values are kept as written."""
 
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     resource_claims: tuple[PodResourceClaim, ...] = ()
     node_name: str = ""
     restart_policy: str = ""
+    node_selector: dict[str, object] = {}
+    affinity: dict[str, object] = {}
+    tolerations: tuple[dict[str, object], ...] = ()
+    topology_spread_constraints: tuple[object, ...] = ()
+    volumes: tuple[object, ...] = ()
+    overhead: dict[str, object] = {}
+    resources: dict[str, object] = {}
+    scheduling_gates: tuple[dict[str, object], ...] = ()
+    scheduling_group: dict[str, object] = {}
+    scheduler_name: str = ""
 
 
 class PodResourceClaimStatus(NodeValue, frozen=True):
@@ -85,10 +95,20 @@ class ContainerStatus(NodeValue, frozen=True):
     allocated_resources_status: tuple[ResourceStatus, ...] = ()
 
 
+class PodCondition(NodeValue, frozen=True):
+    """`status.conditions[]` of a pod."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
 class PodStatus(NodeValue, frozen=True):
     """`status` of a pod: which claims are its own, and how its devices are."""
 
     phase: str = ""
+    conditions: tuple[PodCondition, ...] = ()
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     container_statuses: tuple[ContainerStatus, ...] = ()
@@ -106,3 +126,13 @@ class Pod(NodeValue, frozen=True):
     def uses_claims(self) -> bool:
         """Say whether the pod asks for claims, or has one for its extended resources."""
         return bool(self.spec.resource_claims) or self.status.extended_resource_claim_status is not None
+
+    @property
+    def ended(self) -> bool:
+        """Say whether it has ended, so that it uses nothing of its node."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def pending(self) -> bool:
+        """Say whether kube-scheduler has not given it a node."""
+        return not self.ended and not self.spec.node_name and self.status.phase in ("", "Pending")

@@ -16,7 +16,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import FirstFit, Placement, Plan
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.model.release import KubernetesRelease, release_of_text
+from dra_lab.model.release import CountedRules, KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.partitions import amount_words, blockers
 from dra_lab.sketch.device_use import is_used_up, keeps_away
@@ -131,7 +131,7 @@ def device_states(
     unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
     skipped = {skipped.id: skipped for skipped in skipped_devices(cluster, node_name)}
     seen += [(device_id, one.device) for device_id, one in skipped.items()]
-    rules = target.enabled("DRADeviceTaintRules")
+    rules = target.counted_rules
     published = dict(seen)
     blocked = blockers(cluster, published, on_top.filled.keys())
     return {
@@ -160,7 +160,7 @@ def _state(
     skipped: str,
     chosen: str,
     scheduler: str,
-    rules: bool,
+    rules: CountedRules,
 ) -> DeviceState:
     holders = tuple(dict.fromkeys(cluster.allocated.holders(device_id)))
     shared = device_id in cluster.allocated.shares

@@ -199,7 +199,7 @@ def _search(
 
 def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease) -> Iterator[Finding]:
     where = nodes[0] if len(nodes) == 1 else f"{nodes[0]} and {len(nodes) - 1} identical nodes"
-    aborts = release.version not in ("1.34", "1.35")
+    aborts = release.is_at_least("1.36")
     scope = "kube-scheduler would give up the pod, on every node" if aborts else "kube-scheduler would skip the node"
     advice = (
         "Remove preferred pairs or make them musts, draw the scarcer kind first, or exclude the node with "

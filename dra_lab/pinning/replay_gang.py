@@ -39,8 +39,6 @@ KUEUE = "Kueue 0.19"
 
 SHARED = "claims that pods share are not replayed"
 
-_POD_GROUP_RELEASES = ("1.36", "1.37")
-
 
 def replay_pod_group(
     cluster: Cluster,
@@ -99,15 +97,16 @@ def replay_pod_group(
 
 
 def pod_group_name(release: KubernetesRelease) -> str:
-    """Return the name and version of kube-scheduler's PodGroup loop."""
-    return f"kube-scheduler {release.version}" + (" (PodGroup)" if release.version in _POD_GROUP_RELEASES else "")
+    """Return the name and version of kube-scheduler's PodGroup loop, and the gate that 1.36 needs for whole gangs."""
+    gate = "" if release.is_at_least("1.37") else ", GangScheduling on"
+    return f"kube-scheduler {release.version}" + (f" (PodGroup{gate})" if release.is_at_least("1.36") else "")
 
 
 def pod_group_unknown(gang: Gang, hierarchy: Hierarchy | None, release: KubernetesRelease) -> str:
     """Return why kube-scheduler's choice for a gang is unknown, "" if it is known."""
     if gang.every_shared_claim:
         return SHARED
-    if release.version not in _POD_GROUP_RELEASES:
+    if not release.is_at_least("1.36"):
         return f"Kubernetes {release.version} has no PodGroup with a level; it starts the pods one by one"
     if gang.required and not level_key(gang.required, hierarchy):
         return f"the level {gang.required!r} has no node label, which a PodGroup needs"

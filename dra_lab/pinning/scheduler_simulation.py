@@ -12,7 +12,7 @@ from dra_lab.index.pools import pools_of
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import RECORDED_RELEASE, gates_of
+from dra_lab.model.gates import RECORDED_RELEASES, gates_of
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity
@@ -92,7 +92,7 @@ class SchedulerSimulation:
         self.cluster = with_documented_classes(cluster)
         self.pods = tuple(pods)
         self.release = release
-        self.recorded = release.version == RECORDED_RELEASE
+        self.recorded = release.version in RECORDED_RELEASES
         self.budget = budget or PinBudget()
         self.most_steps = 0
         self.longest = 0.0
@@ -158,7 +158,7 @@ class SchedulerSimulation:
         scale = self._scale(pod, node)
         goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)
         holds = _holds(verdict.allocations)
-        score = _score(pod, verdict.allocations) if self.release.version != "1.34" else 0
+        score = _score(pod, verdict.allocations) if self.release.is_at_least("1.35") else 0
         return SimulatedPod(
             verdict.status, placements, goals, holds, score, verdict.steps, verdict.seconds, broken=broken
         )

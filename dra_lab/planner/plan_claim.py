@@ -10,6 +10,7 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.checks.taint_validation import ignored_taint_rules
+from dra_lab.findings import sentence_case
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import not_read
@@ -86,12 +87,13 @@ def make_plan(
     plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)
     held = pod.claims if pod.several else {}
     plan = replace(plan, claims=held, allocated_claims=pod.allocated, admitted=allowed)
+    nowhere = allowed is not None and (not allowed or (bool(node) and node not in allowed))
     if not sketch.requests:
-        return plan
+        return _elsewhere(plan, cluster, pod, node) if pod.allocated and nowhere else plan
     unread = not_read(cluster, (sketch,), selects_nodes=pod.nodes is not None)
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
-    if allowed is not None and (not allowed or (node and node not in allowed)):
+    if nowhere:
         return _elsewhere(plan, cluster, pod, node)
     refuse_claim(sketch)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
@@ -134,6 +136,8 @@ def _elsewhere(plan: Plan, cluster: Cluster, pod: PodClaims, node: str) -> Plan:
         )
         for claim in plan.allocated_claims
     )
+    if pod.why_nowhere:
+        reasons = (Shortfall("node", "pod", sentence_case(pod.why_nowhere), node=node),)
     closed = cluster.cordoned if pod.nodes is None else frozenset()
     admitting = changed(pod, nodes=frozenset(cluster.node_names)).allowed(cluster) or cluster.node_names
     if stopped := closed.intersection((node,) if node else admitting):

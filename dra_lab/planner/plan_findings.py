@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Severity, sentence_case
 from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
@@ -64,7 +64,7 @@ def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published
 def failure_shortfalls(failures: Sequence[SelectorFailure]) -> tuple[Shortfall, ...]:
     """Return the reasons that stop the pod wherever it would fit: selectors that fail on devices."""
     return tuple(
-        Shortfall("selector-error", f.request, _sentence_case(_gives_up(f)), 0, len(f.devices), "", _guard_advice(f))
+        Shortfall("selector-error", f.request, sentence_case(_gives_up(f)), 0, len(f.devices), "", _guard_advice(f))
         for f in failures
     )
 
@@ -75,10 +75,6 @@ def _gives_up(failure: SelectorFailure) -> str:
         f"a selector fails on {failure.devices[0]}{more}: {failure.message.rstrip('.')}. kube-scheduler gives up the "
         "whole pod when it meets such a device"
     )
-
-
-def _sentence_case(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _guard_advice(failure: SelectorFailure) -> str:

@@ -79,6 +79,7 @@ class PodClaims(Struct, frozen=True):
     nodes of `status.allocation.nodeSelector`. `nodes` are those that the pod's own spec admits, cordoned ones too if
     it tolerates them; None without a spec: all that are not cordoned. `repeated` are the ResourceClaims that were given
     more than once, which are one claim each. `drawn` is the drawing of all claims, None if they were given one by one.
+    `why_nowhere` says why no node admits the pod, "" if one does.
     """
 
     claims: Mapping[str, ClaimSketch]
@@ -87,6 +88,7 @@ class PodClaims(Struct, frozen=True):
     nodes: frozenset[str] | None = None
     repeated: tuple[str, ...] = ()
     drawn: ClaimSketch | None = None
+    why_nowhere: str = ""
 
     @property
     def several(self) -> bool:
@@ -272,9 +274,13 @@ def in_claim(placement: Placement) -> Placement:
     return replace(placement, request=request, claim=claim) if claim else placement
 
 
+_ELSEWHERE = "Let the pod run where the claim is allocated, or free the claim."
+
+
 def pod_findings(pod: PodClaims, allowed: frozenset[str] | None) -> tuple[Finding, ...]:
     """Return a note for each claim of the pod that holds devices already; a warning for each that is there twice."""
     where = "on any node" if allowed is None else f"on {len(allowed)} node{'' if len(allowed) == 1 else 's'}"
+    where, advice = (where, "Nothing is to be done.") if allowed is None or allowed else ("on no node", _ELSEWHERE)
     held = {c.metadata.name: len(c.status.allocation.devices.results) for c in pod.allocated if c.status.allocation}
     twice = tuple(repeated_claim(name, "the pod's claims") for name in pod.repeated)
     return twice + tuple(
@@ -283,7 +289,7 @@ def pod_findings(pod: PodClaims, allowed: frozenset[str] | None) -> tuple[Findin
             Severity.NOTE,
             name,
             f"it keeps the {count} device{'' if count == 1 else 's'} that it holds; the pod can run {where}",
-            "Nothing is to be done.",
+            advice,
         )
         for name, count in held.items()
     )

@@ -55,6 +55,11 @@ class Scenario:
     node: str = ""
     time_limit: float | None = None
 
+    def __repr__(self) -> str:
+        """Return what tells scenarios apart in a line."""
+        asked = ", ".join(pod.name for pod in self.workloads) or (self.sketch.name if self.sketch else "nothing")
+        return f"<Scenario {self.name!r}: {asked} on {self.cluster!r}>"
+
 
 @dataclass(frozen=True)
 class ScenarioAnswer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import threading
@@ -12,6 +13,7 @@ from functools import wraps
 from types import FrameType, TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
+from dra_lab.errors import InputError
 from dra_lab.garbage import rare_collections
 
 STOPPING = "stopping: the best answer so far follows (Ctrl-C again ends without one)"
@@ -98,15 +100,26 @@ def command_waits() -> Iterator[tuple[Callable[[Any], None], threading.Event]]:
         yield waiting.show, cancel
 
 
+def limit_of(seconds: Any) -> float | None:
+    """Return a time limit in seconds, None for none: an infinite limit is no limit. Raises InputError."""
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
+        raise InputError(f"time_limit is a number of seconds, not {seconds!r}; give None for no limit")
+    return None if seconds == math.inf else seconds
+
+
 def awaited(question: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """Give a question that is asked in a cell of a notebook its bar, and the best answer so far at an interrupt.
 
-    `question` takes `progress` and `cancel` by name: who gives one of them has what is given, and who asks elsewhere
-    than in the main thread of a kernel has neither.
+    `question` takes `time_limit`, `progress` and `cancel` by name. An infinite limit is no limit. A `progress` or
+    `cancel` that was given is kept; elsewhere than in the main thread of a kernel there is neither.
     """
 
     @wraps(question)
     def answered(*args: Parameters.args, **named: Parameters.kwargs) -> Answer:
+        if "time_limit" in named:
+            named["time_limit"] = limit_of(named["time_limit"])
         if not in_notebook() or threading.current_thread() is not threading.main_thread():
             with rare_collections():
                 return question(*args, **named)

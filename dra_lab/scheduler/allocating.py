@@ -83,8 +83,8 @@ class Books:
             self.results[need.claim].append(Taken(need, candidate))
             return True
         if need.everything and not self._has_capacity(need, candidate):
-            # All looks at capacity last, and up to 1.36 leaves constraints and counters as if the device was placed
-            if not self._gates.defects:
+            # All looks at capacity last, and to 1.36.2 leaves constraints and counters as if the device was placed
+            if not self._gates.leaks:
                 self._remove_constraints(need, candidate, len(need.constraints))
             self._undo_counters(candidate)
             return False
@@ -105,12 +105,13 @@ class Books:
         for key, amount in taken.consumed.items():
             amounts[key] -= amount
         self._shares[index] -= 1
-        # up to 1.36 the note that a share was taken goes with its amounts, and stays if there are none
-        gone = bool(taken.consumed) and not any(amounts.values()) if self._gates.defects else not self._shares[index]
+        # to 1.36.2 the note that a share was taken goes with its amounts, and stays if there are none
+        leaks = self._gates.leaks
+        gone = bool(taken.consumed) and not any(amounts.values()) if leaks else not self._shares[index]
         if gone:
             self._paid.discard(index)
             self._undo_counters(candidate)
-        elif self._gates.defects and candidate.counted and not taken.consumed:
+        elif leaks and candidate.counted and not taken.consumed:
             self.left_behind += 1
 
     def _share(self, need: Need, candidate: Candidate) -> None:
@@ -165,7 +166,7 @@ class Books:
         # up to 1.36 what a rejected or undone candidate booked stays booked (docs/semantics.md 3.10.8)
         if not candidate.counted or not self._pays(candidate):
             return
-        if self._gates.defects:
+        if self._gates.leaks:
             self.left_behind += 1
         else:
             self._counters.give_back(candidate)

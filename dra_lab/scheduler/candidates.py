@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
+from dra_lab.index.counter_draws import grouped_sets
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -84,6 +87,8 @@ def view_node(
 ) -> NodeView:
     """Return a node as the search sees it."""
     found = [(pool_device, pool_device.device) for pool in pools for pool_device in pool.devices]
+    skips = gates.skip_groups and cluster.partitioned
+    grouped = {(p.driver, p.name): grouped_sets(cluster, p, held) for p in pools} if skips else {}
     candidates = tuple(
         Candidate(
             index=index,
@@ -92,7 +97,7 @@ def view_node(
             slice=place.slice,
             on_node=place.on_node,
             shareable=bool(device.allow_multiple_allocations) and gates.consumable_capacity,
-            hidden=_why_hidden(device, gates),
+            hidden=_why_hidden(device, gates, grouped.get((place.id.driver, place.id.pool), frozenset())),
             counted=bool(device.consumes_counters),
             blocked=held.exclusive.get(place.id, ""),
             shared=place.id in held.shares,
@@ -104,10 +109,11 @@ def view_node(
     return NodeView(node_name, pools, candidates, held, cluster)
 
 
-def _why_hidden(device: Device, gates: Gates) -> str:
+def _why_hidden(device: Device, gates: Gates, grouped: Collection[str]) -> str:
     if device.binding_conditions and not gates.binding_conditions:
         return "DRADeviceBindingConditions"
-    if gates.skip_groups and any(use.compatibility_groups for use in device.consumes_counters):
+    uses = device.consumes_counters
+    if gates.skip_groups and any(use.compatibility_groups or use.counter_set in grouped for use in uses):
         return "DRADeviceCompatibilityGroups"
     return ""
 

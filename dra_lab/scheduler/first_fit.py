@@ -13,7 +13,7 @@ from dra_lab.index.pools import pools_of
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import RECORDED_RELEASE, Gates, gates_of
+from dra_lab.model.gates import RECORDED_RELEASES, Gates, gates_of
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.allocating import Books
@@ -79,7 +79,7 @@ def first_fit(
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
     check_supported(view, claims, release)
     limits = SearchLimits(step_limit, time_limit, cancel, search_limit, progress)
-    recorded = release.version == RECORDED_RELEASE
+    recorded = release.version in RECORDED_RELEASES
     return search_node(view, claims, gates, limits, recorder, recorded=recorded)
 
 

@@ -14,7 +14,7 @@ from dra_lab.index.device_kinds import keys_read
 from dra_lab.index.pools import Pool, PoolDevice, pools_of
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, has_lists
+from dra_lab.model.device import Device, has_empty_attributes, has_lists
 from dra_lab.model.gates import gates_of
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
@@ -66,7 +66,8 @@ class NodeStates:
         self._held = held_devices(cluster, self._gates, ignore=ignore_allocated)
         self._numbers: dict[_Question, dict[str, dict[tuple[int, bool], int] | None]] = {}
         self._groups: dict[_Question, dict[Hashable, tuple[str, ...]]] = {}
-        self._lists = cluster.publishes_lists
+        self._lists = cluster.publishes_lists and not self._gates.list_selectors
+        self._empty = cluster.publishes_empty_attributes
         self._kept: KeptStates[_Question] = (
             take_over(cluster, release, self._held, self._gates) if keep else KeptStates()
         )
@@ -215,8 +216,8 @@ class NodeStates:
 
     def _device_state(self, place: PoolDevice, question: _Question) -> Hashable:
         device, driver, device_id = place.device, place.id.driver, place.id
-        listed = self._lists and has_lists(device)
-        answers = tuple(self._answer(chain, place, listed=listed) for chain in question.chains)
+        fails = (self._lists and has_lists(device)) or (self._empty and has_empty_attributes(device))
+        answers = tuple(self._answer(chain, place, fails=fails) for chain in question.chains)
         values = tuple(device.lookup(name, driver) for name in question.attributes)
         held = device_id in self._held.exclusive
         shares = bool(self._held.shares) and device_id in self._held.shares
@@ -245,8 +246,8 @@ class NodeStates:
             (bool(device.binding_conditions), bool(device.allow_multiple_allocations)),
         )
 
-    def _answer(self, chain: tuple[Selector, ...], place: PoolDevice, *, listed: bool) -> bool | None:
-        if listed and chain and not self._gates.list_selectors:
+    def _answer(self, chain: tuple[Selector, ...], place: PoolDevice, *, fails: bool) -> bool | None:
+        if fails and chain:
             return None
         driver, device = place.id.driver, place.device
         try:

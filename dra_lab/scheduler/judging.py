@@ -32,7 +32,7 @@ class Judge:
     def __init__(self, view: NodeView, gates: Gates, recorder: Recorder | None = None) -> None:
         """Judge the candidates of one node."""
         self._candidates = view.candidates
-        self._lists = view.cluster.publishes_lists
+        self._each = view.cluster.publishes_lists or view.cluster.publishes_empty_attributes
         self._pools = view.pools
         self._gates = gates
         self._recorder = recorder
@@ -71,7 +71,7 @@ class Judge:
             return self._reject(need, candidate, Check.GATE, candidate.hidden)
         for of_class, selector in need.selectors:
             try:
-                matches = (selector.matches if self._lists else selector.decide)(candidate.driver, candidate.device)
+                matches = (selector.matches if self._each else selector.decide)(candidate.driver, candidate.device)
             except CelError as error:
                 raise AttemptAborted(
                     f"claim {need.claim_name}, request {need.reference}, device {candidate.id}: {error}"

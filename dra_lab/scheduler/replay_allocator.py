@@ -15,7 +15,7 @@ from dra_lab.model.decoding import from_builtins
 from dra_lab.model.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.model.nodes import Node
 from dra_lab.model.plan import FirstFitStatus
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import GATES, KubernetesRelease, has_gate
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
@@ -51,17 +51,23 @@ def read_case(case: Mapping[str, Any]) -> RecordedCase:
 
 
 def replay_allocation(
-    case: Mapping[str, Any], *, step_limit: int = STEP_LIMIT, time_limit: float = TIME_LIMIT
+    case: Mapping[str, Any],
+    version: str = RECORDED_RELEASE,
+    *,
+    step_limit: int = STEP_LIMIT,
+    time_limit: float = TIME_LIMIT,
 ) -> dict[str, Any]:
     """Answer a recorded case: `{"id", "results": {node: {"allocation", "error"}}}`, one AllocationResult a claim.
 
     `case` has `id`, `slices`, `classes`, `claims`, `allocated`, `nodes` (Kubernetes objects) and `features` (gates by
-    name; what is missing has the default of 1.36). Follows the allocator, so list-typed attributes count when their
-    gate is given. A search that stops at a limit (steps, seconds a node) answers with an error. Raises ManifestError
-    for a case of another form.
+    name; what is missing has the default of 1.36, also for another `version`). Follows the allocator, so list-typed
+    attributes count when their gate is given. A search that stops at a limit (steps, seconds a node) answers with an
+    error. Raises ManifestError for a case of another form.
     """
     read = read_case(case)
-    release = KubernetesRelease(RECORDED_RELEASE, read.features)
+    recorded = KubernetesRelease(RECORDED_RELEASE)
+    there = {gate: recorded.enabled(gate) for gate in GATES if has_gate(version, gate)}
+    release = KubernetesRelease(version, {**there, **read.features})
     gates = gates_of(release, list_attributes=release.enabled("DRAListTypeAttributes"))
     cluster = read.cluster
     results = {}

@@ -69,14 +69,15 @@ def _toleration(toleration: DeviceToleration) -> dict[str, object]:
 def _config(needs: ClaimNeeds, picked: Sequence[Need], gates: Gates) -> tuple[dict[str, object], ...]:
     """Class configurations once a class in order of first use, then those of the claim that apply.
 
-    Rules: docs/semantics.md 3.16.2, 3.16.3.
+    From 1.37 one that is for every request names none. Rules: docs/semantics.md 3.16.2, 3.16.3.
     """
     entries: list[dict[str, object]] = []
     by_class: dict[str, list[Need]] = {}
     for need in picked:
         by_class.setdefault(need.device_class.name, []).append(need)
     for same in by_class.values():
-        names = tuple(need.reference for need in same)
+        every = not gates.defects and len(same) == len(picked)
+        names = () if every else tuple(need.reference for need in same)
         entries += [_entry("FromClass", names, config) for config in same[0].device_class.spec.config]
     for config in needs.claim.spec.devices.config:
         wanted = config.requests

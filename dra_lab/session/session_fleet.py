@@ -60,6 +60,7 @@ class SessionFleet:
         self.progress: Any = None
         self.number = 0
         self.answered = 0
+        self._loaded: object = None
 
     # -- what is shown
 
@@ -280,6 +281,7 @@ class SessionFleet:
         """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
         session = self._session
         with self._lock:
+            self._forget_other_cluster()
             try:
                 on = self._planned_on()
             except InputError as error:
@@ -300,6 +302,16 @@ class SessionFleet:
             self.progress = None
             self._worker.submit(lambda stop: self._solve(number, question, stop, plain=plain))
         session.events.emit("fleet")
+
+    def _forget_other_cluster(self) -> None:
+        """Have no answer if another cluster was loaded: one of the former cluster is never shown under it."""
+        loaded = self._session.history.present.scene.loaded
+        if loaded is not self._loaded:
+            if self._loaded is not None:
+                self._worker.cancel()
+                self.number += 1
+                self.question = self._given = None
+            self._loaded, self.answer, self.unchanged, self.refusal = loaded, None, None, None
 
     def _planned_on(self) -> Cluster:
         """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
@@ -327,9 +339,10 @@ class SessionFleet:
         try:
             answers = _with_gangs if any(pod.gang is not None for pod in question.pods) else fleet_answers
             for answer in answers(question, stop, partial(self._on_progress, number), self._session.time_limit):
-                if number != self.number:
-                    return
-                self.answer, self.refusal = answer, None
+                with self._lock:
+                    if number != self.number:
+                        return
+                    self.answer, self.refusal = answer, None
                 self._session.events.emit("fleet")
         except DraLabError as error:
             refusal = error

@@ -150,7 +150,7 @@ def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease)
         message = f"Kubernetes cannot express this link by {place}: {choice.reason}"
         selectors = "put them on one NUMA node" if link.kind.near else "put each device in a place of its own"
         advice = f"Link by a level that all requests publish, or write selectors that {selectors}."
-        if release.version == "1.37" and all(choice.sides.get(end) for end in link.requests):
+        if release.is_at_least("1.37") and all(choice.sides.get(end) for end in link.requests):
             advice += (
                 " If the cluster turns on the alpha gate DRADerivedAttributes of 1.37, it can map these names to one."
             )
@@ -268,7 +268,7 @@ def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: Ku
     if everything:
         message = f"if {listed(everything)} (All) violates this link, kube-scheduler gives up the pod on every node"
         yield Finding("all-constraint", Severity.WARNING, link.name, message, "Request a count instead of All.")
-    old = release.version in ("1.34", "1.35", "1.36")
+    old = not release.is_at_least("1.37")
     whole = [e for e in link.requests if e not in everything and not cuttable_count(_request(sketch, e))]
     if link.kind.distinct and old and whole:
         message = (

@@ -20,7 +20,7 @@ def is_tainted(cluster: Cluster, item: PoolDevice, release: KubernetesRelease) -
     """Say whether a taint keeps claims without a toleration away from a device (gate DRADeviceTaints)."""
     if not (item.device.taints or cluster.taint_rules) or not release.enabled("DRADeviceTaints"):
         return False
-    return any(map(keeps_away, cluster.taints_of(item.id, item.device, rules=release.enabled("DRADeviceTaintRules"))))
+    return any(map(keeps_away, cluster.taints_of(item.id, item.device, rules=release.counted_rules)))
 
 
 def is_used_up(cluster: Cluster, device_id: DeviceID, device: Device, capacity_key: str = "") -> bool:

@@ -101,7 +101,7 @@ def _differs(name: str, items: Iterable[PoolDevice]) -> bool:
 
 
 def _compares_last_only(release: KubernetesRelease) -> bool:
-    return release.version in ("1.34", "1.35", "1.36")  # of a request with several devices (docs/semantics.md 3.9.18)
+    return not release.is_at_least("1.37")  # of a request with several devices (docs/semantics.md 3.9.18)
 
 
 def _not_distinguished(request: str, numbered: Sequence[NumberedRequest]) -> Finding:

@@ -133,7 +133,7 @@ def _cut_for(
     release: KubernetesRelease,
 ) -> None:
     head = first_end(item.link, rank)
-    single = item.link.kind.distinct and (item.soft or release.version in ("1.34", "1.35", "1.36"))
+    single = item.link.kind.distinct and (item.soft or not release.is_at_least("1.37"))
     for end in item.link.requests:
         name = split_request(end)[0]
         if single or (item.soft and end != head):

@@ -12,15 +12,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import msgspec
 from msgspec import Struct, structs
 
 from dra_lab.index.hyper_node_members import with_exact_members
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.nodes import NodeSelector, ObjectMeta
 from dra_lab.model.topologies import HyperNode
 from dra_lab.sources.harmless import DOMAINS, in_machine, is_plain, is_word, level_in
 from dra_lab.sources.pseudonyms import Pseudonyms
-from dra_lab.sources.snapshots_kept import portable
+from dra_lab.sources.snapshots_kept import REQUIRED, portable
 from dra_lab.sources.snapshots_places import renamed_places
 
 
@@ -57,20 +59,22 @@ _RULES = _by_field({
     "check": "CheckRule.name ClusterQueueSpec.admission_checks",
     "cohort": "ClusterQueueSpec.cohort_name ClusterQueueSpec.cohort CohortSpec.parent_name",
     "queue": "LocalQueueSpec.cluster_queue WorkloadAdmission.cluster_queue",
-    "label": "TopologyLevel.node_label key",
+    "label": "TopologyLevel.node_label key name",
     "level": "TopologyLevel.alias",
     "tier": "HyperNodeSpec.tier_name",
     "topology": "ResourceFlavorSpec.topology_name",
     "podset": "PodSetAssignment.name",
-    "api": "effect operator status tolerationSeconds conditions capacityMultiplier allocationMultiplier",
+    "api": """effect operator status tolerationSeconds conditions capacityMultiplier allocationMultiplier
+        persistentVolumeClaim""",
 })  # fmt: skip
 """The kind of text in a field, or under a key of an object without a type; a field that is not listed is replaced."""
 
 _KEYS = _by_field({
     "resource": """NodeStatus.allocatable NodeStatus.capacity ResourceRequirements.limits ResourceRequirements.requests
         PodSetAssignment.flavors PodSetAssignment.resource_usage Device.node_allocatable_resource_mappings
-        Device.node_allocatable_resources""",
-    "label": "LabelSelector.match_labels LabelMatch.match_labels ResourceFlavorSpec.node_labels",
+        Device.node_allocatable_resources PodSpec.overhead""",
+    "label": """LabelSelector.match_labels LabelMatch.match_labels ResourceFlavorSpec.node_labels
+        PodSpec.node_selector""",
     "kept": """Device.capacity DeviceCounterConsumption.counters CounterSet.counters CapacityRequirements.requests
         DeviceRequestAllocationResult.consumed_capacity""",
 })  # fmt: skip
@@ -81,6 +85,8 @@ _NAMES = {
     "KueueWorkload": "workload", "DeviceClass": "kept", "ResourceFlavor": "flavor",
 }  # fmt: skip
 """Kinds of objects whose name is not of the kind that their type says in small letters."""
+
+_SCHEDULERS = ("", "default-scheduler", "volcano", "kai-scheduler")
 
 
 @dataclass(frozen=True)
@@ -118,12 +124,19 @@ def anonymise(cluster: Cluster) -> Anonymised:
     names.assign(kept)
     hidden = _replaced(kept, names)
     places = renamed_places(cluster.file_places, partial(names.of, "node"), names.device)
-    return Anonymised(replace(hidden, file_places=places), names.mapping(), left_out)
+    hidden = replace(hidden, file_places=places, templates=None, server_version=_release(cluster.server_version))
+    return Anonymised(hidden, names.mapping(), left_out)
 
 
 def mapping_text(hidden: Anonymised) -> str:
     """Return the pseudonyms as JSON, `{kind: {original: pseudonym}}`, only for the person who captured the cluster."""
     return json.dumps(hidden.mapping, indent=1, ensure_ascii=False) + "\n"
+
+
+def _release(version: str) -> str:
+    """Return a version of Kubernetes without what its builder added (`v1.36.2-acme.3`)."""
+    found = re.match(r"v?\d+(?:\.\d+){0,2}", version)
+    return found[0] if found else ""
 
 
 def _replaced(cluster: Cluster, names: Pseudonyms) -> Cluster:
@@ -201,7 +214,7 @@ class _Walk:
         )
 
     def _labels(self, labels: Mapping[str, str]) -> dict[str, str]:
-        return {self.names.label(key): self.names.label_value(key, value) for key, value in labels.items()}
+        return {self.names.label(key): self.names.label_value(key, str(value)) for key, value in labels.items()}
 
     def _device(self, item: Any) -> dict[str, Any]:
         attribute = self.names.attribute
@@ -221,9 +234,26 @@ class _Walk:
         values = tuple(self.names.label_value(item.key, value) for value in item.values)
         return {"key": self.names.label(item.key), "values": values}
 
+    def _podspec(self, item: Any) -> dict[str, Any]:
+        amounts = {key: value for key, value in item.resources.items() if isinstance(value, dict)}
+        return {
+            "affinity": self._affinity(item.affinity),
+            "resources": {key: self.value(value, "PodSpec.overhead") for key, value in amounts.items()},
+            "scheduling_group": item.scheduling_group and {"": ""},
+            "scheduler_name": item.scheduler_name if item.scheduler_name in _SCHEDULERS else "another-scheduler",
+        }
+
+    def _affinity(self, affinity: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an affinity, of which `portable` kept the terms for nodes alone; terms that are none are left out."""
+        found = {field: value for field, value in affinity.items() if field != "nodeAffinity"}
+        try:
+            selector = from_builtins(affinity["nodeAffinity"][REQUIRED], NodeSelector)
+        except (msgspec.ValidationError, KeyError, TypeError):
+            return found
+        return {**found, "nodeAffinity": {REQUIRED: msgspec.to_builtins(self.struct(selector))}}
+
     def _nodesysteminfo(self, item: Any) -> dict[str, Any]:
-        built = re.match(r"v?\d+(?:\.\d+){0,2}", item.kubelet_version)  # without what its builder adds
-        return {"kubelet_version": built[0] if built else ""}
+        return {"kubelet_version": _release(item.kubelet_version)}
 
     def _member(self, item: Any) -> dict[str, Any]:
         match = item.selector.exact_match

@@ -10,7 +10,7 @@ from typing import Any
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import KINDS, Documents
-from dra_lab.model.claims import DeviceClass, ResourceClaim
+from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import Node
@@ -64,10 +64,12 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         read_at,
         tuple(findings),
         known,
-        tuple(pod for pod in _of(kept, Pod) if pod.uses_claims),
+        _of(kept, Pod),
         file_places=file_places_of(info.file_places) if info is not None else {},
         topologies=_of(kept, TopologyObject),
         queues=_of(kept, QueueObject),
+        templates=_of(kept, ResourceClaimTemplate) or None,
+        server_version=info.server_version if info is not None else "",
     )
 
 

@@ -78,6 +78,7 @@ def make_snapshot(
         replaced=dict(replaced or {}),
         findings=noted(cluster.findings, anonymised=replaced is not None),
         file_places=kept_places(cluster.file_places),
+        server_version=cluster.server_version,
     )
     files = {FILES[kind]: _list(kind, items) for kind, items in parts.items()}
     return Snapshot(info, dict(sorted({**files, FILE: encode_info(info)}.items())))

@@ -35,7 +35,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     `format_version` counts the layout of the folder and belongs to no tool's release. `captured_at` is the ISO time at
     which the cluster was read, "" if that is not known (a shipped sample). `source` is the context, the file's name or
     the sample. `counts` has a number for each kind. `left_out` and `replaced` count what did not leave. `file_places`
-    is what a topology file contained in addition to the slices.
+    is what a topology file contained in addition to the slices. `server_version` is that of the API server.
     """
 
     kind: str = KIND
@@ -49,6 +49,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     replaced: dict[str, int] = {}
     findings: tuple[NotedFinding, ...] = ()
     file_places: tuple[KeptPlaces, ...] = ()
+    server_version: str = ""
 
 
 class _Head(msgspec.Struct, rename="camel"):

@@ -25,6 +25,9 @@ _STATUS_KEYS = ("driver", "pool", "device", "shareID", "conditions")
 _CONDITION_KEYS = ("type", "status", "observedGeneration", "lastTransitionTime")
 _TAINT_KEYS = ("key", "value", "effect")
 _TOLERATION_KEYS = (*_TAINT_KEYS, "operator")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+"""The field of an affinity that kube-scheduler must obey."""
+
 _Custom = TypeVar("_Custom", bound=CustomValue)
 
 
@@ -127,13 +130,38 @@ def _pod(item: Pod, left_out: Counter[str]) -> Pod:
         init_containers=tuple(_container(c) for c in item.spec.init_containers),
         resource_claims=item.spec.resource_claims,
         node_name=item.spec.node_name,
+        node_selector=item.spec.node_selector,
+        affinity=_affinity(item.spec.affinity),
+        tolerations=tuple({key: one[key] for key in _TOLERATION_KEYS if key in one} for one in item.spec.tolerations),
+        topology_spread_constraints=({},) if item.spec.topology_spread_constraints else (),
+        volumes=({"persistentVolumeClaim": {}},) if any(map(_is_claimed, item.spec.volumes)) else (),
+        overhead=item.spec.overhead,
+        resources=item.spec.resources,
+        scheduling_gates=tuple({"name": one.get("name")} for one in item.spec.scheduling_gates),
+        scheduling_group={"": ""} if item.spec.scheduling_group else {},
+        scheduler_name=item.spec.scheduler_name,
     )
     status = structs.replace(
         item.status,
+        conditions=(),
         container_statuses=_healthy_or_not(item.status.container_statuses),
         init_container_statuses=_healthy_or_not(item.status.init_container_statuses),
     )
     return Pod(metadata=_meta(item.metadata, left_out), spec=spec, status=status)
+
+
+def _affinity(affinity: dict[str, object]) -> dict[str, object]:
+    """Return the required node affinity of a pod, and only that there is a required affinity to other pods."""
+    found: dict[str, object] = {}
+    for field, value in affinity.items():
+        required = value.get(REQUIRED) if isinstance(value, dict) else None
+        if required:
+            found[field] = {REQUIRED: required if field == "nodeAffinity" else [{}]}
+    return found
+
+
+def _is_claimed(volume: object) -> bool:
+    return isinstance(volume, dict) and volume.get("persistentVolumeClaim") is not None
 
 
 def _container(container: Container) -> Container:

@@ -13,6 +13,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.layers import Layer, check_layer
 from dra_lab.model.names import NUMA_NODE, DeviceID
+from dra_lab.model.release import known_release
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, without_nodes
 from dra_lab.topology.locality import Locality, localities
@@ -76,12 +77,14 @@ def _with_more(cluster: Cluster, layer: Layer) -> Cluster:
 
 def _with_release(cluster: Cluster, layer: Layer) -> Cluster:
     """Return the cluster as if the kubelet of every node had a release."""
-    version = f"v{layer.subject}.0"
+    version = f"v{known_release(layer.subject)}"
     nodes = tuple(
         replace(node, status=replace(node.status, node_info=replace(node.status.node_info, kubelet_version=version)))
         for node in (cluster.node_by_name[name] for name in cluster.node_names)
     )
-    return cluster.with_objects(nodes=nodes, name=f"{cluster.name} with Kubernetes {layer.subject}".strip())
+    return cluster.with_objects(
+        nodes=nodes, server_version="", name=f"{cluster.name} with Kubernetes {layer.subject}".strip()
+    )
 
 
 def _without_device(cluster: Cluster, layer: Layer) -> Cluster:

@@ -68,8 +68,9 @@ class Loading:
             # Asked again where it runs: it may have been cancelled on the way there.
             def at_last() -> None:
                 if not stop.is_set():
-                    self._show("")
                     call()
+                if not stop.is_set():  # the call may begin another reading
+                    self._show("")
 
             self._post(at_last)
 

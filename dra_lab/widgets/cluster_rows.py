@@ -56,7 +56,7 @@ def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
         ("DeviceClass", len(cluster.classes)),
         ("ResourceClaim", len(cluster.claims)),
         ("DeviceTaintRule", len(cluster.taint_rules)),
-        ("pod with claims", len(cluster.pods)),
+        ("pod with claims", sum(pod.uses_claims for pod in cluster.pods)),
     )
     rows = [
         ("Cluster", cluster.name),

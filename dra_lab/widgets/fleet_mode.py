@@ -331,7 +331,8 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
 
 def _scenarios(session: Session) -> ScenarioTable:
     fleet = session.fleet
-    shown = {kept.name: kept.figures for kept in fleet.kept}
+    # figures of another cluster say nothing beside those of this one
+    shown = {kept.name: kept.figures if kept.cluster == session.snapshot.name else {} for kept in fleet.kept}
     before = fleet.unchanged if fleet.layers else None
     present = [one.figures for one in (fleet.answer, before) if one is not None]
     columns = scenario_columns([*present, *shown.values()])
@@ -341,5 +342,5 @@ def _scenarios(session: Session) -> ScenarioTable:
     if fleet.answer is not None:
         words = ", ".join(layer.words for layer in fleet.layers) or "as it is"
         rows.append(scenario_row(f"now: {words}", fleet.answer.figures, tuple(columns), now=True))
-    rows += [scenario_row(kept.name, kept.figures, tuple(columns), kept=kept) for kept in fleet.kept]
+    rows += [scenario_row(kept.name, shown[kept.name], tuple(columns), kept=kept) for kept in fleet.kept]
     return ScenarioTable(columns=tuple(columns.values()), rows=tuple(rows))

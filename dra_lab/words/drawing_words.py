@@ -40,9 +40,10 @@ class Noun(Struct, frozen=True):
 
 
 def plural(noun: str) -> str:
-    """Return a noun for several: `NICs`, `shares of a GPU`, `devices of class x`."""
-    head, of, rest = noun.partition(" of ")
-    return f"{head}{'es' if head.endswith('s') else 's'}{of}{rest}"
+    """Return a noun for several: `NICs`, `shares of a GPU`, `devices of class x`, `GPUs with model = "A100"`."""
+    head = re.split(r" of | with | that ", noun, maxsplit=1)[0]
+    rest = noun[len(head) :].replace(" that matches ", " that match ", 1)
+    return f"{head}{'es' if head.endswith('s') else 's'}{rest}"
 
 
 def request_sentence(
@@ -125,8 +126,14 @@ def _noun(ask: Ask, cluster: Cluster | None, release: KubernetesRelease | None) 
         short = kind if kind != "device" else f"{part_of(ask.request)[1]} device"
         return Noun(f"{kind} of class {ask.device_class_name}{selected}", short)
     name = re.sub(r"\s*\(.*\)$", "", entry.label).removeprefix("any ").removeprefix("NVIDIA ")
+    if selected and entry.kind in ("gpu", "nic"):  # the selectors may exclude the model of the label
+        name = _KIND_NOUNS[entry.kind]
+    if entry.kind == "cpu" and entry.capacity_key and not ask.capacity:
+        return Noun(f"CPU device{selected}", "CPU device")  # one device has many CPUs
     if entry.kind == "gpu" and not re.search(r"GPU|partition", name):
         name += " GPU"
+    elif "." in name and " " not in name:  # the name of a driver
+        name += " device"
     return Noun(
         name + selected, _KIND_NOUNS.get(entry.kind, name), amount=entry.kind == "cpu" and bool(entry.capacity_key)
     )
@@ -173,7 +180,7 @@ def selector_words(text: str) -> str:
     if found is None:
         return ""
     name, value = found.groups()
-    return {"true": name, "false": f"no {name}"}.get(value, f"{name} = {value.strip(chr(34))}")
+    return {"true": name, "false": f"no {name}"}.get(value, f"{name} = {value}")
 
 
 def _request(ways: Sequence[Ask], names: dict[str, Noun]) -> str:

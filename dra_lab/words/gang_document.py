@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from dra_lab.findings import sentence_case
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.gang import GANG_GOALS, GANGS, HOSTS, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.goals import GOAL_WORDS
@@ -281,7 +282,7 @@ def choice_lines(choices: Sequence[GangChoice], gang: Gang, heading: str) -> Lin
 def _choice(choice: GangChoice, gang: Gang) -> Iterator[str]:
     replay = choice.replay
     yield f"{replay.scheduler}: {replay.verdict.value}."
-    yield sentence(replay.sentence[:1].upper() + replay.sentence[1:])
+    yield sentence(sentence_case(replay.sentence))
     if choice.started is not None and gang.replicas > 1:
         least, most = choice.started
         number = f"{least:,}" if least == most else f"{least:,} to {most:,}"

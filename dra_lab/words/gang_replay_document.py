@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from dra_lab.findings import sentence_case
 from dra_lab.model.gang import GANG_GOALS
 from dra_lab.model.gang_replay import GangRegret, GangReplay, GangStep, GoalRange
 from dra_lab.words.document import Column, Detail, Part, Sentence, Table, Words, printable
@@ -17,7 +18,7 @@ from dra_lab.words.gang_steps import short_names, step_sentence
 def replay_sentence(replay: GangReplay) -> str:
     """Return whether a scheduler finds a place for a gang, and why: `Kueue 0.19: no. Kueue does not admit it ...`."""
     why = sentence(replay.sentence)
-    return printable(f"{replay.scheduler}: {replay.verdict.value}. {why[:1].upper()}{why[1:]}")
+    return printable(f"{replay.scheduler}: {replay.verdict.value}. {sentence_case(why)}")
 
 
 def replay_parts(replay: GangReplay, detail: Detail = "short") -> Iterator[Part]:

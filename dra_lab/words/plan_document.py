@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
+from dra_lab.sketch.links import listed
+from dra_lab.topology.hierarchy_findings import some
 from dra_lab.topology.locality import Locality, Place, localities
 from dra_lab.words.document import Column, Detail, Lines, Part, Picture, Sentence, Table, Words, as_text, printable
 from dra_lab.words.drawing_words import request_sentence
@@ -121,14 +124,14 @@ def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], 
 
 def _misfit_words(plan: Plan, cluster: Cluster | None) -> str:
     why = cause(plan, cluster) or "No node can serve it."
-    begins_with_a_name = why.partition(" ")[0] in {shortfall.node for shortfall in plan.shortfalls}
-    return f"Does not fit. {why if begins_with_a_name else why[:1].upper() + why[1:]}"
+    begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
+    return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
 
 
 def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
     reason = plan.shortfalls[0].message if plan.shortfalls else ""
     if plan.status is PlanStatus.EMPTY:
-        yield "Nothing is drawn yet."
+        yield allocated_words(plan) or "Nothing is drawn yet."
     elif plan.status is PlanStatus.NOT_CHECKED:
         yield f"Not checked: {sentence(reason)}"
     elif plan.status is PlanStatus.STOPPED:
@@ -136,6 +139,16 @@ def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
     else:
         yield _misfit_words(plan, cluster)
         yield from _help(plan)
+
+
+def allocated_words(plan: Plan) -> str:
+    """Return where the allocated claims of a pod let it run, "" for a plan without such claims."""
+    names = [claim.metadata.name for claim in plan.allocated_claims]
+    if not names:
+        return ""
+    which = f"Its claims {listed(names)} are" if len(names) > 1 else f"Its claim {names[0]} is"
+    nodes = "any node" if plan.admitted is None else some(sorted(plan.admitted))
+    return f"{which} allocated already, and the pod may run on {nodes}."
 
 
 def _no_time(plan: Plan) -> str:
@@ -175,12 +188,17 @@ def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
     every = "all " if idle == total and total > 1 else ""
     when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now and not brief else ""
     # without all claims it is not known what is in use now
-    when = f" now{when_idle}"
+    when = f" now{when_idle}" if cluster is None or _any_held(cluster) else ""
     if cluster is not None and not cluster.claims_known:
         when = " if nothing is in use (no claims were read)"
     elif cluster is not None and cluster.claims_in_part:
         when = f" if other namespaces use nothing (their claims were not read){when_idle}"
     return f"Fits on {now:,} of {counted(total, 'node')}{when}."
+
+
+def _any_held(cluster: Cluster) -> bool:
+    """Say whether any claim holds devices; else "now" would be no other time than idle."""
+    return any(claim.status.allocation is not None for claim in cluster.claims)
 
 
 # ---------------------------------------------------------------- the tables

@@ -14,7 +14,8 @@ def plan_outcome(plan: Plan | FleetPlan) -> str:
         return NOT_CHECKED
     if isinstance(plan, Plan):
         refused = plan.status is PlanStatus.INFEASIBLE
-        return FITS if plan.fits else DOES_NOT_FIT if refused else STOPPED
+        held = plan.status is PlanStatus.EMPTY and bool(plan.allocated_claims)
+        return FITS if plan.fits or held else DOES_NOT_FIT if refused else STOPPED
     unplaced = plan.goal(UNPLACED)
     if plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE) and unplaced is not None and not unplaced.value:
         return FITS

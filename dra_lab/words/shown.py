@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.node_type import AddedNodes
+    from dra_lab.model.pod_reason import Explanation, PodReason
 
 SHOWN = (
     "dra_lab.findings.Finding",
@@ -34,6 +35,8 @@ SHOWN = (
     "dra_lab.model.plan.Plan",
     "dra_lab.model.plan.Shortfall",
     "dra_lab.model.plan.Suggestion",
+    "dra_lab.model.pod_reason.Explanation",
+    "dra_lab.model.pod_reason.PodReason",
     "dra_lab.model.reasons.Reasons",
     "dra_lab.model.reasons.Relaxation",
     "dra_lab.model.regret.Regret",
@@ -126,6 +129,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.model.gang_replay import GangRegret, GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.node_type import AddedNodes
+    from dra_lab.model.pod_reason import Explanation, PodReason
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
     from dra_lab.model.trace import Trace
@@ -146,6 +150,8 @@ def _other(value: object) -> Iterable[Part]:
             return fleet_document.stranded_parts(value)
         case ScenarioAnswer():
             return fleet_document.scenario_parts(value)
+        case Explanation() | PodReason():
+            return _pods(value)
         case Reasons():
             return reasons_parts(value)
         case Relaxation():
@@ -157,6 +163,14 @@ def _other(value: object) -> Iterable[Part]:
 
             return trace_parts(value)
     raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
+
+
+def _pods(value: Explanation | PodReason) -> Iterable[Part]:
+    """Return the document of why pods are pending."""
+    from dra_lab.model.pod_reason import PodReason
+    from dra_lab.words.pod_reason_document import explanation_parts, reason_parts
+
+    return reason_parts(value) if isinstance(value, PodReason) else explanation_parts(value)
 
 
 def _gang(value: GangPlan | GangCount | GangReplay | GangRegret | GangVerdicts | AddedNodes) -> Iterable[Part]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from dra_lab.findings import sentence_case
 from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus
 from dra_lab.model.trace import Check, Reason, Step, StepKind, Trace
@@ -147,7 +148,7 @@ def step_sentence(step: Step, names: Names = _PUBLISHED) -> str:
         case StepKind.LEFT_OUT:
             return f"The search goes on, but {why_words(step)}."
     detail = _without_limit(step.detail)
-    return sentence(detail[:1].upper() + detail[1:] or "Each request has its devices")
+    return sentence(sentence_case(detail) or "Each request has its devices")
 
 
 def _without_limit(message: str) -> str:

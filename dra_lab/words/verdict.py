@@ -12,6 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Headroom
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall
+from dra_lab.model.reasons import Scarcity
 from dra_lab.model.regret import PathShare
 from dra_lab.model.sketch import How, Link, asks
 from dra_lab.sketch.links import LEVEL_WORDS, listed
@@ -145,7 +146,7 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
     if first.rule == "class" and not first.available and first.widest:
         name, there = known[first.subject].device_class_name, _classes(cluster)
         return f"No node has a device of class {name}.{there}"
-    return _short_of(plan, first, noun) or sentence(first.message)
+    return _short_of(plan, first, noun, cluster) or sentence(first.message)
 
 
 def _classes(cluster: Cluster | None) -> str:
@@ -159,17 +160,17 @@ def _classes(cluster: Cluster | None) -> str:
 _COUNTS = re.compile(r"Request \S+ needs [^:]*\(node [^()]*\)")
 
 
-def _short_of(plan: Plan, first: Shortfall, noun: Noun) -> str:
+def _short_of(plan: Plan, first: Shortfall, noun: Noun, cluster: Cluster | None) -> str:
     # a message that says more than the counts is needed whole
     if _COUNTS.fullmatch(first.message) is None:
         return ""
     scarce = next((s for s in plan.reasons.scarcity if s.request == first.subject), None) if plan.reasons else None
     if scarce is not None and scarce.kind == "shortage":
-        free = f"{scarce.free:,} {'is' if scarce.free == 1 else 'are'} free" if scarce.free else "none is free"
-        return f"You ask for {noun.many(scarce.needed)}; {free} in the whole cluster."
+        return f"You ask for {noun.many(scarce.needed)}; {_there(first, scarce)}."
     if scarce is not None and scarce.kind == "fragmentation":
+        free = "free " if cluster is None or cluster.claims_known else ""
         none = f"The most that one node has is {scarce.most:,}." if scarce.most else "Not one of them has any."
-        return f"No node has {scarce.needed:,} free {noun.full if scarce.needed == 1 else plural(noun.full)}. {none}"
+        return f"No node has {scarce.needed:,} {free}{noun.full if scarce.needed == 1 else plural(noun.full)}. {none}"
     test = {
         "class": "are of that class",
         "count": "are of that class",
@@ -180,6 +181,21 @@ def _short_of(plan: Plan, first: Shortfall, noun: Noun) -> str:
     }.get(first.rule)
     return (
         f"{first.node} is short of {plural(noun.full)}: {first.available:,} of {first.needed:,} {test}." if test else ""
+    )
+
+
+def _there(first: Shortfall, scarce: Scarcity) -> str:
+    """Return how many devices there are for a request; they are free only if others are in use."""
+    if scarce.matching == 0:
+        return "no device of the cluster matches"
+    if first.rule == "capacity":
+        return f"{scarce.free:,} in the whole cluster {'has' if scarce.free == 1 else 'have'} enough capacity left"
+    if scarce.free == scarce.matching:
+        return f"the whole cluster has {scarce.free:,}"
+    return (
+        f"{scarce.free:,} {'is' if scarce.free == 1 else 'are'} free in the whole cluster"
+        if scarce.free
+        else ("none is free in the whole cluster")
     )
 
 
@@ -331,6 +347,8 @@ def _fit_tile(plan: Plan, first: GoalValue | None, name: str, caption: str, foun
 def _most(plan: Plan) -> Iterator[Tile]:
     first = short_of_pairs(plan) or (plan.shortfalls[0] if plan.shortfalls else None)
     if plan.status is not PlanStatus.INFEASIBLE or first is None or not first.node or first.needed <= first.available:
+        return
+    if first.rule == "links":  # it counts links and no devices
         return
     what = "pairs" if first.rule == "link" and _link_of(plan, first).how is How.PAIRWISE else "devices"
     where = "most on one node" if first.widest else "on the nearest node"

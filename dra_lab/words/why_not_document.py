@@ -84,7 +84,7 @@ def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> TestBars:
         if not always and step.count == before and step.test != "selector":
             continue
         note = _users(found, funnel.request) if step.test == "in-use" and step.count < before else ""
-        rows.append(Bar(_label(step, number), step.count, total, note, step.count < needed))
+        rows.append(Bar(_label(step, number, use_known=found.use_known), step.count, total, note, step.count < needed))
         before = step.count
     claim, _, request = funnel.request.rpartition(MARK)
     title = f"{request} of {claim}" if claim else request
@@ -92,7 +92,7 @@ def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> TestBars:
     return TestBars(funnel.request, clean(title), needed, tuple(rows))
 
 
-def _label(step: FunnelStep, number: int) -> str:
+def _label(step: FunnelStep, number: int, *, use_known: bool) -> str:
     match step.test:
         case "published":
             return "on the node"
@@ -105,7 +105,7 @@ def _label(step: FunnelStep, number: int) -> str:
         case "taint":
             return "not tainted, or tolerated"
         case "in-use":
-            return "free"
+            return "free" if use_known else "free, if nothing is in use"
         case "capacity":
             return "enough capacity left"
         case _:

@@ -10,8 +10,8 @@ OLDEST = [
     ("lists of level 1.34 are taken one release later", "[2, 1].sort() == [1, 2]", "1.35"),
     ("also as a macro", "[2, 1].sortBy(x, x) == [1, 2]", "1.35"),
     ("also inside a loop", "[1].exists(x, lists.range(x).size() == 1)", "1.35"),
-    ("list-typed attributes", 'device.attributes["d"].x.includes(1)', "1.36"),
-    ("the newest counts", '[1].reverse() == [1] && device.attributes["d"].x.includes(1)', "1.36"),
+    ("list-typed attributes", 'device.attributes["d"].x.includes(1)', "1.36.2"),
+    ("the newest counts", '[1].reverse() == [1] && device.attributes["d"].x.includes(1)', "1.36.2"),
     ("shared devices", "device.allowMultipleAllocations", "1.34"),
     ("a text is no function", '"sort" == device.driver', "1.34"),
 ]

@@ -254,3 +254,25 @@ def test_a_bad_literal_does_not_compile(rule, expression, position):
 def test_what_is_no_bad_literal_compiles(rule, expression):
     """Only literals are looked at."""
     assert compile_selector(expression).expression == expression, rule
+
+
+def test_an_attribute_without_a_value_fails_on_its_device_alone(tmp_path, capsys):
+    """Answers are remembered by what a selector reads; those about a device that fails are not those about others."""
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "one"}}
+    one = {"name": "gpu", "exactly": {"deviceClassName": "a-class"}}
+    (tmp_path / "claim.json").write_text(json.dumps(claim | {"spec": {"devices": {"requests": [one]}}}))
+    text = 'device.attributes["gpu.example.com"].size == 1'
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "a-class"}}
+    device_class = head | {"spec": {"selectors": [{"cel": {"expression": text}}]}}
+    for name, more in (("sound", {}), ("broken", {"x": {}})):
+        device = {"name": "gpu-0", "attributes": {"size": {"int": 1}, **more}}
+        pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": "gpu.example.com", "nodeName": "n", "pool": pool, "devices": [device]}
+        slice_ = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n"}, "spec": spec}
+        objects = {"apiVersion": "v1", "kind": "List", "items": [device_class, slice_]}
+        (tmp_path / f"{name}.json").write_text(json.dumps(objects))
+    ends = {}
+    for name in ("broken", "sound", "broken"):
+        status = main(["plan", str(tmp_path / f"{name}.json"), "--claim", str(tmp_path / "claim.json")])
+        ends.setdefault(name, []).append((status, "without a value" in "".join(capsys.readouterr())))
+    assert ends == {"broken": [(1, True)] * 2, "sound": [(0, False)]}

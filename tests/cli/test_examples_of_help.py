@@ -49,6 +49,12 @@ spec:
       requests:
       - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}
 """
+DUMP = """\
+{"apiVersion": "v1", "kind": "List", "items": [
+  {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}},
+  {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-7", "namespace": "team-a"},
+   "spec": {"nodeName": "node-1"}, "status": {"phase": "Running"}}]}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +71,7 @@ def repository(tmp_path_factory):
             "manifests/claim.yaml": CLAIM,
             "old.yaml": POD,
             "deployment.yaml": DEPLOYMENT,
+            "dump.json": DUMP,
             "topo.txt": TOPO,
         }
         for name, text in files.items():

@@ -69,7 +69,7 @@ def test_notebook_and_command_line_answer_alike(drawn, settings, tmp_path, capsy
     [
         ([], (NODES[1], "1.35", "roots")),
         (["--node", NODES[2]], (NODES[2], "1.35", "roots")),
-        (["--release", "1.37"], (NODES[1], "1.37", "roots")),
+        (["--release", "1.37"], (NODES[1], "1.37.1", "roots")),
         (["--goals", "damage"], (NODES[1], "1.35", "damage")),
     ],
 )
@@ -108,7 +108,7 @@ def test_what_if_options_replace_those_of_the_plan_file(tmp_path, capsys):
 def test_a_release_among_the_what_if_changes_is_planned_for(tmp_path, capsys):
     """It comes before the file's own release, as on the screen."""
     path = plan_file(tmp_path, release="1.35", layers=(Layer(change="release", subject="1.37"),))
-    assert answer(capsys, CLUSTER, "--claim", str(path))["release"] == "1.37"
+    assert answer(capsys, CLUSTER, "--claim", str(path))["release"] == "1.37.1"
 
 
 def test_a_what_if_change_that_the_cluster_cannot_have_is_refused_where_it_stands(tmp_path, capsys):

@@ -79,8 +79,8 @@ def test_what_is_not_clear_stops_with_the_templates(tmp_path, value, why):
     with pytest.raises(InputError, match=why) as refusal:
         _read(tmp_path, value)
     assert "--template PATH" in str(refusal.value)
-    assert f"{LARGE}.template  (3 pods; asks for" in str(refusal.value)
-    assert f"{HEAD}.template  (head, 1 pod; asks for" in str(refusal.value)
+    assert f"{LARGE}.template (3 pods; asks for" in str(refusal.value)
+    assert f"{HEAD}.template (head, 1 pod; asks for" in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", [f"{SMALL}.template", f"{SMALL}.template.spec", f".{SMALL}.template"])
@@ -157,7 +157,7 @@ def test_the_command_plans_the_pods_of_the_named_template(tmp_path, capsys):
     path.write_text(yaml.safe_dump(_ray(small=GPUS, large={"limits": {"nvidia.com/gpu": 1}})))
     command = ["export", "sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs", "--dir", str(tmp_path / "out")]
     assert main([*command, "--workload", str(path)]) == 2
-    assert f"\n  {SMALL}.template  (2 pods; asks for nvidia.com/gpu: 8)" in capsys.readouterr().err
+    assert f"{SMALL}.template (2 pods; asks for nvidia.com/gpu: 8)" in capsys.readouterr().err
     main([*command, "--workload", str(path), "--template", f"{LARGE}.template"])
     assert "note: 3 replicas are planned" in capsys.readouterr().err
     assert main([*command, "--template", f"{LARGE}.template"]) == 2

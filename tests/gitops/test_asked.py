@@ -86,7 +86,7 @@ def test_a_claim_that_is_nowhere_is_reported_with_what_to_give(read):
 
 def test_several_workloads_in_a_file_are_named(read):
     """Which of them is meant is for the person to say."""
-    with pytest.raises(DraLabError, match=r"2 workloads \(Pod/train, Pod/train\)"):
+    with pytest.raises(DraLabError, match=r"2 workloads \(Pod/train \(pod.yaml, document 2\), Pod/train \("):
         read(gpus("a", 1), train("a"), train("a"))
 
 

@@ -5,14 +5,15 @@ from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
 from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.object_pods import pod_templates
-from dra_lab.gitops.references import check_references, written_claims
+from dra_lab.gitops.references import HeldClaims, check_references, written_claims
+from dra_lab.model.cluster import Cluster
 
 
 def _rules(folder, deployment, template=TEMPLATE):
     manifests = read_manifests([write(folder, work=deployment, claim=template)])
     claims = written_claims(manifests)
     pods = [pod for document in manifests.documents for pod in pod_templates(document)]
-    return [(f.rule, f.origin.line) for pod in pods for f in check_references(pod, claims, frozenset())]
+    return [(f.rule, f.origin.line) for pod in pods for f in check_references(pod, claims, HeldClaims(Cluster()))]
 
 
 def _line(text, part):

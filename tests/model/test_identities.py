@@ -5,7 +5,7 @@ import pytest
 from dra_lab.errors import InputError
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import DeviceID
-from dra_lab.model.release import KubernetesRelease, release_of_kubelet
+from dra_lab.model.release import KubernetesRelease, release_of_cluster
 from dra_lab.model.semver import semver_key
 
 
@@ -45,7 +45,7 @@ def test_unknown_releases_and_gates_are_refused(make):
 
 def test_the_lowest_kubelet_decides_the_release():
     """The target release is that of the lowest kubelet, kept within the known releases."""
-    assert release_of_kubelet(("v1.37.0", "v1.35.2")) == "1.35"
-    assert release_of_kubelet(("v1.20.0",)) == "1.34"
-    assert release_of_kubelet(("v1.99.0",)) == "1.37"
-    assert release_of_kubelet(()) == "1.36"
+    assert release_of_cluster("", ("v1.37.0", "v1.35.2")) == "1.35"
+    assert release_of_cluster("", ("v1.20.0",)) == "1.34"
+    assert release_of_cluster("", ("v1.99.0",)) == "1.37.1"
+    assert release_of_cluster("", ()) == "1.36.3"

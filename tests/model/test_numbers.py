@@ -11,7 +11,7 @@ from dra_lab.cli import main
 from dra_lab.errors import QuantityError, SemverError, SourceError
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
 from dra_lab.model.quantity import canonical_quantity, parse_quantity
-from dra_lab.model.release import DEFAULT_RELEASE, release_of_kubelet
+from dra_lab.model.release import DEFAULT_RELEASE, release_of_cluster
 from dra_lab.model.semver import semver_key
 
 SPELLINGS = [
@@ -130,4 +130,4 @@ def test_a_version_has_exactly_three_numbers(text):
 @pytest.mark.parametrize("digit", NO_DIGITS)
 def test_a_kubelet_version_with_other_digits_is_unknown(digit):
     """It counts as no version at all."""
-    assert release_of_kubelet((f"v1.{digit}.1",)) == DEFAULT_RELEASE
+    assert release_of_cluster("", [f"v1.{digit}.1"]) == DEFAULT_RELEASE

@@ -30,8 +30,8 @@ from dra_lab.model.slices import (
 )
 from dra_lab.scheduler.first_fit import first_fit
 
-NOW = KubernetesRelease("1.36")
-NEXT = KubernetesRelease("1.37")
+NOW = KubernetesRelease("1.36.2")
+NEXT = KubernetesRelease("1.37.0")
 GPUS = "gpu.nvidia.com"
 
 

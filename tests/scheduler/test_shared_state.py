@@ -30,8 +30,8 @@ from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, Resour
 from dra_lab.scheduler.capacity import capacity_use
 from dra_lab.scheduler.first_fit import first_fit
 
-NOW = KubernetesRelease("1.36")
-NEXT = KubernetesRelease("1.37")
+NOW = KubernetesRelease("1.36.2")
+NEXT = KubernetesRelease("1.37.0")
 GPUS = "gpu.nvidia.com"
 RANGE = CapacityRequestPolicy(default="1", valid_range=CapacityRequestPolicyRange(min="1", step="2", max="5"))
 
@@ -153,8 +153,8 @@ def test_held_partitions_consume_counters():
     assert run(slices, a_claim(request("r")), held=[holding(f"{GPUS}/n1/p0")]).allocations is None
 
 
-def test_counters_of_a_rejected_candidate_stay_booked_up_to_1_36():
-    """A tainted partition books its counters before the taint rejects it; 1.37 gives them back.
+def test_counters_of_a_rejected_candidate_stay_booked_up_to_1_36_2():
+    """A tainted partition books its counters before the taint rejects it; 1.36.3 gives them back.
 
     Rule: docs/semantics.md 3.10.8.
     """

@@ -79,7 +79,7 @@ def test_layers_change_the_plan_of_the_drawing_too(session):
 def test_a_release_layer_is_the_target(session):
     """Choosing a release in the bar removes the layer again."""
     session.fleet.what_if("release 1.37")
-    assert session.release.version == "1.37"
+    assert session.release.version == "1.37.1"
     session.set_release("1.35")
     assert session.release.version == "1.35"
     assert session.fleet.layers == ()

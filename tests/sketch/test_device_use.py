@@ -65,4 +65,4 @@ def test_a_misfit_of_partitions_says_that_partitions_are_published():
     small = DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["gpu.nvidia.com"].profile == "9g"'))
     exactly = ExactDeviceRequest("mig.nvidia.com", selectors=(small,))
     plan = checked_plan(world, ClaimSketch(requests=(DeviceRequest("one", exactly),)))
-    assert "50 partitions are published here" in str(plan.shortfalls)
+    assert 'profile is "1g.5gb" on 14' in str(plan.shortfalls)

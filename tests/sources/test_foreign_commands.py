@@ -26,8 +26,8 @@ def test_topology_prints_what_the_file_says(files, capsys):
     """A line for each GPU, NIC and NUMA node, with root, switch, NUMA node and the line of the file."""
     assert main(["topology", str(files / "dgx.xml")]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    nic = ["mlx5_0", "nic", "15b3:1021", "0000:14:00.0", "pci0000:10", "0000:11:00.0", "0"]
-    assert nic in [line[:7] for line in lines]
+    places = ["0000:14:00.0", "pci0000:10", "0000:11:00.0", "0"]
+    assert any(line[0] == "mlx5_0" and line[1] == "nic" and line[-5:-1] == places for line in lines if len(line) > 6)
 
 
 def test_what_a_terminal_would_obey_is_not_printed(files, capsys):

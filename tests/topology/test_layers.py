@@ -105,7 +105,7 @@ BY_HAND = [
     (read_layer("taint", DEVICE), with_taint()),
     (read_layer("idle"), documents(holders=())),
     (read_layer("publish-numa"), with_numa()),
-    (read_layer("release", "1.37"), documents(kubelet="v1.37.0")),
+    (read_layer("release", "1.37"), documents(kubelet="v1.37.1")),
 ]
 
 
@@ -220,4 +220,4 @@ def test_the_last_release_counts():
     """If two layers name a release, the later one is the target."""
     layers = [read_layer("release", "1.35"), read_layer("idle"), read_layer("release", "1.37")]
     assert layered_release(layers) == "1.37"
-    assert with_layers(load_cluster("sample:eks-p4d"), layers).default_release == "1.37"
+    assert with_layers(load_cluster("sample:eks-p4d"), layers).default_release == "1.37.1"

@@ -68,10 +68,10 @@ def test_the_release_is_chosen_by_message_and_a_wrong_one_is_refused(session):
     """A known release is planned for; an unknown one is reported as a problem."""
     bar = ClusterBar(session)
     say(bar, type="release", value="1.37")
-    assert bar.release == "1.37"
+    assert bar.release == "1.37.1"
     say(bar, type="release", value="1.99")
     assert "1.99" in bar.problem
-    assert bar.release == "1.37"
+    assert bar.release == "1.37.1"
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_plan_file_opens_with_all_that_it_says(session):
     )
     opened(ClusterBar(session), session, drawing)
     assert session.drawing == drawing
-    assert (session.mode, session.answer.node, session.release.version) == ("fleet", node, "1.37")
+    assert (session.mode, session.answer.node, session.release.version) == ("fleet", node, "1.37.1")
 
 
 def test_one_undo_brings_back_all_that_was_there_before_a_plan_file(session):
@@ -334,6 +334,7 @@ def test_the_page_of_a_plan_opens_as_that_plan(session, name, tmp_path):
     lab.close()
     bar = ClusterBar(session)
     upload(bar, "plan.html", page)
+    assert bar.loading.wait()
     answered(session)
     assert (session.cluster.name, bar.refused) == (name.replace("context:prod", "prod (from plan.html)"), "")
     assert [one.device for one in session.answer.placements] == devices

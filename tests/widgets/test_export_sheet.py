@@ -76,7 +76,7 @@ def test_the_sheet_says_both_outcomes_and_pins_where_they_differ(sheet):
     """5 of 6 without pins, 6 of 6 with them, and the pin is on until a person decides otherwise."""
     _, view = sheet
     row = view.export
-    assert "5 of 6 pairs" in row["plain"]["sentence"]
+    assert "4 of 6 pairs" in row["plain"]["sentence"]
     assert "6 of 6 pairs" in row["pinned"]["sentence"]
     assert (row["pin"], row.get("worse", "")) == (True, "")
     assert [file["state"] for file in row["files"]] == ["new"] * 5
@@ -88,7 +88,7 @@ def test_nothing_worse_is_written_unless_it_is_accepted(sheet, tmp_path):
     say(view, type="choose-export", pin=False)
     assert session.exporting.wait(60)
     say(view, type="write-export")
-    assert "nothing is written. kube-scheduler allocates 5 of 6 pairs" in view.problem
+    assert "nothing is written. kube-scheduler allocates 4 of 6 pairs" in view.problem
     assert not (tmp_path / "out").exists()
     say(view, type="write-export", allowWorse=True)
     assert (view.problem, (tmp_path / "out" / "pod.yaml").exists()) == ("", True)
@@ -211,7 +211,7 @@ def test_the_scheduler_is_chosen_by_its_name(gang_sheet):
     session, view = gang_sheet
     row = shown(session, view, type="choose-gang-export", scheduler="kube-scheduler")
     assert "podgroup.yaml" in {file["name"] for file in row["files"]}
-    assert row["plain"]["detail"].startswith("kube-scheduler 1.36 (PodGroup) finds a place")
+    assert row["plain"]["detail"].startswith("kube-scheduler 1.36.2 (PodGroup, GangScheduling on) finds a place")
 
 
 def test_a_choice_of_kueue_where_the_claims_do_not_fit_is_a_warning(gang_sheet):

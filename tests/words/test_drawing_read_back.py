@@ -86,7 +86,7 @@ def test_a_selector_that_is_not_simple_is_counted(cluster):
     [
         ('device.attributes["dra.net"].rdma == true', "rdma"),
         ('has(device.attributes["a"].rdma) && device.attributes["a"].rdma == false', "no rdma"),
-        ('device.attributes["gpu.nvidia.com"].productName == "H100"', "productName = H100"),
+        ('device.attributes["gpu.nvidia.com"].productName == "H100"', 'productName = "H100"'),
         ('device.driver == "a"', ""),
     ],
 )

@@ -21,7 +21,7 @@ ENTRIES = list(rule_catalogue().values())
 
 def errors(kind: type[DraLabError] = DraLabError) -> Iterator[type[DraLabError]]:
     """Yield the classes of errors in the package."""
-    if kind.__module__.startswith("dra_lab."):
+    if kind.__module__.startswith("dra_lab.") and not kind.__name__.startswith("_"):
         yield kind
     for one in kind.__subclasses__():
         yield from errors(one)

@@ -30,7 +30,7 @@ from dra_lab.manifests.yaml_text import dump_all
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import Gang
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease, release_of
 from dra_lab.sketch.claim_objects import Affinity
 
 _FLAVOR = Finding(
@@ -144,7 +144,7 @@ def gang_files(
         raise InputError(f"scheduler {scheduler!r} is not known{similar}; use one of {', '.join(SCHEDULERS)}")
     if hierarchy is not None and gang.hierarchy not in ("", hierarchy.name):
         raise InputError(f"gang {gang.name!r} names the hierarchy {gang.hierarchy!r}; this is {hierarchy.name!r}")
-    target = release_of(release, "1.36")
+    target = release_of(release, DEFAULT_RELEASE)
     if scheduler == "kube-scheduler":
         pod_group_version(target)
     chosen = SCHEDULERS[scheduler]

@@ -142,14 +142,16 @@ def _volcano(parts: GangParts) -> Iterator[Finding]:
 
 
 def _kube_scheduler(parts: GangParts) -> Iterator[Finding]:
-    name, release = parts.gang.name, parts.release.version
+    name, old = parts.gang.name, not parts.release.is_at_least("1.37")
     message = (
-        f"the feature gate GenericWorkload is off by default in {release}. The API server then drops "
+        f"the feature gate GenericWorkload is off by default in {parts.release.version}. The API server then drops "
         "spec.schedulingGroup silently, and pods start one by one"
     )
     yield Finding("pod-group-gate", _WARNING, name, message, "Enable it in kube-apiserver and kube-scheduler.")
     yield not_by_default(pod_group_version(parts.release), name)
-    if release == "1.36":
+    if old:
+        message = "kube-scheduler 1.36 starts a gang in part without the gate GangScheduling, which is alpha and off"
+        yield Finding("pod-group-gang-gate", _WARNING, name, message, "Enable it in kube-scheduler.")
         message = "Kubernetes 1.37 no longer has PodGroups of v1alpha2"
         yield Finding("pod-group-upgrade", _WARNING, name, message, "Delete them before you upgrade, and export again.")
     if parts.label(parts.required):
@@ -168,7 +170,7 @@ def _kube_scheduler(parts: GangParts) -> Iterator[Finding]:
         if len(shared) > MOST_SHARED:
             message = f"a PodGroup has at most {MOST_SHARED} claims, and this has {len(shared)}"
             yield Finding("pod-group-claims", _ERROR, name, message, "Put several requests into one claim.")
-    if parts.priority_class and release == "1.36":
+    if parts.priority_class and old:
         message = "priorityClassName of a PodGroup needs the gate WorkloadAwarePreemption, which is alpha and off"
         yield Finding("pod-group-priority", _WARNING, name, message, "Enable it, or use priority 0.")
     if parts.gang.least < parts.gang.size:

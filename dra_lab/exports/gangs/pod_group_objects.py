@@ -26,10 +26,10 @@ MOST_SHARED = 4
 
 def pod_group_version(release: KubernetesRelease) -> str:
     """Return the apiVersion of PodGroup in a release. Raises InputError for a release without it."""
-    if release.version not in POD_GROUPS:
+    if release.minor not in POD_GROUPS:
         known = " and ".join(POD_GROUPS)
         raise InputError(f"Kubernetes {release.version} has no PodGroup; choose release {known}, or another scheduler")
-    return POD_GROUPS[release.version][0]
+    return POD_GROUPS[release.minor][0]
 
 
 def not_by_default(version: str, subject: str, origin: Origin | None = None) -> Finding:

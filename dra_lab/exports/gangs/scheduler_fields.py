@@ -124,7 +124,7 @@ def _pod_groups(document: Mapping[str, Any], at: At, release: KubernetesRelease)
     version, where = str(document.get("apiVersion")), at("apiVersion")
     if document.get("kind") != "PodGroup" or not version.startswith(_UPSTREAM):
         return
-    served = POD_GROUPS.get(release.version, ())
+    served = POD_GROUPS.get(release.minor, ())
     if version in served:
         yield not_by_default(version, where.object, where)
         return

@@ -7,14 +7,22 @@ from fractions import Fraction
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
+from dra_lab.planner.arguments import plan_given
 
 
-def held_after(cluster: Cluster, plan: FleetPlan | None, release: KubernetesRelease) -> AllocatedDevices | None:
-    """Return what claims and the pods of a plan hold together; None, meaning what the cluster says, without a plan."""
+def held_after(
+    cluster: Cluster, plan: FleetPlan | GangPlan | None, release: KubernetesRelease
+) -> AllocatedDevices | None:
+    """Return what claims and the pods of a plan hold together; None, meaning what the cluster says, without a plan.
+
+    Raises InputError for what is no plan of replicas or gangs.
+    """
+    plan = plan_given("after", plan)
     if plan is None:
         return None
     held = cluster.allocated

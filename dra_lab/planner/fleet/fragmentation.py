@@ -17,10 +17,12 @@ from dra_lab.index.counter_draws import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.arguments import listed
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.counter_capacity import CounterCapacity
@@ -46,7 +48,7 @@ def stranded(
     claims: Sequence[ClaimSketch],
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | None = None,
+    after: FleetPlan | GangPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
@@ -59,9 +61,9 @@ def stranded(
     is counted by itself, so the packing that uses most GPUs may differ from the one that uses most NICs.
 
     A free device is available, and no claim holds it alone. A taint of effect NoSchedule or NoExecute makes a device
-    unavailable unless a request of the claims tolerates it. The charts do not know the claims, and show every such
-    device as not available. CPUs of a shareable device are what is left of the capacity that the claims request (the
-    first by name, if there are several).
+    unavailable unless a request that matches the device tolerates the taint. The charts do not know the claims, and
+    show every such device as not available. CPUs of a shareable device are what is left of the capacity that the
+    claims request (the first by name, if there are several).
 
     A partition counts as free only if shared counters can still provide it beside the others. Partitions of different
     sizes that share counters also count as `partitions`: only the most that may be stranded of them is known.
@@ -97,6 +99,7 @@ def stranded(
     """
     began = time.monotonic()
     release = cluster.target_release(release)
+    claims = listed("claims", claims, ClaimSketch)
     if not claims:
         raise InputError("what is stranded depends on the claims that are to use it; give one at least")
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
@@ -206,7 +209,7 @@ class _Free:
         self._fleet, self._rules, self._counters = fleet, fleet.scan.rules, counters
         self._keys = {key for ask in self._rules.asks for key in ask.capacity}
         self._held, enabled = self._rules.allocated, self._rules.release.enabled
-        self._tainting, self._ruled = enabled("DRADeviceTaints"), enabled("DRADeviceTaintRules")
+        self._tainting, self._ruled = enabled("DRADeviceTaints"), self._rules.release.counted_rules
         self._shared: dict[int, tuple[bool, str]] = {}
         self._left: dict[tuple[int, int, int], int] = {}
         self._named: dict[int, str] = {}
@@ -313,11 +316,16 @@ class _Free:
         return self._left[of]
 
     def _is_available(self, item: PoolDevice) -> bool:
-        """Say whether no taint keeps the device from all the claims."""
+        """Say whether a request that matches the device tolerates its taints."""
         rules = self._rules
         if not self._tainting or not (item.device.taints or rules.cluster.taint_rules):
             return True
         taints = rules.cluster.taints_of(item.id, item.device, rules=self._ruled)
         if not any(taint.effect in ("NoSchedule", "NoExecute") for taint in taints):
             return True
-        return any(is_tolerated(rules.cluster, rules.release, ask, item) for ask in rules.asks)
+        return any(
+            is_tolerated(rules.cluster, rules.release, ask, item)
+            and rules.matching.match(ask, item.driver, item.device).stage == "match"
+            for ask in rules.asks
+            if not ask.admin_access
+        )

@@ -14,7 +14,9 @@ from msgspec.structs import replace as changed
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Headroom, HeadroomOnNodes, Workload
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
@@ -39,7 +41,7 @@ def how_many_more(
     workload: Workload,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | None = None,
+    after: FleetPlan | GangPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
@@ -81,6 +83,7 @@ def how_many_more(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
+    workload = workload_given("workload", workload)
     headroom = headroom_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
     return changed(headroom, seconds=time.monotonic() - began)
 

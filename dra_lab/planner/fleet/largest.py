@@ -16,10 +16,12 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, LargestJob, Workload
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
+from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.headroom import headroom_of_claim, holds_one
@@ -35,7 +37,7 @@ def largest_job(
     claim: ClaimSketch,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | None = None,
+    after: FleetPlan | GangPlan | None = None,
     scale: Sequence[str] = (),
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -79,7 +81,7 @@ def largest_job(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    names = [request.name for request in claim.requests]
+    names = [request.name for request in given("claim", claim, ClaimSketch).requests]
     _check_scale(names, scale)
     held = held_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.

@@ -16,6 +16,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.closed_nodes import cordoned_nodes
 from dra_lab.planner.coupling import coupled_devices
@@ -66,7 +67,7 @@ def plan_fleet(
         claims need of the cluster could not be read.
 
     Raises:
-        InputError: A goal, the objective or the release is unknown.
+        InputError: A goal, the objective or the release is unknown, or an argument is not what it has to be.
         SketchError: A drawing is inconsistent.
         CelCompileError: A selector does not compile.
         UnsupportedFeature: A claim uses a rule of DRA that is not known here.
@@ -81,12 +82,13 @@ def plan_fleet(
         ({'lesson': 3}, True)
     """
     began = time.monotonic()
+    workloads = workloads_given("workloads", workloads)
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     order = fleet_order(goals, objective)
     plan = FleetPlan(
         PlanStatus.EMPTY,
-        tuple(workloads),
+        workloads,
         cluster.name,
         str(release),
         findings=(*cluster.findings, *ignored_taint_rules(cluster, release), *cordoned_nodes(cluster)),

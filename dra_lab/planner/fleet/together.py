@@ -171,7 +171,8 @@ def _books(fleet: FleetProblem, nodes: Sequence[str]) -> CounterBooks:
         if item.id in rules.allocated.shares and is_shareable(item.device, rules)
     )
     every = tuple(pools[key] for key in sorted(pools))
-    return counter_books(rules.cluster, every, rules.allocated, shared, rules.claims * rules.replicas)
+    claims, skip = rules.claims * rules.replicas, rules.gates.skip_groups
+    return counter_books(rules.cluster, every, rules.allocated, shared, claims, skip_groups=skip)
 
 
 def _merged(one: Pool, other: Pool) -> Pool:

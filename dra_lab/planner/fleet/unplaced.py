@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace as changed
 
+from msgspec.structs import replace
+
+from dra_lab.errors import DraLabError
 from dra_lab.model.fleet import NODES, FleetPlan
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import Shortfall
+from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.node.device_tests import is_tolerated
+from dra_lab.planner.plan_claim import make_plan
+from dra_lab.planner.pod_claims import read_claims
+
+_SECONDS = 2.0
+"""Time to explain why not even one pod of a workload fits."""
 
 
 def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
@@ -32,7 +41,8 @@ def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
     found: list[Shortfall] = []
     for pod, missing in short:
         mine = list(_lacking(fleet, pod, taken, missing, whole=whole))
-        found.extend(mine or ([] if whole else [_together(pod, missing)]))
+        alone = None if mine or placed[pod.workload.name] else _alone(fleet, pod, missing)
+        found.extend(mine or ([] if whole and alone is None else [alone or _together(pod, missing)]))
     return tuple(found)
 
 
@@ -119,6 +129,21 @@ def _free(fleet: FleetProblem, ask: Ask, taken: set[DeviceID]) -> Iterator[list[
                 tainting and (ruled or item.device.taints) and not is_tolerated(rules.cluster, rules.release, ask, item)
             )
         ]
+
+
+def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None:
+    """Return why not even one pod fits, as its plan says it; None if one fits alone, or if that is not known."""
+    claims = replace(read_claims(pod.workload), nodes=fleet.scan.rules.only)
+    try:
+        plan = make_plan(fleet.scan.cluster, claims, release=fleet.scan.release, time_limit=_SECONDS)
+    except DraLabError:
+        return None
+    if plan.status is not PlanStatus.INFEASIBLE or not plan.shortfalls:
+        return None
+    first = plan.shortfalls[0]
+    return changed(
+        first, subject=f"{pod.workload.name}: {first.subject}", message=f"{_no_place(pod, missing)}: {first.message}"
+    )
 
 
 def _together(pod: FleetPod, missing: int) -> Shortfall:

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED
+from dra_lab.model.fleet import MOST_COUNTED, FleetPlan
 from dra_lab.model.gang import HOST, Gang, GangCount, GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.arguments import gangs_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fleet_work import Clock
@@ -32,7 +33,7 @@ def how_many_more_gangs(
     *,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
-    after: GangPlan | None = None,
+    after: GangPlan | FleetPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
@@ -74,7 +75,8 @@ def how_many_more_gangs(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    held = held_after(cluster, None if after is None else after.as_fleet(), release)
+    (gang,) = gangs_given("gang", [gang])
+    held = held_after(cluster, after, release)
     known = levels_of(cluster) if hierarchies is None else hierarchies
     every = dict(_by_level(cluster, gang, known, together(cluster, release)))
     fleet, pairs = tables_for(cluster, every[gang.required], release, budget, held, solver, Clock())

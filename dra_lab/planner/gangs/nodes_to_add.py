@@ -18,6 +18,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.arguments import gangs_given, listed, workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock
 from dra_lab.planner.gangs.add_bound import counted_cost
@@ -103,9 +104,11 @@ def nodes_to_add(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
+    gangs, workloads = gangs_given("gangs", gangs), workloads_given("workloads", workloads)
+    types = listed("types", types, NodeType)
     trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
     question = AddQuestion(
-        cluster, wanted_gangs(gangs, full=full), tuple(workloads), _checked(cluster, types), trees, spare_per
+        cluster, wanted_gangs(gangs, full=full), workloads, _checked(cluster, types), trees, spare_per
     )
     answer = AddedNodes(
         PlanStatus.STOPPED,

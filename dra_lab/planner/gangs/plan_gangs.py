@@ -20,6 +20,7 @@ from dra_lab.model.gang import Gang, GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.arguments import gangs_given, workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
@@ -95,9 +96,8 @@ def plan_gangs(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    plan = GangPlan(
-        PlanStatus.EMPTY, tuple(gangs), tuple(workloads), cluster.name, str(release), findings=cluster.findings
-    )
+    gangs, workloads = gangs_given("gangs", gangs), workloads_given("workloads", workloads)
+    plan = GangPlan(PlanStatus.EMPTY, gangs, workloads, cluster.name, str(release), findings=cluster.findings)
     groups = [group.workload for gang in gangs for group in gang.groups]
     claims = [claim for workload in (*groups, *workloads) for claim in workload.claims]
     unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.every_shared_claim)))
@@ -178,7 +178,8 @@ def _planned(
     _check_values(problem, placed, replicas, goals)
     sure, proven = True, []
     for goal in goals:
-        sure = sure and goal.proven
+        # behind goals that are proven, none is better than its bound
+        sure = sure and (goal.proven or goal.value == goal.bound)
         proven.append(replace(goal, proven=sure))
     status = PlanStatus.OPTIMAL if sure else PlanStatus.FEASIBLE
     if not placed and not replicas:

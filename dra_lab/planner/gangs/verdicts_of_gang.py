@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
+from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import GANGS, HOSTS, Gang, GangHeadroom, GangPlan
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
@@ -13,6 +14,7 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import ClusterQueue
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.arguments import gangs_given, given
 from dra_lab.planner.budget import Progress
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.waiting import awaited
@@ -78,6 +80,12 @@ def gang_verdicts(
         >>> found.devices.says.value, found.quota.row.sentence.partition(".")[0]
         ('yes', 'The snapshot has no ClusterQueue of Kueue')
     """
+    (gang,) = gangs_given("gang", [gang])
+    if plan is not None and gang.name not in {one.name for one in given("plan", plan, GangPlan).gangs}:
+        names = ", ".join(one.name for one in plan.gangs) or "none"
+        raise InputError(
+            f"plan has no gang {gang.name!r} (it has {names}); leave it out, or give the plan of this gang"
+        )
     target = cluster.target_release(release)
     known = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
     requested = requests or {}

@@ -100,6 +100,6 @@ def keeping_away(
     cluster: Cluster, release: KubernetesRelease, device_id: DeviceID, device: Device
 ) -> Iterator[DeviceTaint]:
     """Yield the taints of a device that keep requests without a matching toleration away."""
-    for taint in cluster.taints_of(device_id, device, rules=release.enabled("DRADeviceTaintRules")):
+    for taint in cluster.taints_of(device_id, device, rules=release.counted_rules):
         if taint.effect in ("NoSchedule", "NoExecute"):
             yield taint

@@ -140,7 +140,15 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
         {item.id for item in devices if item.id in shares and is_shareable(item.device, rules)} if shares else set()
     )
     claims = rules.claims * rules.replicas
-    books = counter_books(rules.cluster, pools, rules.allocated, frozenset(shared), claims)
+    counting = rules.gates.partitionable_devices
+    books = counter_books(
+        rules.cluster,
+        pools if counting else (),
+        rules.allocated,
+        frozenset(shared),
+        claims,
+        skip_groups=rules.gates.skip_groups,
+    )
     state = _State(devices, remaining, pools, books)
     found = _all_or_none(tuple(_asks(rules, state)), pools)
     seen = {

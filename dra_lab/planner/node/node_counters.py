@@ -7,7 +7,7 @@ from math import gcd
 
 from msgspec import Struct, field
 
-from dra_lab.index.counter_draws import Counter, Draws, consumption, counted_pools
+from dra_lab.index.counter_draws import Counter, Draws, consumption, counted_pools, grouped_sets
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -47,11 +47,14 @@ def counter_books(
     held: AllocatedDevices,
     shared: frozenset[DeviceID],
     claims: int = 1,
+    *,
+    skip_groups: bool = False,
 ) -> CounterBooks:
     """Return the counters of a node's pools with what is held; `shared` are shareable devices that have paid already.
 
     `claims` is the number of claims that draw on them at once. A pool of which any counter is over-committed bars all
-    its devices that have to pay (docs/semantics.md 3.10.4).
+    its devices that have to pay (docs/semantics.md 3.10.4). With `skip_groups`, a device with compatibility groups bars
+    all devices of its counter sets (`grouped_sets`).
     """
     counted = counted_pools(pools)
     if not counted:
@@ -62,11 +65,14 @@ def counter_books(
     draws: dict[DeviceID, Draws] = {}
     barred: dict[DeviceID, bool] = {}
     for position, pool in enumerate(counted):
+        grouped = grouped_sets(cluster, pool, held) if skip_groups else frozenset()
         for item in pool.devices:
             if not (item.on_node and item.device.consumes_counters) or item.id in shared:
                 continue
             mine = consumption(item.device, position)
-            if position in overdrawn or any(amount > left[counter] for counter, amount in mine):
+            if any(use.counter_set in grouped for use in item.device.consumes_counters):
+                barred[item.id] = True
+            elif position in overdrawn or any(amount > left[counter] for counter, amount in mine):
                 barred[item.id] = all(amount <= idle[counter] for counter, amount in mine)
             elif mine:
                 draws[item.id] = mine

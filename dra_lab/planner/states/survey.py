@@ -71,6 +71,8 @@ def counted_layout(scan: Scan, layout: Layout, name: str) -> Counted | None:
         if is_shareable(item.device, scan.rules):
             # it pays once for all its shares: what is left does not say whether it has to pay
             return None
+        if scan.rules.gates.skip_groups and any(use.compatibility_groups for use in item.device.consumes_counters):
+            return None  # once it is allocated it keeps others away, whatever is left
         if group < 0:
             continue
         mine = consumption(item.device, number[item.driver, item.id.pool])

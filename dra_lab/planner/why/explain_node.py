@@ -234,7 +234,7 @@ def _links(case: NodeCase) -> tuple[Shortfall, ...]:
         return tuple(_unserved(explain_link(case, name)) for name in guilty)
     words = listed([link_words(link) for link in case.problem.links if link.must])
     text = f"{words} can each hold alone, but not all of them at once"
-    return (shortfall_of("link", must[0], text, len(must), len(must) - 1, case.eligible.node),)
+    return (shortfall_of("links", must[0], text, len(must), len(must) - 1, case.eligible.node),)
 
 
 def _unserved(shortfall: Shortfall) -> Shortfall:

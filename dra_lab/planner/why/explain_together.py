@@ -9,6 +9,7 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
+from dra_lab.findings import sentence_case
 from dra_lab.index.counter_draws import Counter, counted_pools
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.pools import Pool
@@ -27,6 +28,7 @@ _ADVICE = {
     "capacity": "Ask for less capacity",
     "counters": "Ask for smaller devices, or wait until devices of the same pool are freed",
     "link": "Prefer the link instead of requiring it, or lower the counts.",
+    "links": "Relax one of the links.",
     "node": "Leave out with a selector the devices whose node selector has several terms.",
     "undecided": "Try it without one of the requests or links.",
     "limit": "Split the claim: one claim can hold 32 devices.",
@@ -68,7 +70,7 @@ def shortfall_of(
     elif not advice.endswith("."):
         # Fewer of what is not there at all would not fit either.
         advice += ", or lower the count." if available else "."
-    return Shortfall(rule, subject, text[0].upper() + text[1:], needed, available, node, advice)
+    return Shortfall(rule, subject, sentence_case(text), needed, available, node, advice)
 
 
 def undecided(node: str) -> Shortfall:

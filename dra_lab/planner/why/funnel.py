@@ -10,6 +10,7 @@ from itertools import takewhile
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dra_lab.findings import sentence_case
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import expressions
 from dra_lab.model.device import Device
@@ -286,17 +287,26 @@ def _free(scan: Scan, rows: Sequence[tuple[AskCounts, Sequence[str]]]) -> tuple[
 
 def _scarce(scan: Scan, ask: Ask, free: int, most: int, node: str) -> Scarcity:
     name, noun = ask.reference, _noun(scan, ask, node)
+    matching = scan.matched.get(name, 0) if scan.complete else None
     if free < ask.count:
-        kind, text = (
-            "shortage",
-            f"request {name} needs {_many(ask.count, noun)}; {free} {_be(free)} free in the whole cluster",
-        )
+        there = _there(ask, free, free if matching and not scan.cluster.claims_known else matching)
+        kind, text = "shortage", f"request {name} needs {_many(ask.count, noun)}; {there}"
     elif most < ask.count:
-        kind = "fragmentation"
-        text = f"request {name}: {free} {noun} are free, no node has {ask.count} (node {node} has {most})"
+        known = scan.cluster.claims_known and free != matching
+        kind, used = "fragmentation", f"{_be(free)} free" if known else "exist"
+        text = f"request {name}: {free} {noun} {used}, no node has {ask.count} (node {node} has {most})"
     else:
         kind, text = "enough", f"request {name}: {_many(free, noun)} {_be(free)} free, node {node} has {most} of them"
-    return Scarcity(name, kind, ask.count, free, most, node, text[0].upper() + text[1:])
+    return Scarcity(name, kind, ask.count, free, most, node, sentence_case(text), matching)
+
+
+def _there(ask: Ask, free: int, matching: int | None) -> str:
+    """Return how many devices a request may take in the whole cluster; those in use are told apart."""
+    if matching == 0:
+        return "no device of the cluster matches it"
+    if ask.capacity:
+        return f"{free} in the whole cluster {'has' if free == 1 else 'have'} enough capacity left"
+    return f"the whole cluster has {free}" if free == matching else f"{free} {_be(free)} free in the whole cluster"
 
 
 def _many(number: int, noun: str) -> str:

@@ -44,7 +44,8 @@ class WhyNot(Struct, frozen=True):
     """How far the devices of a node come with each request, and why the node does not serve the claim.
 
     `fits` is None where time ended before that was known. `users` names, by request, the claims that hold matching
-    devices, with the number of these, most first; `devices` has the tests of every device by its identity.
+    devices, with the number of these, most first; `devices` has the tests of every device by its identity. `use_known`
+    is False if no claims were read, so that a device may be in use although no claim here holds it.
     """
 
     node: str
@@ -53,6 +54,7 @@ class WhyNot(Struct, frozen=True):
     shortfalls: tuple[Shortfall, ...] = ()
     users: Mapping[str, tuple[tuple[str, int], ...]] = {}
     devices: Mapping[DeviceID, tuple[FailedTest, ...]] = {}
+    use_known: bool = True
 
 
 def why_not(
@@ -91,7 +93,7 @@ def why_not(
     if node in cluster.cordoned:
         fits, reasons = False, (cordoned_shortfall(cluster, {node}), *reasons)
     rows = node_counts(scan, (node,), budget, looks=budget.sizes.looks)
-    return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found))
+    return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found), cluster.claims_known)
 
 
 def _users(scan: Scan, found: NodeEligibility) -> dict[str, tuple[tuple[str, int], ...]]:

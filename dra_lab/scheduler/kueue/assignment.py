@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -353,6 +354,7 @@ def _tolerated(taint: Mapping[str, object], toleration: Mapping[str, object]) ->
 def pod_requests(pod: Pod) -> dict[str, Fraction]:
     """Return what a pod requests of its node: its containers together, or the most of one init container.
 
+    Amounts of the pod itself (`spec.resources`) replace those of its containers, and `overhead` is added.
     Source: `NewRequestsFromPodSpec` of Kueue, which uses the resource helpers of Kubernetes.
     """
     running, most = _sum(pod.spec.containers), dict[str, Fraction]()
@@ -366,15 +368,25 @@ def pod_requests(pod: Pod) -> dict[str, Fraction]:
             own = _added(sidecars, own)
         most = {name: max(most.get(name, Fraction()), own.get(name, Fraction())) for name in {*most, *own}}
     running = _added(running, sidecars)
-    return {name: max(running.get(name, Fraction()), most.get(name, Fraction())) for name in {*running, *most}}
+    found = {name: max(running.get(name, Fraction()), most.get(name, Fraction())) for name in {*running, *most}}
+    found |= _parsed({**_mapping(pod.spec.resources.get("limits")), **_mapping(pod.spec.resources.get("requests"))})
+    return _added(found, _parsed(pod.spec.overhead))
 
 
 def _sum(containers: Iterable[Container]) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     for container in containers:
         amounts = {**container.resources.limits, **container.resources.requests}
-        found = _added(found, {name: parse_quantity(amount) for name, amount in amounts.items()})
+        found = _added(found, _parsed(amounts))
     return found
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _parsed(amounts: Mapping[str, Any]) -> dict[str, Fraction]:
+    return {name: parse_quantity(amount) for name, amount in amounts.items()}
 
 
 def _added(one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> dict[str, Fraction]:

@@ -125,7 +125,7 @@ def counted(
         found.sets = tuple(CountedSet((g,), dict(one)) for g, one in zip(gang.groups, amounts, strict=True))
     bare = [group.workload.name for group in gang.groups if not requests.get(group.workload.name)]
     if bare:
-        limited = [name for name in covered if name in ("cpu", "memory", "ephemeral-storage")]
+        limited = [name for name in sorted(covered) if name in ("cpu", "memory", "ephemeral-storage")]
         also = f", although the queue limits {' and '.join(limited)}" if limited else ""
         found.notes.append(f"Only device classes were counted: CPU and memory of the pods are not known{also}.")
     return found

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dra_lab.errors import require
-from dra_lab.sources.foreign.inventory import FACTS, Inventory
+from dra_lab.sources.foreign.inventory import FACTS, Inventory, InventoryDevice
+from dra_lab.sources.foreign.vendors import vendor_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,14 +51,24 @@ def inventory_rows(inventory: Inventory) -> Iterator[tuple[str, ...]]:
     """Yield a row under INVENTORY_HEAD for each GPU, NIC and NUMA node; text comes from the files."""
     for device in (*inventory.of("gpu"), *inventory.of("nic")):
         root = device.text("pcieRoot") or (f"({device.text('rootGroup')})" if device.text("rootGroup") else "")
-        ids = f"{device.text('vendor')}:{device.text('device')}".strip(":")
         places = (root, device.text("switch"), device.text("numaNode"))
         where = str(device.origin).partition(",")[0]
-        yield device.name, device.kind, device.text("model") or ids, device.text("address"), *places, where
+        yield device.name, device.kind, model_words(device), device.text("address"), *places, where
     for node in inventory.cpu_nodes:
         cpus = "? CPUs" if node.cpus is None else f"{len(node.cpus)} CPUs"
         where = str(node.origin).partition(",")[0]
         yield f"NUMA node {node.numa_node}", "cpu", cpus, "", "", "", str(node.numa_node), where
+
+
+def model_words(device: InventoryDevice) -> str:
+    """Return the model of a device, else its vendor with the PCI id: `NVIDIA GPU`, `AMD GPU (1002:740c)`."""
+    vendor, number = device.text("vendor"), device.text("device")
+    if device.text("model") or not vendor:
+        return device.text("model")
+    title, ids = vendor_title(vendor), f"{vendor}:{number}"
+    if title == vendor:
+        return ids.strip(":")
+    return f"{title} {device.kind.upper()}{f' ({ids})' if number else ''}"
 
 
 def inventory_values(inventory: Inventory) -> dict[str, dict[str, object]]:

@@ -11,7 +11,7 @@ from dra_lab.sources.foreign.inventory import Inventory, InventoryDevice
 
 NVIDIA, AMD = "10de", "1002"
 
-_TITLES = {NVIDIA: "NVIDIA", AMD: "AMD", "8086": "Intel", "1da3": "Intel Gaudi"}
+_TITLES = {NVIDIA: "NVIDIA", AMD: "AMD", "8086": "Intel", "1da3": "Intel Gaudi", "15b3": "NVIDIA", "14e4": "Broadcom"}
 _BY_CLASS = {"0300": NVIDIA, "0302": NVIDIA, "0380": AMD, "1200": AMD}
 """Vendors by PCI class: NVIDIA's accelerators are VGA or 3D controllers, AMD's other displays or accelerators."""
 

@@ -56,7 +56,7 @@ def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Map
     }
     rows = [f"  {kind.resource:<{width}}  {words}" for kind, words in sentences.items()]
     found = next((match for error in refused.values() if (match := _USER.search(error.detail))), None)
-    who = found[1] if found else context.user
+    who = " ".join((found[1] if found else context.user).split())
     named = f"the user {who!r}" if who else "the user"
     table = (
         f"{context.source}: {named} may read neither ResourceSlices nor Nodes, so there is nothing to plan on.",
@@ -65,7 +65,8 @@ def rights_missing(context: Context, refused: Mapping[str, Refusal], counts: Map
         *rows,
         "",
     )
-    detail = next((error.detail for error in refused.values() if " cannot list " not in error.detail), "")
+    other = next((error.detail for error in refused.values() if " cannot list " not in error.detail), "")
+    detail = " ".join(other.split())
     if detail:  # another right than those in the table, such as that to act as another user
         return "\n".join((*table, f"The server says: {detail}. To see it:", can_i(context, kinds[0])))
     wanted = ",".join(kind.resource for kind in kinds)

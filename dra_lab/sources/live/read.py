@@ -59,6 +59,7 @@ class Reading:
     refused: dict[str, Refusal] = field(default_factory=dict)
     custom: tuple[CustomObject, ...] = ()
     read_at: str = ""
+    server_version: str = ""
 
     def objects(self, kind: str) -> dict[Key, Any]:
         """Return the objects of a kind, of all namespaces that were read, in the API server's order."""
@@ -90,7 +91,9 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
     if not parts["ResourceSlice"] and not parts["Node"]:
         if reading.refused:
             counts = {name: len(listed.objects) for (name, _), listed in reading.listed.items()}
-            raise SourceError(rights_missing(context, reading.refused, counts))
+            error = SourceError(rights_missing(context, reading.refused, counts))
+            error.in_lines = True
+            raise error
         found = "; ".join(f"{finding.message}. {finding.advice}" for finding in findings[:10]) or "the cluster has none"
         raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to read: {found}")
     return Cluster(
@@ -111,6 +114,7 @@ def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
         },
         topologies=tuple(item for item in reading.custom if isinstance(item, TopologyObject)),
         queues=tuple(item for item in reading.custom if isinstance(item, QueueObject)),
+        server_version=reading.server_version,
     )
 
 
@@ -172,6 +176,8 @@ def read_all(
         (found,) = _begun([lambda: (discover(client), _release(client))])
         _wait(client, (found,), watched)
         reading.served, release = found.result()
+        # what a builder of Kubernetes adds names a product, and nothing depends on it
+        reading.server_version = re.split(r"[-+]", release)[0]
         reading.findings += not_served(context, reading.served, release)
         if not client.verified:
             reading.findings.append(server_not_verified(context, client.server))

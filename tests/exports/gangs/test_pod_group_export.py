@@ -88,7 +88,7 @@ def test_pods_and_group_have_one_priority():
 @pytest.mark.parametrize(
     ("one", "release", "expected"),
     [
-        (gang(), "1.36", ["pod-group-gate", "pod-group-version", "pod-group-upgrade"]),
+        (gang(), "1.36", ["pod-group-gate", "pod-group-version", "pod-group-gang-gate", "pod-group-upgrade"]),
         (gang(), "1.37", ["pod-group-gate", "pod-group-version"]),
         (gang(required="rack"), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-topology-gate"]),
         (gang(group(least=2)), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-minimum"]),

@@ -1,0 +1,393 @@
+"""Why a pod is pending: the tests of kube-scheduler in their order, and the first one that keeps the pod away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from dra_lab.errors import InputError, did_you_mean
+from dra_lab.findings import Origin, sentence_case
+from dra_lab.gitops.extended import class_of_resource, extended_spec
+from dra_lab.gitops.folder import Document
+from dra_lab.gitops.object_pods import PodTemplate, claim_entries
+from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
+from dra_lab.gitops.pending_nodes import allowed_nodes, not_checked, reported
+from dra_lab.gitops.references import (
+    DEFAULT_NAMESPACE,
+    Claims,
+    HeldClaims,
+    check_references,
+    claim_of,
+    held_claims,
+    namespace_of,
+)
+from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
+from dra_lab.manifests.pod_templates import value_at
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.pod_reason import Explanation, PodReason
+from dra_lab.model.queues import LocalQueue
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import asks
+from dra_lab.model.workloads import Pod
+from dra_lab.sketch.links import listed
+from dra_lab.sketch.read_back import sketch_of
+from dra_lab.topology.hierarchy_findings import some
+from dra_lab.words.document import printable
+
+READ_PODS = "kubectl get pods,resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses,nodes -A -o json"
+"""The command that writes everything that explains a pending pod into one file."""
+
+_KUEUE_GATE, _KUEUE_QUEUE = "kueue.x-k8s.io/admission", "kueue.x-k8s.io/queue-name"
+_MOST_RESERVED = 256
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class WaitingPod:
+    """A pod whose reason is wanted, with the claims and templates of its files, and the cluster with their classes."""
+
+    pod: PodTemplate
+    claims: Claims
+    cluster: Cluster
+    release: KubernetesRelease
+
+    @property
+    def name(self) -> str:
+        """Return `namespace/name`."""
+        return f"{namespace_of(self.pod)}/{self.pod.document.name}"
+
+    @property
+    def held(self) -> HeldClaims:
+        """Return the claims and templates of the cluster."""
+        return held_claims(self.cluster)
+
+    @property
+    def queue(self) -> str:
+        """Return the name of the queue of Kueue that the pod names, "" for none."""
+        return str(self.pod.document.value.get("metadata", {}).get("labels", {}).get(_KUEUE_QUEUE, ""))
+
+    @property
+    def there(self) -> bool:
+        """Say whether the pod is in a cluster, so that it has a status."""
+        return bool(value_at(self.pod.document.value, "status.phase"))
+
+
+def explain(
+    cluster: Cluster,
+    pod: str = "",
+    *,
+    release: KubernetesRelease | str | None = None,
+    node: str = "",
+    time_limit: float = _SECONDS,
+    cancel: threading.Event | None = None,
+) -> Explanation:
+    """Return why a pod is pending, or why each pending pod that waits for devices is.
+
+    The claims come from the cluster: `spec.resourceClaims`, `status.resourceClaimStatuses`, templates, and extended
+    resources that a DeviceClass serves. Pods that are equal apart from their names get the same reason.
+
+    Args:
+        cluster: The cluster with its pods.
+        pod: `NAMESPACE/NAME`, or a name that one pod has; default "": every pending pod that waits for devices.
+        release: The release of Kubernetes; default: that of the cluster.
+        node: Explain why the pod does not start on this node; default "": on any node.
+        time_limit: Seconds for each pod.
+        cancel: Ends the search when it is set.
+
+    Returns:
+        The pods with one reason each.
+
+    Raises:
+        InputError: There is no such pod or node, or several pods of that name.
+
+    Example:
+        >>> from dra_lab import explain, load_cluster
+        >>> explain(load_cluster("sample:eks-p4d")).sentence
+        'No pod is pending for devices.'
+    """
+    target = cluster.target_release(release)
+    if node:
+        cluster.node_named(node)
+    chosen = [pod_named(cluster, pod)] if pod else [one for one in cluster.pods if _waits(one)]
+    known: dict[bytes, PodReason] = {}
+    found = []
+    for one in sorted(chosen, key=lambda one: (one.metadata.namespace, one.metadata.name)):
+        waiting = WaitingPod(template_of(one, cluster), {}, cluster, target)
+        key = _alike(waiting)
+        if key not in known:
+            known[key] = reason_of(waiting, node=node, time_limit=time_limit, cancel=cancel)
+        found.append(_renamed(known[key], waiting.name))
+    return Explanation(cluster.name, tuple(found))
+
+
+def _waits(pod: Pod) -> bool:
+    """Say whether a pod is pending and asks for devices."""
+    resources = [
+        {**c.resources.limits, **c.resources.requests} for c in (*pod.spec.containers, *pod.spec.init_containers)
+    ]
+    extended = any(extended_resources({"resources": {"requests": one}}) for one in resources)
+    return pod.status.phase in ("", "Pending") and (pod.uses_claims or extended)
+
+
+def _alike(waiting: WaitingPod) -> bytes:
+    """Return the same bytes for pods that differ only in their names and in those of the claims made for them."""
+    value = waiting.pod.document.value
+    claims = [waiting.held.of(waiting.pod, entry) for entry in waiting.pod.claims]
+    parts = [(claim.spec, claim.status, claim.metadata.deletion_timestamp) if claim else None for claim in claims]
+    spec = {key: part for key, part in waiting.pod.spec.items() if key != "volumes"}
+    own = (spec, waiting.queue, value_at(value, "status.phase"), value_at(value, "metadata.deletionTimestamp"))
+    return msgspec.json.encode((namespace_of(waiting.pod), own, parts, [*not_checked(waiting.pod.spec)]))
+
+
+def _renamed(reason: PodReason, name: str) -> PodReason:
+    return replace(reason, pod=name, sentence=f"{name}{reason.sentence.removeprefix(reason.pod)}")
+
+
+def pod_named(cluster: Cluster, name: str) -> Pod:
+    """Return the pod of `namespace/name`, or of a name that one pod has. Raises InputError for others."""
+    names = [(pod, f"{pod.metadata.namespace or DEFAULT_NAMESPACE}/{pod.metadata.name}") for pod in cluster.pods]
+    found = [(pod, full) for pod, full in names if name in (pod.metadata.name, full)]
+    if len(found) == 1:
+        return found[0][0]
+    every = [full for _, full in names]
+    if found:
+        full_names = some(sorted(full for _, full in found))
+        raise InputError(f"{len(found)} pods are called {name}: {full_names}; write --pod NAMESPACE/NAME")
+    if not every:
+        raise InputError(f"no pods were read of {cluster.name}; write them with: {READ_PODS}")
+    kept = " that use claims" if cluster.resource_versions else ""
+    raise InputError(f"there is no pod {name!r} among the {len(every):,} pods{kept}{did_you_mean(name, every)}")
+
+
+def template_of(pod: Pod, cluster: Cluster) -> PodTemplate:
+    """Return a pod of a cluster as a pod of a file has it."""
+    value: Mapping[str, Any] = {"apiVersion": "v1", "kind": "Pod", **msgspec.json.decode(msgspec.json.encode(pod))}
+    value = {**value, "spec": value.get("spec", {})}
+    document = Document(value, Origin(cluster.name, object=f"Pod/{pod.metadata.name}"), lambda _: 0)
+    return PodTemplate(document, "spec", value["spec"], claims=tuple(claim_entries(value["spec"], "spec")))
+
+
+def reason_of(
+    waiting: WaitingPod, *, node: str = "", time_limit: float = _SECONDS, cancel: threading.Event | None = None
+) -> PodReason:
+    """Return why a pod is pending, or its state if it is not. `node` is the only node that is examined ("": all)."""
+    end = time.monotonic() + time_limit
+    state = _state(waiting)
+    if state:
+        return PodReason(waiting.name, printable(f"{waiting.name} {state}."))
+    before = [*_before(waiting)]
+    answer = (
+        None
+        if any(rule in ("template", "claim", "class") for rule, _ in before)
+        else _placed(waiting, node, end, cancel)
+    )
+    found = [*before, *(answer.reasons if answer is not None else ())]
+    unchecked = (*not_checked(waiting.pod.spec), *(answer.not_checked if answer is not None else ()))
+    verb = "is pending" if waiting.there else "would stay pending"
+    if found:
+        rule, words = found[0]
+        also = [_sentence(text) for _, text in found[1:]]
+        if rule in ("gate", "queue") and answer is not None and not answer.reasons:
+            also.append(_sentence(f"without it: {answer.fits}"))
+        sentence = f"{waiting.name} {verb}: {_sentence(words, start=False)}"
+    else:
+        rule, also = ("none", []) if answer is not None and not answer.open else ("unknown", [])
+        words = answer.fits if answer is not None else "its claims could not be read"
+        sentence = f"{waiting.name} can start: {words}."
+        if waiting.there:
+            sentence = f"{waiting.name} is pending, and dra-lab found no reason: {words}."
+        if rule == "unknown":
+            sentence = f"{waiting.name} {verb}, and it is not known why: {words}."
+    also += [_sentence(text) for text in answer.also] if answer is not None else []
+    plan = answer.plan if answer is not None else None
+    return PodReason(
+        waiting.name,
+        printable(sentence),
+        rule,
+        tuple(map(printable, also)),
+        tuple(map(printable, unchecked)),
+        printable(reported(waiting.pod.document.value)),
+        plan,
+    )
+
+
+def blocked_before(waiting: WaitingPod, *, node: str = "") -> bool:
+    """Say whether something other than devices keeps a pod pending, or its claims are allocated already."""
+    if _state(waiting) or any(_before(waiting)):
+        return True
+    held = waiting.held
+    claims = [held.of(waiting.pod, entry) for entry in waiting.pod.claims]
+    there = tuple(claim for claim in claims if claim is not None and claim.status.allocation is not None)
+    nodes = allowed_nodes(waiting.cluster, waiting.pod.spec, there, node, waiting.release)
+    return bool(nodes.why) or len(there) == len(claims) > 0
+
+
+def _sentence(text: str, *, start: bool = True) -> str:
+    end = "" if text.endswith("?") else "."
+    return f"{(sentence_case(text) if start else text).rstrip('.')}{end}"
+
+
+def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event | None) -> DeviceAnswer:
+    """Return what the tests of nodes and devices say."""
+    held = waiting.held
+    there, wanted = {}, {}
+    for entry in waiting.pod.claims:
+        own = held.of(waiting.pod, entry)
+        written = claim_of(waiting.pod, entry, waiting.claims)
+        if own is not None and own.status.allocation is not None:
+            there[own.metadata.name] = own
+        elif written is not None:
+            wanted[entry.name] = sketch_of(written.spec, entry.name)
+        elif own is not None:
+            wanted[entry.name] = sketch_of(own.spec, entry.name)
+    wanted = {name: sketch for name, sketch in wanted.items() if sketch.requests}
+    extended = extended_spec(waiting.pod, waiting.cluster, waiting.release)
+    made = _made_for_extended(waiting)
+    if made is not None and made.status.allocation is not None:
+        there[made.metadata.name] = made
+    elif extended is not None:
+        wanted["extended-resources"] = sketch_of(extended, "extended-resources")
+    nodes = allowed_nodes(waiting.cluster, waiting.pod.spec, tuple(there.values()), node, waiting.release)
+    return device_answer(waiting.cluster, waiting.release, wanted, tuple(there.values()), nodes, node, end, cancel)
+
+
+def _made_for_extended(waiting: WaitingPod) -> ResourceClaim | None:
+    name = value_at(waiting.pod.document.value, "status.extendedResourceClaimStatus.resourceClaimName")
+    return waiting.held.by_name.get((namespace_of(waiting.pod), str(name)))
+
+
+# ---------------------------------------------------------------- before a node is looked for
+
+
+def _state(waiting: WaitingPod) -> str:
+    """Return the state of a pod that does not wait for kube-scheduler, "" for one that does."""
+    value = waiting.pod.document.value
+    phase, node = value_at(value, "status.phase"), waiting.pod.spec.get("nodeName")
+    if not waiting.there:
+        return ""
+    if value_at(value, "metadata.deletionTimestamp"):
+        return "is being deleted"
+    if phase not in ("Pending", ""):
+        where = f" on {node}" if node else ""
+        return {"Running": f"is not pending: it runs{where}"}.get(str(phase), f"is not pending: it is {phase}{where}")
+    if not node:
+        return ""
+    held = waiting.held
+    claims = [(entry.name, held.of(waiting.pod, entry)) for entry in waiting.pod.claims]
+    without = [name for name, claim in claims if claim is not None and claim.status.allocation is None]
+    if without:
+        return (
+            f"is pending on {node}: its nodeName was set without kube-scheduler, which alone allocates its claim "
+            f"{listed(without)}"
+        )
+    return f"is pending on {node}: kube-scheduler chose this node, and the kubelet there has not started it yet"
+
+
+def _before(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
+    """Yield what keeps a pod from being scheduled at all: gates, queues, claims and classes that do not exist."""
+    yield from _gates(waiting)
+    yield from _references(waiting)
+    yield from _classes(waiting)
+
+
+def _gates(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
+    gates = waiting.pod.spec.get("schedulingGates")
+    names = [str(one.get("name")) for one in gates if isinstance(one, Mapping)] if isinstance(gates, list) else []
+    if _KUEUE_GATE in names:
+        yield "queue", _queue_words(waiting, waiting.queue)
+    others = [name for name in names if name != _KUEUE_GATE]
+    if others:
+        gate = "scheduling gate" if len(others) == 1 else "scheduling gates"
+        verb = "keeps" if len(others) == 1 else "keep"
+        yield "gate", f"its {gate} {listed(others)} {verb} kube-scheduler away until a controller or person removes it"
+
+
+def _queue_words(waiting: WaitingPod, queue: str) -> str:
+    namespace = namespace_of(waiting.pod)
+    queues = [one for one in waiting.cluster.queues if isinstance(one, LocalQueue)]
+    here = {one.name: one for one in queues if (one.metadata.namespace or "default") == namespace}
+    gate = f"its scheduling gate {_KUEUE_GATE} stays until then"
+    if queue and queues and queue not in here:
+        hint = did_you_mean(queue, here)
+        return f"Kueue's LocalQueue {queue} does not exist in the namespace {namespace}{hint} ({gate})"
+    if queue in here and here[queue].spec.stop_policy not in ("", "None"):
+        return (
+            f"Kueue's queue {queue} has the stop policy {here[queue].spec.stop_policy}, so it admits nothing ({gate})"
+        )
+    of = f" (ClusterQueue {here[queue].spec.cluster_queue})" if queue in here else ""
+    return f"Kueue's queue {queue or '(no label names it)'}{of} has not admitted it; {gate}"
+
+
+def _references(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
+    """Yield the claims and templates that do not exist, are being deleted or have no place for another pod."""
+    held = waiting.held
+    for entry in waiting.pod.claims:
+        own = held.of(waiting.pod, entry)
+        if own is None and claim_of(waiting.pod, entry, waiting.claims) is None:
+            yield from _missing(waiting, held, entry.template, entry.claim)
+        elif own is not None and own.metadata.deletion_timestamp and not claim_of(waiting.pod, entry, waiting.claims):
+            yield "claim", f"its ResourceClaim {own.metadata.name} is being deleted"
+        elif own is not None and len(own.status.reserved_for) >= _MOST_RESERVED:
+            yield (
+                "claim",
+                f"its ResourceClaim {own.metadata.name} is reserved for {_MOST_RESERVED} pods, the most there may be",
+            )
+    for finding in check_references(waiting.pod, waiting.claims, held):
+        if finding.rule in (
+            "pod-claim-source",
+            "pod-claim-twice",
+            "container-claim-unknown",
+            "container-request-unknown",
+        ):
+            yield "claim", finding.message
+
+
+def _missing(waiting: WaitingPod, held: HeldClaims, template: str, claim: str) -> Iterator[tuple[str, str]]:
+    namespace = namespace_of(waiting.pod)
+    kind, name = ("ResourceClaimTemplate", template) if template else ("ResourceClaim", claim)
+    there = held.templates if template else held.by_name
+    elsewhere = sorted(space for space, other in there if other == name and space != namespace)
+    if not name:
+        return
+    rule = "template" if template else "claim"
+    if template and not held.templates_known:
+        words = "was not read, and no claim was made from it; it does not exist, or it has to be read too"
+        yield rule, f"its {kind} {name} (namespace {namespace}) {words}"
+        return
+    hint = f"; one of this name is in the namespace {listed(elsewhere)}" if elsewhere else ""
+    hint = hint or did_you_mean(name, [other for space, other in there if space == namespace]).replace("'", "")
+    yield rule, f"its {kind} {name} does not exist in the namespace {namespace}{hint}"
+
+
+def _classes(waiting: WaitingPod) -> Iterator[tuple[str, str]]:
+    """Yield the DeviceClasses that claims name and the cluster lacks, if its classes were read."""
+    known = waiting.cluster.class_by_name
+    if not known:
+        return
+    held = waiting.held
+    for entry in waiting.pod.claims:
+        written, own = claim_of(waiting.pod, entry, waiting.claims), held.of(waiting.pod, entry)
+        if own is not None and own.status.allocation is not None:
+            continue
+        spec = written.spec if written is not None else own.spec if own is not None else None
+        for request in spec.devices.requests if spec is not None else ():
+            for ask in asks(request):
+                if ask.device_class_name not in known:
+                    hint = (
+                        did_you_mean(ask.device_class_name, known).replace("'", "")
+                        or f"; there are {some(sorted(known))}"
+                    )
+                    words = (
+                        f"request {ask.reference} names the DeviceClass {ask.device_class_name}, which does not exist"
+                    )
+                    yield "class", f"{words}{hint}"
+    for _, container in containers(waiting.pod.spec):
+        for name in extended_resources(container):
+            if name.startswith(IMPLICIT) and class_of_resource(waiting.cluster, name) is None:
+                yield "class", f"it requests {name}, and there is no such DeviceClass"

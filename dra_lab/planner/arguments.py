@@ -1,0 +1,105 @@
+"""Arguments of the public questions: each is what it has to be, or an InputError names it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from dra_lab.errors import InputError
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.gang import Gang, GangGroup, GangPlan
+from dra_lab.model.sketch import ClaimSketch
+
+MOST_WANTED = 1_000_000
+"""More replicas, or gangs, are not planned at once."""
+
+T = TypeVar("T")
+
+
+def given(name: str, value: Any, kind: type[T]) -> T:
+    """Return an argument that is one value of a kind. Raises InputError."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} is a {kind.__name__}, not a {type(value).__name__}")
+    return value
+
+
+def listed(name: str, values: Any, kind: type[T]) -> tuple[T, ...]:
+    """Return an argument that is a list of values of a kind. Raises InputError."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is a list of {kind.__name__}, not one {type(values).__name__}; write [...] around it")
+    return tuple(given(f"{name}[{number}]", value, kind) for number, value in enumerate(values))
+
+
+def workloads_given(name: str, values: Any) -> tuple[Workload, ...]:
+    """Return workloads with replicas that can be planned. Raises InputError."""
+    found = listed(name, values, Workload)
+    for number, workload in enumerate(found):
+        _check_workload(f"{name}[{number}]", workload)
+    _check_number(f"{name} want", "replicas", sum(workload.replicas for workload in found))
+    return found
+
+
+def workload_given(name: str, value: Any) -> Workload:
+    """Return one workload whose replicas do not matter. Raises InputError."""
+    found = given(name, value, Workload)
+    listed(f"{name}.claims", found.claims, ClaimSketch)
+    return found
+
+
+def gangs_given(name: str, values: Any) -> tuple[Gang, ...]:
+    """Return gangs with numbers that can be planned. Raises InputError."""
+    found = listed(name, values, Gang)
+    for number, gang in enumerate(found):
+        _check_gang(f"{name}[{number}]", gang)
+    _check_number(f"{name} want", "gangs", sum(gang.replicas for gang in found))
+    _check_number(f"{name} want", "replicas", sum(gang.replicas * gang.size for gang in found))
+    return found
+
+
+def plan_given(name: str, plan: Any) -> FleetPlan | None:
+    """Return a plan of replicas or of gangs as one of replicas, None for none. Raises InputError."""
+    if isinstance(plan, GangPlan):
+        return plan.as_fleet()
+    if plan is not None and not isinstance(plan, FleetPlan):
+        raise InputError(f"{name} is a plan of plan_fleet or plan_gangs, not a {type(plan).__name__}")
+    return plan
+
+
+def _check_gang(where: str, gang: Gang) -> None:
+    _whole(f"{where}.replicas", gang.replicas)
+    _whole(f"{where}.priority", gang.priority)
+    listed(f"{where}.shared_claims", gang.shared_claims, ClaimSketch)
+    for number, group in enumerate(listed(f"{where}.groups", gang.groups, GangGroup)):
+        at = f"{where}.groups[{number}]"
+        _check_workload(f"{at}.workload", given(f"{at}.workload", group.workload, Workload))
+        if group.min is not None:
+            _whole(f"{at}.min", group.min)
+        listed(f"{at}.shared_claims", group.shared_claims, ClaimSketch)
+        for each in listed(f"{at}.slices", group.slices, tuple):
+            _check_slice(f"{at}.slices", each)
+
+
+def _check_slice(where: str, pair: Sequence[Any]) -> None:
+    if len(pair) != 2 or not isinstance(pair[1], str):
+        raise InputError(f"{where} has {pair!r}; write (size, level), such as (4, 'host')")
+    _whole(where, pair[0])
+
+
+def _check_workload(where: str, workload: Workload) -> None:
+    _whole(f"{where}.replicas", workload.replicas)
+    listed(f"{where}.claims", workload.claims, ClaimSketch)
+
+
+def _whole(where: str, value: Any) -> None:
+    try:
+        wrong = isinstance(value, bool) or operator.index(value) != value
+    except TypeError:
+        wrong = True
+    if wrong:
+        raise InputError(f"{where} is a whole number, not {value!r}")
+
+
+def _check_number(where: str, what: str, number: int) -> None:
+    if number > MOST_WANTED:
+        raise InputError(f"{where} {number:,} {what}; at most {MOST_WANTED:,} are planned at once. Ask for fewer")

@@ -1,0 +1,121 @@
+"""The arguments of the public questions: what they take, and what they refuse by name."""
+
+import math
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dra_lab import (
+    Gang,
+    GangGroup,
+    NodeType,
+    Scenario,
+    Workload,
+    gang_verdicts,
+    how_many_more,
+    how_many_more_gangs,
+    largest_job,
+    load_cluster,
+    nodes_to_add,
+    plan_fleet,
+    plan_gangs,
+    read_sketch,
+    stranded,
+)
+from dra_lab.errors import InputError
+
+REPRO = Path(__file__).parents[1] / "repro" / "questions"
+CLUSTER = load_cluster(REPRO / "six_nodes.json")
+CLAIM = read_sketch(REPRO / "two_gpus_one_nic.dralab.yaml")
+
+
+def pods(replicas=3, claims=CLAIM):
+    return Workload("w", claims, replicas)
+
+
+def gang(workload=None, replicas=1, name="g", priority=0, **group):
+    return Gang(name, [GangGroup(workload or pods(2), **group)], required="rack", replicas=replicas, priority=priority)
+
+
+WRONG = {
+    "a sketch for a workload": (lambda: how_many_more(CLUSTER, CLAIM), "workload is a Workload, not a ClaimSketch"),
+    "a workload for a sketch": (lambda: largest_job(CLUSTER, pods()), "claim is a ClaimSketch, not a Workload"),
+    "workloads for sketches": (lambda: stranded(CLUSTER, [pods()]), r"claims\[0\] is a ClaimSketch"),
+    "one sketch for a list": (lambda: stranded(CLUSTER, CLAIM), "claims is a list of ClaimSketch"),
+    "one workload for a list": (lambda: plan_fleet(CLUSTER, pods()), "workloads is a list of Workload"),
+    "sketches for workloads": (lambda: plan_fleet(CLUSTER, [CLAIM]), r"workloads\[0\] is a Workload"),
+    "names for workloads": (lambda: plan_fleet(CLUSTER, "w"), "workloads is a list of Workload"),
+    "one gang for a list": (lambda: plan_gangs(CLUSTER, gang()), "gangs is a list of Gang"),
+    "a workload for a gang": (lambda: how_many_more_gangs(CLUSTER, pods()), r"gang\[0\] is a Gang"),
+    "a node for a type": (lambda: nodes_to_add(CLUSTER, [gang()], types=["n0"]), r"types\[0\] is a NodeType"),
+    "a claim of text": (
+        lambda: plan_fleet(CLUSTER, [pods(claims=["x"])]),
+        r"workloads\[0\].claims\[0\] is a ClaimSketch",
+    ),
+    "1.5 replicas": (lambda: plan_fleet(CLUSTER, [pods(1.5)]), r"workloads\[0\].replicas is a whole number, not 1.5"),
+    "NaN replicas": (lambda: plan_fleet(CLUSTER, [pods(math.nan)]), "replicas is a whole number, not nan"),
+    "true replicas": (lambda: plan_fleet(CLUSTER, [pods(True)]), "replicas is a whole number, not True"),
+    "half a minimum": (lambda: plan_gangs(CLUSTER, [gang(min=1.5)]), r"groups\[0\].min is a whole number"),
+    "half a priority": (lambda: plan_gangs(CLUSTER, [gang(priority=1.5)]), "priority is a whole number"),
+    "slices without a level": (lambda: plan_gangs(CLUSTER, [gang(slices=((2,),))]), r"slices has \(2,\); write"),
+    "NaN places": (lambda: NodeType.like("n0", places=math.nan, level="rack"), "nan places"),
+    "a limit of text": (lambda: plan_fleet(CLUSTER, [pods()], time_limit="1"), "time_limit is a number of seconds"),
+    "a limit of NaN": (lambda: plan_gangs(CLUSTER, [gang()], time_limit=math.nan), "time_limit is a number"),
+    "a plan of text": (lambda: how_many_more(CLUSTER, pods(), after="plan"), "after is a plan of plan_fleet"),
+    "too many replicas": (lambda: plan_fleet(CLUSTER, [pods(1_000_001)]), "want 1,000,001 replicas; at most 1,000,000"),
+    "too many gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=10**9)]), "want 1,000,000,000 gangs; at most"),
+    "too many pods of gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=600_000)]), "want 1,200,000 replicas"),
+    "too many to add nodes for": (
+        lambda: nodes_to_add(CLUSTER, [], [pods(2_000_000)], types=[NodeType.like("n0")]),
+        "want 2,000,000 replicas",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ask", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_argument_is_refused_by_its_name(ask, message):
+    """The message says which argument it is and what it has to be."""
+    with pytest.raises(InputError, match=message):
+        ask()
+
+
+def test_an_infinite_limit_is_no_limit():
+    """Every question has the answer that it has without a limit."""
+    assert plan_gangs(CLUSTER, [gang()], time_limit=math.inf).placed
+    assert plan_fleet(CLUSTER, [pods()], time_limit=math.inf).proven
+
+
+@cache
+def full():
+    """Return a plan of gangs that takes every GPU of the cluster."""
+    return plan_gangs(CLUSTER, [gang(replicas=12)])
+
+
+@pytest.mark.parametrize("after", [full, lambda: full().as_fleet()])
+def test_the_gangs_of_a_plan_count_as_there(after):
+    """Nothing is left, proven, whether the plan is of gangs or of their pods."""
+    plan = after()
+    more, job = how_many_more(CLUSTER, pods(), after=plan), largest_job(CLUSTER, CLAIM, after=plan)
+    free = {kind.kind: kind.free for kind in stranded(CLUSTER, [CLAIM], after=plan).kinds}
+    assert (more.count, more.proven, job.scale, job.replicas, free["gpu"]) == (0, True, 0, 0, 0)
+
+
+def test_the_pods_of_a_plan_count_as_there_for_gangs():
+    """A plan of replicas is taken where a plan of gangs is."""
+    taken = plan_fleet(CLUSTER, [pods(24)])
+    assert how_many_more_gangs(CLUSTER, gang(), after=taken).count < how_many_more_gangs(CLUSTER, gang()).count
+
+
+def test_verdicts_refuse_the_plan_of_another_gang():
+    """It says nothing about this gang."""
+    other = plan_gangs(CLUSTER, [gang(name="other")])
+    with pytest.raises(InputError, match="plan has no gang 'g' \\(it has other\\)"):
+        gang_verdicts(CLUSTER, gang(), plan=other)
+
+
+@pytest.mark.parametrize("value", [CLUSTER, Scenario("a", CLUSTER, (pods(),))], ids=["cluster", "scenario"])
+def test_a_value_with_a_cluster_is_printed_in_a_short_line(value):
+    """A cell of a notebook stays readable."""
+    assert len(repr(value)) < 300
+    assert "\n" not in repr(value)
