@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from array import array
 from bisect import bisect_left
@@ -134,8 +133,6 @@ async def _follow(folder: Path, server: subprocess.Popen[str]) -> None:
         lines = [line.split() for line in (folder / "changes").read_text().splitlines()]
         _print_phase(phase, watcher, lines)
     lab.unfollow()
-    left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
-    print(f"threads left after following: {len(left)}")
     lab.close()
 
 
