@@ -66,8 +66,8 @@ class RuleEntry:
 
     Example:
         >>> from dra_lab.words.rule_catalogue import rule_entry
-        >>> rule_entry("claim-empty").remedy
-        'Add a request, or remove the claim.'
+        >>> rule_entry("admin-access").remedy
+        'Label the namespace, turn the gate on, or remove adminAccess.'
     """
 
     name: str
