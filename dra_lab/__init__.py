@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dra_lab.model.cluster import Cluster
     from dra_lab.model.fleet import FleetPlan, Workload
     from dra_lab.model.gang import Gang, GangGroup, GangPlan
-    from dra_lab.model.gang_replay import GangRegret, GangReplay
+    from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.hierarchy import Hierarchy
     from dra_lab.model.names import DeviceID
     from dra_lab.model.node_type import AddedNodes, NewDomains, NodeType
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from dra_lab.pinning.plan_replay import replay_plan
     from dra_lab.pinning.replay_gang import replay_kueue, replay_pod_group
     from dra_lab.pinning.search_budget import within_search_budget
-    from dra_lab.pinning.trace_gang import gang_regret, trace_gang
     from dra_lab.planner import make_plan
     from dra_lab.planner.fleet import how_many_more, largest_job, multiple, plan_fleet, stranded
     from dra_lab.planner.gangs import gang_verdicts, how_many_more_gangs, nodes_to_add, plan_gangs
@@ -119,7 +118,6 @@ _HOME = {
     "GangFiles": "dra_lab.exports.gangs.gang_files",
     "GangGroup": "dra_lab.model.gang",
     "GangPlan": "dra_lab.model.gang",
-    "GangRegret": "dra_lab.model.gang_replay",
     "GangReplay": "dra_lab.model.gang_replay",
     "HardwareView": "dra_lab.widgets.hardware_view",
     "Hierarchy": "dra_lab.model.hierarchy",
@@ -157,7 +155,6 @@ _HOME = {
     "funnel_frame": "dra_lab.words.frames",
     "gang_choices": "dra_lab.pinning.gang_choices",
     "gang_files": "dra_lab.exports.gangs.gang_files",
-    "gang_regret": "dra_lab.pinning.trace_gang",
     "gang_verdicts": "dra_lab.planner.gangs",
     "goals_frame": "dra_lab.words.frames",
     "graph_frame": "dra_lab.pictures.graph_page",
@@ -204,7 +201,6 @@ _HOME = {
     "scenarios_frame": "dra_lab.words.fleet_frames",
     "shortfalls_frame": "dra_lab.words.frames",
     "stranded": "dra_lab.planner.fleet",
-    "trace_gang": "dra_lab.pinning.trace_gang",
     "utilisation_chart": "dra_lab.pictures.charts",
     "verdicts_frame": "dra_lab.words.gang_verdicts_document",
     "when_idle": "dra_lab.model.what_if",
@@ -237,7 +233,6 @@ __all__ = [
     "GangFiles",
     "GangGroup",
     "GangPlan",
-    "GangRegret",
     "GangReplay",
     "HardwareView",
     "Hierarchy",
@@ -274,7 +269,6 @@ __all__ = [
     "funnel_frame",
     "gang_choices",
     "gang_files",
-    "gang_regret",
     "gang_verdicts",
     "goals_frame",
     "graph_frame",
@@ -321,7 +315,6 @@ __all__ = [
     "scenarios_frame",
     "shortfalls_frame",
     "stranded",
-    "trace_gang",
     "utilisation_chart",
     "verdicts_frame",
     "when_idle",

@@ -26,8 +26,8 @@ class _Users:
 def rare_collections() -> Iterator[None]:
     """Let the garbage collector look at new objects only; as before once no thread is in here any more.
 
-    A first plan on 5,000 nodes makes a million objects that stay. To look for garbage among all of them again and again
-    takes a fifth of it, and 0.7 s at once, by which a time limit or a cancel would be missed.
+    Reading 5,000 nodes and planning a first pod makes a million objects that stay. Collections then take 0.2 s of CPU
+    instead of 0.5 s, of 2.5 s in all.
     """
     with _Users.lock:
         if not _Users.count:
@@ -39,9 +39,5 @@ def rare_collections() -> Iterator[None]:
     finally:
         with _Users.lock:
             _Users.count -= 1
-            last = not _Users.count
-            if last:
+            if not _Users.count:
                 gc.set_threshold(*_Users.before)
-        # Else the next object starts a collection, at times of all objects, before the caller has the answer.
-        if last and gc.get_threshold()[0]:
-            gc.collect(0)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "dra-lab explain dump.json --pod team-a/train-7",
     "dra-lab explain cluster/ --claim claim.yaml --device gpu-0 -o json",
-    'dra-lab explain sample:h100-pod --claim sample:h100-pod/eight-pairs --gang 3 --level "leaf switch" --step',
+    'dra-lab explain sample:h100-pod --claim sample:h100-pod/eight-pairs --gang 3 --level "leaf switch"',
 )
 
 
@@ -52,11 +52,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = f"the pod of the cluster that is explained (NAMESPACE/NAME); with --claim, {POD_HELP}"
     parser.add_argument("--pod", default="", metavar="NAME", help=text)
     parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
-    text = "show kube-scheduler's search on the node step by step; of a gang, the choice of each scheduler"
+    text = "show kube-scheduler's search on the node step by step"
     parser.add_argument("--step", action="store_true", help=text)
     add_planning(parser)
     add_gangs(parser)
-    text = "with --gang: the scheduler whose choice is explained (default: the two that are replayed step by step)"
+    text = "with --gang: the scheduler whose choice is explained (default: the two that are replayed)"
     parser.add_argument("--scheduler", choices=("kueue", "kube-scheduler", "kai", "volcano"), help=text)
     add_what_if(parser)
     add_output(parser, all_of_it="print the whole answer: every request's devices, and every step of the search")

@@ -180,7 +180,7 @@ def _choices(
 
 def _guesses(one: GangInput, choices: Sequence[GangChoice]) -> bool:
     """Say whether Kueue was replayed with pods of which it is not known what they request of a node."""
-    return not any(one.requests.values()) and any(choice.replay.steps for choice in choices)
+    return not any(one.requests.values()) and any(choice.replay.domains for choice in choices)
 
 
 def _unknown_requests(one: GangInput) -> Finding:

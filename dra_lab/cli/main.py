@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import atexit
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -45,9 +43,6 @@ _TRACEBACK = "DRA_LAB_TRACEBACK"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: an error becomes a line and status 2, a defect becomes one too."""
-    if argv is None:
-        # The process ends after it: there is no use in a last look for garbage among all that was made.
-        atexit.register(gc.freeze)
     if "_ARGCOMPLETE" in os.environ:
         from dra_lab.cli.completion import complete
 

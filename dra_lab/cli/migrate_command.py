@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.keep_resource_name:
         found = keep_names(manifests, cluster, release, device_classes=classes)
     else:
-        found = migrate(manifests, device_classes=classes, cluster=cluster, release=release)
+        found = migrate(manifests, device_classes=classes, cluster=cluster)
     wrong = any(finding.severity is Severity.ERROR for finding in found.findings)
     outcome = DOES_NOT_FIT if wrong or found.left else FITS
     files: tuple[Path, ...] = ()

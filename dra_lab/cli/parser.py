@@ -33,6 +33,11 @@ class Parser(argparse.ArgumentParser):
     words: Sequence[str] = ()
     """The command line: with `--topology` a command has no CLUSTER."""
 
+    @property
+    def declared(self) -> Sequence[argparse.Action]:
+        """Return the options and arguments, in the order of their declaration."""
+        return self._actions
+
     def error(self, message: str) -> NoReturn:
         """Tell what is wrong in one line, without the usage, which hides it."""
         more = "" if "--help" in message or message.endswith("?") else f"; {self.prog} --help lists the options"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,32 +19,34 @@ class PluginResource(Struct, frozen=True, forbid_unknown_fields=True):
     """A resource name of a device plugin and the devices that take its place.
 
     `resource` may hold `{value}`, which then stands in `selectors` as well; `request` is a name for the request.
-    `device_class` is "" where nothing takes its place one for one: `note` then says what people do instead.
-    `share` says that it is an amount of devices that several pods share, and no number of devices. `part_of` are the
-    resources that count these devices, `capacity` is the driver's key for the amount, and `unit` is Mi, % or "". A
-    share that a workload asks for has `capacity_requests`, by key, and `resources`, the names that it takes the place
-    of.
+    `device_class` is "" where nothing takes its place one for one: `note` is the reason. `share` says that it is an
+    amount of devices that several pods share, and no number of devices.
     """
 
     resource: str
-    driver: str
-    device_class: str
-    request: str
     source: str
+    driver: str = ""
+    device_class: str = ""
+    request: str = ""
     selectors: tuple[str, ...] = ()
     note: str = ""
     share: bool = False
-    part_of: tuple[str, ...] = ()
-    capacity: str = ""
-    unit: str = ""
-    capacity_requests: Mapping[str, str] = {}
-    resources: frozenset[str] = frozenset()
 
 
 @cache
 def plugin_resources() -> tuple[PluginResource, ...]:
     """Return what is known, in the order of the data file."""
-    return tuple(convert(row, PluginResource, "device_plugins.yaml") for row in read_data("device_plugins.yaml"))
+    rows = (one for row in read_data("device_plugins.yaml") for one in _each(row))
+    return tuple(convert(row, PluginResource, "device_plugins.yaml") for row in rows)
+
+
+def _each(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield a row of the data file, or one for each resource in its `shares`."""
+    if "shares" not in row:
+        yield row
+        return
+    rest = {key: value for key, value in row.items() if key != "shares"}
+    yield from ({**rest, "resource": name, "share": True} for name in row["shares"])
 
 
 def plugin_resource(name: str) -> PluginResource | None:
@@ -54,7 +57,5 @@ def plugin_resource(name: str) -> PluginResource | None:
         if found is not None:
             # a resource name holds no quote and no backslash, so it cannot leave the CEL text it stands in
             texts = tuple(text.replace(_VALUE, found[1]) for text in known.selectors)
-            counts = tuple(text.replace(_VALUE, found[1]) for text in known.part_of)
-            note = " ".join(known.note.split())
-            return replace(known, resource=name, selectors=texts, part_of=counts, note=note)
+            return replace(known, resource=name, selectors=texts)
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import unified_diff
 from pathlib import Path
 from typing import Literal
 
@@ -12,10 +11,9 @@ from msgspec import Struct
 from dra_lab.errors import ExportError
 from dra_lab.exports.written_files import digest, known_digests
 from dra_lab.manifests.file_text import expanded
+from dra_lab.words.comparison import changed_lines
 
 Change = Literal["new", "changed", "unchanged", "edited", "removed"]
-_MOST_LINES = 4000
-"""Lines of a file up to which all of it is shown beside its changes; of a longer one only those near a change."""
 
 
 class FileChange(Struct, frozen=True):
@@ -27,9 +25,7 @@ class FileChange(Struct, frozen=True):
 
     name: str
     state: Change
-    added: int = 0
-    removed: int = 0
-    lines: tuple[str, ...] = ()
+    lines: tuple[str, ...]
 
 
 def file_changes(folder: str | Path, texts: Mapping[str, str]) -> tuple[FileChange, ...]:
@@ -51,28 +47,17 @@ def file_changes(folder: str | Path, texts: Mapping[str, str]) -> tuple[FileChan
 def _change(folder: Path, name: str, text: str, known: frozenset[str]) -> FileChange:
     old = _read(folder / name)
     if old is None:
-        lines = tuple(f"+{line}" for line in text.splitlines())
-        return FileChange(name, "new", len(lines), 0, lines)
+        return FileChange(name, "new", changed_lines("", text))
     if old == text:
-        return FileChange(name, "unchanged", lines=tuple(f" {line}" for line in text.splitlines()))
-    return _differing(name, "changed" if digest(old) in known else "edited", old, text)
+        return FileChange(name, "unchanged", tuple(f" {line}" for line in text.splitlines()))
+    return FileChange(name, "changed" if digest(old) in known else "edited", changed_lines(old, text))
 
 
 def _removed(folder: Path, texts: Mapping[str, str], known: Mapping[str, frozenset[str]]) -> Iterator[FileChange]:
     for name, digests in known.items():
         old = _read(folder / name) if name not in texts else None
         if old is not None and digest(old) in digests:
-            yield _differing(name, "removed", old, "")
-
-
-def _differing(name: str, state: Change, old: str, new: str) -> FileChange:
-    before, after = old.splitlines(), new.splitlines()
-    longest = max(len(before), len(after))
-    around = longest if longest <= _MOST_LINES else 3
-    lines = tuple(unified_diff(before, after, lineterm="", n=around))[2:]
-    shown = tuple(line for line in lines if around == 3 or not line.startswith("@@"))
-    added, removed = (sum(line.startswith(sign) for line in shown) for sign in "+-")
-    return FileChange(name, state, added, removed, shown)
+            yield FileChange(name, "removed", changed_lines(old, ""))
 
 
 def _read(path: Path) -> str | None:

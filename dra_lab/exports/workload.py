@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import json
 import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +11,10 @@ from dra_lab.errors import InputError
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.device_asks import containers, extended_resources
-from dra_lab.manifests.kyaml import dump_kyaml, is_kyaml
 from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
-from dra_lab.manifests.yaml_edits import with_values
-from dra_lab.manifests.yaml_text import comments_above, dump_yaml, load_yaml
+from dra_lab.manifests.yaml_file import YamlFile
+from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
-from dra_lab.model.decoding import json_value
 from dra_lab.sketch.claim_objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 
 _RENAMED = re.compile(r"-[0-9a-f]{8}\Z")
@@ -58,7 +53,7 @@ def patch_copy(
     these are free. There they go to `container`, by default the
     one that asks for devices today, or the first. `affinity` is required of the node in addition to what the workload
     requires. `edit` changes the object further. Patching what was patched changes nothing. Raises InputError for a
-    container that is not there.
+    container that is not there, and ManifestError for what cannot be changed in place.
     """
     findings: list[Finding] = []
     named = _named(claims, entries)
@@ -68,24 +63,9 @@ def patch_copy(
         if edit is not None:
             edit(value)
 
-    if workload.name.lower().endswith(".json"):
-        value = json_value(workload.text)
-        change(value)
-        return Patched(workload.name, json.dumps(value, indent=2, ensure_ascii=False) + "\n", tuple(findings))
-    if is_kyaml(workload.text):
-        values = [document.value for document in load_yaml(workload.text)]
-        change(values[workload.document])
-        return Patched(workload.name, with_values(workload.text, values), tuple(findings))
-    text = workload.text.replace("\r\n", "\n")
-    above = comments_above(text)
-    yaml, documents = _round_trip(workload.name, text[len(above) :], above.count("\n"))
-    value = [document for document in documents if document is not None][workload.document]
-    change(value)
-    out = io.StringIO()
-    out.write(above)
-    yaml.dump_all(documents, out)
-    text = out.getvalue().replace("\n", "\r\n") if "\r\n" in workload.text else out.getvalue()
-    return Patched(workload.name, text, tuple(findings))
+    file = YamlFile(workload.text, workload.name)
+    change([*file.values.values()][workload.document])
+    return Patched(workload.name, file.text(), tuple(findings))
 
 
 def kustomize_patch(
@@ -121,34 +101,12 @@ def kustomize_patch(
     for key in reversed(path):
         nested = {key: nested}
     head = {"apiVersion": value.get("apiVersion"), "kind": workload.kind, "metadata": {"name": workload.subject}}
-    dump = dump_kyaml if is_kyaml(workload.text) else dump_yaml
-    return Patched("patch.yaml", dump({**head, **nested}), tuple(findings))
+    return Patched("patch.yaml", dump_yaml({**head, **nested}), tuple(findings))
 
 
 def _named(claims: Claims, entries: Sequence[str]) -> list[_Named]:
     every = claims if isinstance(claims, Sequence) else (claims,)
     return list(zip(every, entries or [POD_CLAIM] * len(every), strict=True))
-
-
-def _round_trip(name: str, text: str, above: int) -> tuple[Any, list[Any]]:
-    """Return the parser and the documents of a text, over which the file has `above` more lines."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-    from ruamel.yaml.util import load_yaml_guess_indent
-
-    yaml = YAML(typ="rt")
-    yaml.preserve_quotes = True
-    yaml.width = 4096
-    try:
-        first = next((part for part in text.split("\n---") if "containers:" in part), text)
-        _, sequence, offset = load_yaml_guess_indent(first)
-        yaml.indent(mapping=2, sequence=sequence or 2, offset=offset or 0)
-        yaml.explicit_start = text.lstrip().startswith("---")
-        return yaml, list(yaml.load_all(text))
-    except YAMLError as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "") or str(error)
-        where = f"{name}:{above + mark.line + 1}" if mark else name
-        raise InputError(f"{where}: dra-lab cannot read this with its comments: {problem}; correct it first") from None
 
 
 def _patch_object(
@@ -233,15 +191,14 @@ def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
     required = _mapping(node, "requiredDuringSchedulingIgnoredDuringExecution")
     terms = _list(required, "nodeSelectorTerms")
     if not terms:
-        # Each template and each term has its own copy: YAML would write anchors for one that several have.
-        terms.extend(deepcopy(_terms(affinity)))
+        terms.extend(_terms(affinity))
         return
     for term in terms:
         # An empty term matches no node, and would match some with an expression.
         if not (term.get("matchExpressions") or term.get("matchFields")):
             continue
         expressions = _list(term, "matchExpressions")
-        expressions.extend(deepcopy(dict(one)) for one in affinity if dict(one) not in [dict(e) for e in expressions])
+        expressions.extend(dict(one) for one in affinity if dict(one) not in expressions)
 
 
 def _terms(affinity: Affinity) -> list[dict[str, Any]]:

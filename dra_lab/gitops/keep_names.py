@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.migration import Migration, MigrationTarget, known_requests
-from dra_lab.gitops.object_pods import pod_templates
+from dra_lab.gitops.migration import NOT_MIGRATED, Migration, known_requests
+from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.what_changes import what_changes_by_name, without_repeats
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import encode
@@ -59,42 +59,59 @@ def keep_names(
         ['deviceclass-gpu.gpu.amd.com.yaml']
     """
     findings: list[Finding] = []
-    texts: dict[str, str] = {}
+    made: dict[str, DeviceClass] = {}
     workloads: list[str] = []
     served = {c.spec.extended_resource_name for c in cluster.classes}
+    classes = dict(with_documented_classes(cluster).class_by_name)
     for document in manifests.documents:
         for pod in pod_templates(document):
-            # a class serves whole devices: without a driver for shares, workloads with shares stay as they are
-            requests = known_requests(pod, MigrationTarget(device_classes or {}, None, release), findings)
+            requests = known_requests(pod, device_classes or {}, None, findings)
             for resource in {request.resource: known for request, known in requests}.values():
                 if resource.resource in served:
                     continue
-                made = _class(resource, cluster, findings)
-                texts[f"deviceclass-{made.name}.yaml"] = dump_yaml(encode(made))
+                serving = _class(resource, classes.get(resource.device_class))
+                if serving is None:
+                    findings.append(_unknown_class(pod, resource))
+                    continue
+                made[serving.name] = classes[serving.name] = serving
+                served.add(resource.resource)
+            requests = [(request, known) for request, known in requests if request.resource in served]
             if requests:
                 workloads.append(pod.subject)
                 findings += what_changes_by_name(pod, [request for request, _ in requests], release)
+    own = {item.name for item in cluster.classes}
+    findings += [_changed(item) for item in made.values() if item.name in own]
+    texts = {f"deviceclass-{name}.yaml": dump_yaml(encode(item)) for name, item in made.items()}
     every = sort_findings((*manifests.findings, *without_repeats(findings)))
     return Migration(texts, every, tuple(dict.fromkeys(workloads)))
 
 
-def _class(resource: PluginResource, cluster: Cluster, findings: list[Finding]) -> DeviceClass:
+def _class(resource: PluginResource, base: DeviceClass | None) -> DeviceClass | None:
+    """Return the class that serves a resource: `base` with its name, or one beside it; None if nothing is known."""
     own = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in resource.selectors)
-    base = with_documented_classes(cluster).class_by_name.get(resource.device_class)
-    if base is None:
+    meta = ObjectMeta(name=resource.device_class, labels=dict(base.metadata.labels) if base else {})
+    if own or (base is not None and base.spec.extended_resource_name not in (None, "", resource.resource)):
+        meta = ObjectMeta(name=f"{object_name(resource.resource.rpartition('/')[2])}.{resource.device_class}")
+    if base is not None:
+        spec = replace(base.spec, selectors=(*base.spec.selectors, *own))
+    elif own or resource.driver:
         driver = DeviceSelector(cel=CELDeviceSelector(expression=f"device.driver == {json.dumps(resource.driver)}"))
-        spec = DeviceClassSpec(selectors=own or (driver,), extended_resource_name=resource.resource)
-        return DeviceClass(metadata=ObjectMeta(name=resource.device_class), spec=spec)
-    taken = base.spec.extended_resource_name
-    if own or (taken and taken != resource.resource):
-        prefix = object_name(resource.resource.rpartition("/")[2])
-        meta = ObjectMeta(name=f"{prefix}.{resource.device_class}")
-        spec = replace(base.spec, selectors=(*base.spec.selectors, *own), extended_resource_name=resource.resource)
-        return DeviceClass(metadata=meta, spec=spec)
-    if base.name in {c.name for c in cluster.classes}:
-        message = f"the manifests add extendedResourceName {resource.resource} to the class {base.name} of the cluster"
-        advice = "The class is cluster-wide. Look for other owners (a Helm chart, an operator) first."
-        findings.append(Finding("class-changed", Severity.WARNING, base.name, message, advice))
-    labels = dict(base.metadata.labels)
-    meta = ObjectMeta(name=base.name, labels=labels)
-    return DeviceClass(metadata=meta, spec=replace(base.spec, extended_resource_name=resource.resource))
+        spec = DeviceClassSpec(selectors=own or (driver,))
+    else:
+        return None
+    return DeviceClass(metadata=meta, spec=replace(spec, extended_resource_name=resource.resource))
+
+
+def _changed(item: DeviceClass) -> Finding:
+    message = (
+        f"the manifests add extendedResourceName {item.spec.extended_resource_name} to the class {item.name} of the "
+        "cluster"
+    )
+    advice = "The class is cluster-wide. Look for other owners (a Helm chart, an operator) first."
+    return Finding("class-changed", Severity.WARNING, item.name, message, advice)
+
+
+def _unknown_class(pod: PodTemplate, resource: PluginResource) -> Finding:
+    message = f"no class serves {resource.resource}: the cluster has no DeviceClass {resource.device_class}"
+    advice = "Install the DRA driver with this class, or name another class with --map."
+    return Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, advice, pod.document.at(pod.path))

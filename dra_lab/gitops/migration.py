@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-
-from msgspec.structs import replace
+from pathlib import Path
+from typing import Any
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.gitops.edit_yaml import YamlFile, changed_name, remove_keys
-from dra_lab.gitops.folder import Document, Manifests
+from dra_lab.gitops.folder import SUFFIXES, Document, Manifests
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
-from dra_lab.gitops.plugin_shares import Share, shares_of
+from dra_lab.gitops.plugin_shares import share_refusals
 from dra_lab.gitops.what_changes import what_changes, what_is_not_read, without_repeats
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
+from dra_lab.manifests.file_text import STANDARD_INPUT
+from dra_lab.manifests.yaml_file import YamlFile
+from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
-    CapacityRequirements,
     CELDeviceSelector,
     DeviceClaim,
-    DeviceConstraint,
     DeviceRequest,
     DeviceSelector,
     ExactDeviceRequest,
@@ -32,13 +32,11 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.object_names import ObjectNames, object_name
 
 POD_CLAIM = "devices"
 MAX_DEVICES = 32
 NOT_MIGRATED = "resource-not-migrated"
-_COMPARED = 2
 _AMOUNT = re.compile(r"""^[ ]*["']?([a-z0-9.-]+/[A-Za-z0-9._-]+)["']?:[ ]*["']?\d+["']?[ ]*(?:#.*)?$""", re.MULTILINE)
 """A line of a manifest that asks for an amount of an extended resource."""
 
@@ -60,15 +58,6 @@ class Migration:
         return tuple(dict.fromkeys(f.subject for f in self.findings if f.rule == NOT_MIGRATED))
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationTarget:
-    """Where workloads shall run: the cluster and release, and the classes that a person named for resources."""
-
-    device_classes: Mapping[str, str] = field(default_factory=dict)
-    cluster: Cluster | None = None
-    release: KubernetesRelease | None = None
-
-
 @dataclass
 class _Work:
     texts: dict[str, str] = field(default_factory=dict)
@@ -80,18 +69,16 @@ def migrate(
     *,
     device_classes: Mapping[str, str] | None = None,
     cluster: Cluster | None = None,
-    release: KubernetesRelease | None = None,
 ) -> Migration:
     """Return the workloads with claims in place of extended resources, and a ResourceClaimTemplate for each.
 
-    Every container keeps its own devices. An ordinary init container uses those of the containers after it. A share of
-    a GPU becomes a share of the driver in `cluster` that has such shares; without one the workload stays as it is.
+    Every container keeps its own devices. An ordinary init container uses those of the containers after it. A
+    workload that asks for a part of a device stays as it is.
 
     Args:
         manifests: The workloads, from `read_manifests`.
         device_classes: The DeviceClass of each resource that dra-lab does not know; default: none.
         cluster: The cluster that they run on; default None: not known.
-        release: The release that they run on; default None: not known.
 
     Returns:
         The changed files, with their comments, the templates, and findings about what changes or stays as it is.
@@ -108,13 +95,13 @@ def migrate(
         ['pod.yaml', 'train-devices.yaml']
     """
     workloads: list[str] = []
-    work, target = _Work(), MigrationTarget(device_classes or {}, cluster, release)
+    work, named = _Work(), device_classes or {}
     files: dict[str, YamlFile] = {}
     names = ObjectNames()
     for document in manifests.documents:
         work.findings += _outside(document)
         for pod in pod_templates(document):
-            known_requested = known_requests(pod, target, work.findings)
+            known_requested = known_requests(pod, named, cluster, work.findings)
             if not known_requested:
                 continue
             workloads.append(pod.subject)
@@ -122,39 +109,43 @@ def migrate(
             if source not in files:
                 files[source] = YamlFile(manifests.texts[source], source)
             for template in _rewrite(work, files[source], pod, known_requested, names):
-                work.texts[f"{template.metadata.name}.yaml"] = files[source].dump(encode(template))
+                work.texts[f"{template.metadata.name}.yaml"] = dump_yaml(encode(template))
             work.findings += (*what_changes(pod, known_requested), *what_is_not_read(pod, known_requested, cluster))
     for source, file in files.items():
-        work.texts[changed_name(source, work.texts)] = file.text()
+        work.texts[_changed_name(source, work.texts)] = file.text()
     findings = sort_findings((*manifests.findings, *without_repeats(work.findings)))
     return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
+
+
+def _changed_name(source: str, taken: Collection[str]) -> str:
+    """Return the name of a changed file: its own, behind as many of its folders as make it another name."""
+    path = Path(source if source != STANDARD_INPUT else "workloads.yaml")
+    name = path.name if path.suffix.lower() in SUFFIXES else f"{path.name}.yaml"
+    above = [part for part in path.parent.parts if part.strip("./")]
+    while name in taken:
+        name = f"{above.pop() if above else 'more'}-{name}"
+    return name
 
 
 KnownRequests = list[tuple[PluginRequest, PluginResource]]
 
 
-def known_requests(pod: PodTemplate, target: MigrationTarget, findings: list[Finding]) -> KnownRequests:
+def known_requests(
+    pod: PodTemplate, device_classes: Mapping[str, str], cluster: Cluster | None, findings: list[Finding]
+) -> KnownRequests:
     """Return what can be migrated of a pod, and add a Finding for each resource that cannot.
 
-    Where a share cannot be migrated the whole pod stays as it is: its other devices may be on the same GPU.
+    A pod that asks for a part of a device stays as it is: its other devices may be on the same GPU.
     """
     requests = plugin_requests(pod)
-    shares, refused = shares_of(pod, requests, target.device_classes, target.cluster, target.release)
-    if refused:
-        for one in refused:
-            message = f"dra-lab does not change this workload, because of {one.what}: {one.why}"
-            place = pod.document.at(one.path)
-            findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, one.advice, place))
-        return []
+    refused = share_refusals(pod, requests, device_classes, cluster)
+    for one in refused:
+        message = f"dra-lab does not change this workload, because of {one.what}: {one.why}"
+        place = pod.document.at(one.path)
+        findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, one.advice, place))
     found: KnownRequests = []
-    shared = {(share.path, name) for share in shares for name in share.resources}
-    for share in shares:
-        found += _shared_requests(share)
-        findings.append(_share_finding(pod, share))
-    for request in requests:
-        if (request.path, request.resource) in shared:
-            continue
-        known = _known(request.resource, target, shares)
+    for request in () if refused else requests:
+        known = _known(request.resource, device_classes, cluster)
         if known is not None and known.device_class:
             found.append((request, known))
             continue
@@ -166,57 +157,26 @@ def known_requests(pod: PodTemplate, target: MigrationTarget, findings: list[Fin
     return found
 
 
-def _known(resource: str, target: MigrationTarget, shares: tuple[Share, ...]) -> PluginResource | None:
+def _known(resource: str, device_classes: Mapping[str, str], cluster: Cluster | None) -> PluginResource | None:
     """Return what takes the place of a resource: what a person named, what is known, or the class of this cluster."""
     base = object_name(resource.rpartition("/")[2])
-    if resource in target.device_classes:
-        return PluginResource(resource, "", target.device_classes[resource], base, "named on the command line")
-    for share in shares:
-        if share.known.resource == resource:
-            return share.known
+    if resource in device_classes:
+        return PluginResource(resource, "named on the command line", "", device_classes[resource], base)
     known = plugin_resource(resource)
-    cluster = target.cluster
     if cluster is None or (known is not None and (known.selectors or _is_served(cluster, known))):
         return known
     serving = [item.name for item in cluster.classes if item.spec.extended_resource_name == resource]
     if len(serving) != 1:
         return known
     request = known.request if known is not None else base
-    return PluginResource(resource, "", serving[0], request, "the cluster's class says so (extendedResourceName)")
+    source = "the cluster's class says so (extendedResourceName)"
+    return PluginResource(resource, source, "", serving[0], request)
 
 
 def _is_served(cluster: Cluster, known: PluginResource) -> bool:
     return known.device_class in cluster.class_by_name or any(
         published.spec.driver == known.driver for published in cluster.slices
     )
-
-
-def _shared_requests(share: Share) -> KnownRequests:
-    """Return the requests of a share; more than two devices one by one, so that each is another one.
-
-    Up to 1.36.2 kube-scheduler compares a distinctAttribute with the last device of a request only
-    (docs/semantics.md 3.9).
-    """
-    alone = share.count > _COMPARED
-    known = replace(share.known, capacity_requests=share.capacity, resources=share.resources)
-    count = 1 if alone else share.count
-    request = PluginRequest(share.path, share.container, share.known.resource, count, share.once)
-    return [(request, known)] * (share.count if alone else 1)
-
-
-def _share_finding(pod: PodTemplate, share: Share) -> Finding:
-    amounts = ", ".join(f"{key} {amount}" for key, amount in sorted(share.capacity.items()))
-    count = f"{share.count} device{'' if share.count == 1 else 's'} of class {share.known.device_class}"
-    names = ", ".join(sorted(share.resources))
-    if not amounts:
-        message = f"container {share.container}: {names} request a whole device and become {count}"
-        return Finding("share-migrated", Severity.NOTE, pod.subject, message, "", pod.document.at(share.path))
-    message = f"container {share.container}: {names} become a share of {count}, each with {amounts}"
-    if share.capacity.get("cores") == "0":
-        message += "; cores 0 means no limit, as in HAMi's device plugin without gpucores"
-    elif "memory" not in share.capacity:
-        message += "; without an amount the share uses all memory of the device"
-    return Finding("share-migrated", Severity.NOTE, pod.subject, message, "", pod.document.at(share.path))
 
 
 def _outside(document: Document) -> Iterator[Finding]:
@@ -262,11 +222,9 @@ def _rewrite(
     for path, wanted in uses.items():
         container = file.at(document.origin.document, prefix + path)
         resources = container["resources"]
-        gone = frozenset().union(
-            *({request.resource, *known.resources} for request, known in known_requested if request.path == path)
-        )
+        gone = frozenset(request.resource for request, _ in known_requested if request.path == path)
         for part in ("limits", "requests"):
-            remove_keys(resources, part, gone)
+            _remove_keys(resources, part, gone)
         claims = [{"name": entry_of[request], "request": request} for request in wanted]
         resources["claims"] = [*(resources.get("claims") or ()), *claims]
     templates = [names.one(object_name(f"{document.name or document.kind}-devices")) for _ in parts]
@@ -274,17 +232,22 @@ def _rewrite(
     added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
     spec["resourceClaims"] = [*(spec.get("resourceClaims") or ()), *added]
     work.findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
-    return [
-        _template(document, name, part, _different(part, uses)) for name, part in zip(templates, parts, strict=True)
-    ]
+    return [_template(document, name, part) for name, part in zip(templates, parts, strict=True)]
 
 
-def _template(
-    document: Document, name: str, requests: Requests, constraints: tuple[DeviceConstraint, ...]
-) -> ResourceClaimTemplate:
-    devices = DeviceClaim(
-        requests=tuple(_request(key, *value) for key, value in requests.items()), constraints=constraints
-    )
+def _remove_keys(parent: Any, name: str, keys: frozenset[str]) -> None:
+    """Remove keys from the mapping `parent[name]`, and that mapping where nothing is left in it."""
+    found = parent.get(name)
+    if not isinstance(found, dict):
+        return
+    for key in [key for key in found if key in keys]:
+        del found[key]
+    if not found:
+        del parent[name]
+
+
+def _template(document: Document, name: str, requests: Requests) -> ResourceClaimTemplate:
+    devices = DeviceClaim(requests=tuple(_request(key, *value) for key, value in requests.items()))
     meta = ObjectMeta(name=name, namespace=document.namespace, labels={"app.kubernetes.io/managed-by": "dra-lab"})
     return ResourceClaimTemplate(metadata=meta, spec=ResourceClaimTemplateSpec(spec=ResourceClaimSpec(devices=devices)))
 
@@ -340,26 +303,13 @@ def _is_sidecar(request: PluginRequest) -> bool:
 
 def _request(name: str, count: int, known: PluginResource) -> DeviceRequest:
     selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in known.selectors)
-    capacity = CapacityRequirements(requests=dict(known.capacity_requests)) if known.capacity_requests else None
     exactly = ExactDeviceRequest(
         device_class_name=known.device_class,
         selectors=selectors,
         allocation_mode="ExactCount",
         count=count,
-        capacity=capacity,
     )
     return DeviceRequest(name=name, exactly=exactly)
-
-
-def _different(requests: Requests, uses: Mapping[str, list[str]]) -> tuple[DeviceConstraint, ...]:
-    """Return what keeps the shares of one container on different devices, as a device plugin does."""
-    found = []
-    for names in uses.values():
-        shares = [name for name in names if name in requests and requests[name][1].capacity_requests]
-        if sum(requests[name][0] for name in shares) > 1:
-            driver = requests[shares[0]][1].driver
-            found.append(DeviceConstraint(requests=tuple(shares), distinct_attribute=f"{driver}/uuid"))
-    return tuple(dict.fromkeys(found))
 
 
 def _beyond_limit(

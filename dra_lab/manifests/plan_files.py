@@ -57,7 +57,7 @@ def drawing_of(value: Any, source: str, line: Any = None) -> Drawing:
         raise SketchError("this is not a drawing (kind: Drawing)", origin=origin)
     _check_version(value, source, line)
     try:
-        drawing = convert({**value, "apiVersion": DRAWING_VERSION}, Drawing, origin)
+        drawing = convert({**_without_spare(value), "apiVersion": DRAWING_VERSION}, Drawing, origin)
     except ManifestError as error:
         place = error.origin or origin
         where = Origin(source, path=place.path, line=line(place.path) if line else 0)
@@ -70,6 +70,14 @@ def drawing_of(value: Any, source: str, line: Any = None) -> Drawing:
             advice = "; correct it, or remove the line" if path in _SETTINGS else ""
             raise SketchError(f"{error.message}{advice}", origin=place) from None
     return with_edited(drawing)
+
+
+def _without_spare(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a plain drawing without the spare nodes that files of earlier versions ask for."""
+    addable = value.get("addable")
+    if not isinstance(addable, dict):
+        return value
+    return {**value, "addable": {name: one for name, one in addable.items() if name != "spare"}}
 
 
 def with_edited(drawing: Drawing) -> Drawing:

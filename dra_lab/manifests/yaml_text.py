@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -30,7 +31,8 @@ _EMPTY_BEFORE_NEXT = re.compile(rf"^{_EMPTY}(?=---(?:\s|$))", re.MULTILINE)
 _MANY = 100
 """The fewest documents in a row without a value that are counted and not parsed."""
 
-_ABOVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*(?=---)")
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
+_NO_TEXT = re.compile(r"(?i)(?:y|n|yes|no|on|off|true|false|null|nan|inf)\Z")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -46,28 +48,33 @@ _PlainLoader.yaml_implicit_resolvers = {
 }
 
 
-class _DeepLists(yaml.SafeDumper):
-    """Puts the items of a list deeper than its key."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Indent every list."""
-        super().increase_indent(flow, False)
-
-
-class _TidyDumper(_Dumper):  # type: ignore[misc]
-    """SafeDumper that never writes aliases and puts several lines of text into a block."""
+class _Tidy:
+    """Never writes aliases."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002  PyYAML names it
         """Write every value out."""
         return True
 
 
+class _TidyDumper(_Tidy, _Dumper):  # type: ignore[misc]
+    """Writes lists as deep as their key."""
+
+
+class _DeepLists(_Tidy, yaml.SafeDumper):
+    """Writes the items of a list deeper than its key."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Indent every list."""
+        super().increase_indent(flow, False)
+
+
 def _text(dumper: Any, value: str) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
 
-_TidyDumper.add_representer(str, _text)
-_TidyDumper.add_representer(tuple, lambda dumper, value: dumper.represent_list(list(value)))
+for _kind in (_TidyDumper, _DeepLists):
+    _kind.add_representer(str, _text)
+    _kind.add_representer(tuple, lambda dumper, value: dumper.represent_list(list(value)))
 
 
 class YamlDocument(Struct, frozen=True):
@@ -241,6 +248,41 @@ def dump_yaml(document: Any, *, deep_lists: bool = False) -> str:
     return text
 
 
+def flow_yaml(value: Any) -> str:
+    """Return a value as YAML in flow style, on one line."""
+    text: str = yaml.dump(
+        [value], Dumper=_TidyDumper, sort_keys=False, width=2**20, default_flow_style=True, allow_unicode=True
+    )
+    return text.strip()[1:-1]
+
+
+def kyaml(value: Any, indent: str = "", *, one_line: bool = False) -> str:
+    """Return a value as KYAML (KEP-5295), without its header; lines after the first begin with `indent`."""
+    if isinstance(value, Mapping):
+        inner = indent + "  "
+        entries = [f"{kyaml_key(key)}: {kyaml(item, inner, one_line=one_line)}" for key, item in value.items()]
+        return _enclosed("{", entries, "}", indent, one_line=one_line)
+    if isinstance(value, list | tuple):
+        if value and not one_line and all(isinstance(item, Mapping) and item for item in value):
+            return f"[{', '.join(kyaml(item, indent) for item in value)}]"
+        entries = [kyaml(item, indent + "  ", one_line=one_line) for item in value]
+        return _enclosed("[", entries, "]", indent, one_line=one_line)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _enclosed(first: str, entries: list[str], last: str, indent: str, *, one_line: bool) -> str:
+    if one_line or not entries:
+        return first + ", ".join(entries) + last
+    lines = "".join(f"{indent}  {entry},\n" for entry in entries)
+    return f"{first}\n{lines}{indent}{last}"
+
+
+def kyaml_key(key: object) -> str:
+    """Return a key as KYAML."""
+    text = str(key)
+    return text if _KEY.match(text) and not _NO_TEXT.match(text) else json.dumps(text, ensure_ascii=False)
+
+
 def dump_all(documents: Iterable[Any]) -> str:
     """Return several values as YAML documents, separated by `---`."""
     return "---\n".join(dump_yaml(document) for document in documents)
@@ -319,12 +361,6 @@ def _children(node: Any) -> list[Any]:
 
 def _steps(path: str) -> list[str]:
     return [step for step in path.replace("[", ".").replace("]", "").split(".") if step]
-
-
-def comments_above(text: str) -> str:
-    """Return the comments over the first `---` of a text: they belong to no document, and ruamel leaves them out."""
-    found = _ABOVE.match(text)
-    return found[0] if found else ""
 
 
 def _child(node: Any, step: str) -> Any:

@@ -66,7 +66,7 @@ class AddableNode(Value, frozen=True):
 class Addable(Value, frozen=True):
     """What a person can add to a cluster: node types, and domains of one level of one hierarchy.
 
-    `domains` new ones may be made, with places for `nodes` each. With `spare`, a gang needs one node more per domain.
+    `domains` new ones may be made, with places for `nodes` each.
     """
 
     types: tuple[AddableNode, ...] = ()
@@ -74,7 +74,6 @@ class Addable(Value, frozen=True):
     level: str = ""
     domains: int = 0
     nodes: int = 0
-    spare: bool = False
 
 
 class LayerKind(Struct, frozen=True):

@@ -283,7 +283,7 @@ class AddedNodes:
     number of these nodes helps, and STOPPED if time ended before any answer. `added` has the nodes by type and domain.
     `bound` is the least cost that could still exist, None if nothing is known. `shortfalls` say why no number helps.
     `cluster` is the cluster with the new nodes, `hierarchies` has their domains, and `plan` places all gangs and
-    workloads there, each with the pods that were `wanted`. `spare` is the level and number of the spare nodes, if any.
+    workloads there, each with the pods that were `wanted`.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
@@ -309,7 +309,6 @@ class AddedNodes:
     added: tuple[AddedCount, ...] = ()
     cost: float = 0.0
     bound: float | None = None
-    spare: tuple[str, int] | None = None
     shortfalls: tuple[Shortfall, ...] = ()
     cluster: Cluster = field(default_factory=Cluster, repr=False, compare=False)
     hierarchies: tuple[Hierarchy, ...] = field(default=(), repr=False)

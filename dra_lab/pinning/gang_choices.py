@@ -1,28 +1,40 @@
-"""gang_choices: each scheduler beside the best plan of gangs: how many it starts, and how much worse their devices are.
+"""gang_choices: what each scheduler does with a gang: its verdict, how many gangs start, and where the claims miss.
 
-Kueue and kube-scheduler's PodGroup loop are replayed (`pinning.gang_replay`), KAI and Volcano are not.
+Kueue and kube-scheduler's PodGroup loop are replayed (`pinning.replay_gang`), KAI and Volcano are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import HOSTS, Gang, GangPlan
-from dra_lab.model.gang_replay import GangRegret, GangReplay, GangVerdict
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.gang_replay import GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pinning.gang_regret import kueue_regret, pod_group_regret
-from dra_lab.pinning.goal_sums import Range
+from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
-from dra_lab.pinning.replay_gang import level_key, replay_kueue, replay_pod_group
+from dra_lab.pinning.replay_gang import (
+    KUEUE,
+    flavor_of,
+    kueue_unknown,
+    level_key,
+    placements_of,
+    pod_group_unknown,
+    pod_sets,
+    replay_kueue,
+    replay_pod_group,
+)
+from dra_lab.scheduler.kueue.assignment import HOSTNAME, kueue_assignments
+
+Range = tuple[int, int]
+"""At least and at most."""
 
 
 class GangChoice(Struct, frozen=True):
@@ -30,9 +42,7 @@ class GangChoice(Struct, frozen=True):
 
     Args:
         replay: Its verdict about the first gang.
-        started: How many gangs start; None if that is not known.
-        worse: By goal, by how much the devices of the pods are worse than planned; goals without a difference are left
-            out. Empty if it starts another number of gangs than the plan, or if it is not known.
+        started: How many gangs start if they arrive one after the other; None if that is not known.
         trapped: The domains that it chooses although the claims cannot be met there, as paths.
 
     Example:
@@ -48,13 +58,12 @@ class GangChoice(Struct, frozen=True):
         The first of four schedulers is kube-scheduler.
 
         >>> choice = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan_gangs(cluster, [gang]))[0]
-        >>> choice.started, choice.worse
-        ((1, 1), {})
+        >>> choice.started, choice.trapped
+        ((1, 1), ())
     """
 
     replay: GangReplay
     started: Range | None = None
-    worse: Mapping[str, Range] = {}
     trapped: tuple[str, ...] = ()
 
 
@@ -68,14 +77,14 @@ def gang_choices(
     requests: Requests | None = None,
     budget: PinBudget | None = None,
 ) -> tuple[GangChoice, ...]:
-    """Return what kube-scheduler, Kueue, KAI and Volcano do with a gang beside a plan of it.
+    """Return what kube-scheduler, Kueue, KAI and Volcano do with a gang.
 
     Args:
         cluster: The nodes and what is in use.
-        gang: The gang.
+        gang: The gang with its replicas.
         hierarchy: The hierarchy of its levels; None if it has none.
         release: The release of Kubernetes.
-        plan: The plan to compare with.
+        plan: The plan of it. If it proves that no gang fits, the verdict of every scheduler is "no".
         requests: What a pod of each group requests of its node, by the name of the workload.
         budget: When to stop; None: without an end.
 
@@ -99,12 +108,13 @@ def gang_choices(
         >>> [choice.replay.verdict.value for choice in found]
         ['yes', 'yes', 'maybe', 'maybe']
     """
-    found: tuple[GangChoice, ...] = (
-        _kube_scheduler(cluster, gang, hierarchy, release, plan, requests, budget),
-        _kueue(cluster, gang, hierarchy, release, plan, requests, budget),
+    found = (
+        _kube_scheduler(cluster, gang, hierarchy, release, requests, budget),
+        _kueue(cluster, gang, hierarchy, release, requests, budget),
+        _open("KAI 0.17", gang, _kai(gang, hierarchy)),
+        _open("Volcano 1.15", gang, _volcano(gang, hierarchy)),
     )
-    found = tuple(_impossible(one, gang) for one in found) if _fits_nowhere(plan, gang) else found
-    return (*found, *map(GangChoice, not_replayed(gang, hierarchy, plan).values()))
+    return tuple(_impossible(one, gang) for one in found) if _fits_nowhere(plan, gang) else found
 
 
 def _kube_scheduler(
@@ -112,13 +122,33 @@ def _kube_scheduler(
     gang: Gang,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
-    plan: GangPlan,
     requests: Requests | None,
     budget: PinBudget | None,
 ) -> GangChoice:
-    common: dict[str, Any] = {"requests": requests, "budget": budget}
-    replay = replay_pod_group(cluster, gang, hierarchy, release, **common)
-    return _choice(replay, pod_group_regret(cluster, gang, hierarchy, plan, release, **common))
+    """Return the verdict, and how many PodGroups start: each takes one placement, and every pod that fits there."""
+    replay = replay_pod_group(cluster, gang, hierarchy, release, requests=requests, budget=budget)
+    if pod_group_unknown(gang, hierarchy, release):
+        return GangChoice(replay)
+    fills = GangFills(cluster, gang.groups, release, budget, requests)
+    placements = placements_of(cluster, level_key(gang.required, hierarchy)).values()
+    headrooms = [_headroom(gang, nodes, fills) for nodes in placements]
+    least, most = (sum(_gangs_in(headroom[end], gang) for headroom in headrooms) for end in (0, 1))
+    return GangChoice(replay, (min(gang.replicas, least), min(gang.replicas, most)))
+
+
+def _headroom(gang: Gang, nodes: Sequence[str], fills: GangFills) -> Range:
+    """Return how many pods of all gangs a placement has room for; of several groups only the most is known."""
+    least = most = 0
+    for number, group in enumerate(gang.groups):
+        wanted = group.workload.replicas * gang.replicas
+        counts = [fills.on_node(node, number, wanted) for node in nodes]
+        least, most = least + sum(one[0] for one in counts), most + sum(one[1] for one in counts)
+    return least if fills.alone else 0, most
+
+
+def _gangs_in(headroom: int, gang: Gang) -> int:
+    """Return how many gangs start one after the other where each takes all pods that find a node."""
+    return headroom // gang.size + (headroom % gang.size >= gang.least)
 
 
 def _kueue(
@@ -126,45 +156,82 @@ def _kueue(
     gang: Gang,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
-    plan: GangPlan,
     requests: Requests | None,
     budget: PinBudget | None,
 ) -> GangChoice:
+    """Return the verdict, how many gangs start, and where the claims of those that Kueue admits cannot be met."""
     if hierarchy is None and gang.required in HOSTS:
         hierarchy = Hierarchy("nodes", (), ())
     if hierarchy is None:
         sentence = "without a level, Kueue checks the quota and chooses no nodes"
-        return GangChoice(GangReplay("Kueue 0.19", GangVerdict.MAYBE, sentence))
-    common: dict[str, Any] = {"requests": requests, "budget": budget}
-    replay = replay_kueue(cluster, gang, hierarchy, release, **common)
-    found = _choice(replay, kueue_regret(cluster, gang, hierarchy, plan, release, **common))
-    if found.started is None and replay.verdict is GangVerdict.NO:
-        first = kueue_regret(cluster, replace(gang, replicas=1), hierarchy, plan, release, **common)
-        return GangChoice(replay, trapped=first.trapped)
-    return found
-
-
-def _choice(replay: GangReplay, regret: GangRegret) -> GangChoice:
-    if regret.unknown:
+        return GangChoice(GangReplay(KUEUE, GangVerdict.MAYBE, sentence, gang=gang.name))
+    replay = replay_kueue(cluster, gang, hierarchy, release, requests=requests, budget=budget)
+    if kueue_unknown(cluster, gang, hierarchy):
         return GangChoice(replay)
-    worse = {goal.goal: (goal.least - goal.best, goal.most - goal.best) for goal in regret.goals}
-    worse = {goal: value for goal, value in worse.items() if goal in GOAL_WORDS and value != (0, 0)}
-    return GangChoice(replay, (regret.least, regret.most), worse, regret.trapped)
+    few = gang.replicas <= (budget or PinBudget()).pin_sizes.copies
+    sets = pod_sets(gang, hierarchy, requests)
+    copies = [
+        replace(one, name=f"{one.name} {number}", group=one.group and f"{one.group} {number}")
+        for number in range(gang.replicas if few else 1)
+        for one in sets
+    ]
+    assigned = kueue_assignments(flavor_of(hierarchy), cluster.nodes, cluster.pods, copies)
+    admitted = _Admitted(cluster, gang, hierarchy, GangFills(cluster, gang.groups, release, budget))
+    for first in range(0, len(assigned), len(sets)):
+        mine = assigned[first : first + len(sets)]
+        if len(mine) < len(sets) or any(one.message for one in mine):
+            break
+        admitted.add([one.pods for one in mine])
+    return GangChoice(replay, (admitted.least, admitted.most) if few else None, tuple(admitted.trapped))
+
+
+class _Admitted:
+    """The gangs that Kueue admits one after the other: the devices of earlier ones are in use for the next."""
+
+    def __init__(self, cluster: Cluster, gang: Gang, hierarchy: Hierarchy, fills: GangFills) -> None:
+        self.gang, self.hierarchy, self.fills = gang, hierarchy, fills
+        self.hosts = {node.metadata.labels.get(HOSTNAME, node.name): node.name for node in cluster.nodes}
+        self.used: dict[str, Counter[int]] = {}
+        self.least = self.most = 0
+        self.trapped: dict[str, None] = {}
+
+    def add(self, groups: Sequence[Sequence[tuple[tuple[str, ...], int]]]) -> None:
+        """Add one gang; each group has its nodes with the pods there."""
+        certain = possible = True
+        for number, pods in enumerate(groups):
+            least = most = 0
+            for path, count in pods:
+                node = self.hosts.get(path[-1], path[-1])
+                served = self._served(node, number, count)
+                least, most = least + served[0], most + served[1]
+                if served[1] < count:
+                    self.trapped["/".join(self._domain(node))] = None
+            wanted = self.gang.groups[number].least
+            certain, possible = certain and least >= wanted, possible and most >= wanted
+        self.least, self.most = self.least + certain, self.most + possible
+
+    def _served(self, node: str, group: int, count: int) -> Range:
+        """Return how many more pods of a group get devices on a node that Kueue chose."""
+        here = self.used.setdefault(node, Counter())
+        before = here[group]
+        here[group] += count
+        certain, possible = self.fills.on_node(node, group, before + count)
+        alone = len(here) == 1 and not self.fills.simulation.shared
+        return max(0, certain - before) if alone else 0, max(0, possible - before)
+
+    def _domain(self, node: str) -> tuple[str, ...]:
+        """Return the path of the domain of a node: of the required level, else of the innermost one."""
+        level, tree = self.gang.required, self.hierarchy
+        if level in HOSTS:
+            return (node,)
+        return tree.path_of(node)[: tree.level_index(level) + 1] if level else tree.path_of(node)
 
 
 # ---------------------------------------------------------------- schedulers that are not replayed
 
 
-def not_replayed(gang: Gang, hierarchy: Hierarchy | None, plan: GangPlan) -> dict[str, GangReplay]:
-    """Return what is known of the choice of KAI and Volcano: maybe, or no if a plan proves that no gang has a place."""
-    why = {"kai": ("KAI 0.17", _kai), "volcano": ("Volcano 1.15", _volcano)}
-    found = {
-        name: GangReplay(title, GangVerdict.MAYBE, "; ".join(words(gang, hierarchy)), gang=gang.name)
-        for name, (title, words) in why.items()
-    }
-    if not _fits_nowhere(plan, gang):
-        return found
-    return {name: _impossible(GangChoice(one), gang).replay for name, one in found.items()}
+def _open(title: str, gang: Gang, why: Iterable[str]) -> GangChoice:
+    return GangChoice(GangReplay(title, GangVerdict.MAYBE, "; ".join(why), gang=gang.name))
 
 
 def _fits_nowhere(plan: GangPlan, gang: Gang) -> bool:
@@ -180,7 +247,8 @@ def _impossible(choice: GangChoice, gang: Gang) -> GangChoice:
         return choice
     level = "node" if gang.required in HOSTS else gang.required
     where = f"no {level} has" if level else "the nodes do not have"
-    return GangChoice(GangReplay(choice.replay.scheduler, GangVerdict.NO, f"{where} the devices for the gang, proven"))
+    sentence = f"{where} the devices for the gang, proven"
+    return GangChoice(GangReplay(choice.replay.scheduler, GangVerdict.NO, sentence, gang=gang.name))
 
 
 def _kai(gang: Gang, hierarchy: Hierarchy | None) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang import GangGroup
@@ -57,12 +57,6 @@ class GangFills:
             self._known[key] = (len(history), wanted if taken.unknown else len(history))
         return self._known[key]
 
-    def goals_on_node(self, node: str, number: int, count: int) -> list[Mapping[str, int]]:
-        """Return the goals' values of the first pods of one group on a node, in their order."""
-        pod = self._pod(node, number)
-        found = (self.simulation.taken(node, (pod,) * before, number) for before in range(count))
-        return [{goal.goal: goal.value for goal in taken.goals} for taken in found]
-
     def domain(self, name: str, nodes: Sequence[str], wanted: int) -> DomainReplay:
         """Return what a domain takes of the gang: for certain in any order of its pods and nodes, and at most.
 
@@ -76,12 +70,6 @@ class GangFills:
         mixed = [self.mixed(node) for node in nodes]
         full = [sum(fewest[number] for fewest, _ in mixed) for number in range(len(sizes))]
         return DomainReplay(name, min(sum(sizes), *full), min(most, sum(pods for _, pods in mixed)), wanted)
-
-    def all_on(self, node: str) -> tuple[int, int]:
-        """Return how many pods of all groups a node takes: for certain, if they are of one group, and at most."""
-        each = [self.on_node(node, number, group.workload.replicas) for number, group in enumerate(self.groups)]
-        most = sum(most for _, most in each)
-        return each[0][0] if self.alone else 0, most if self.simulation.shared else min(most, self.mixed(node)[1])
 
     def mixed(self, node: str) -> tuple[tuple[int, ...], int]:
         """Return for each group the fewest pods on a node with which it takes no more of it, and the most pods there.

@@ -1,12 +1,12 @@
 """CPUs, memory, extended resources and pods that nodes have left, as kube-scheduler's NodeResourcesFit counts it.
 
-Source: kubernetes 1.36.2, pkg/scheduler/framework/plugins/noderesources/fit.go (`fitsRequest`) and most_allocated.go.
+Source: kubernetes 1.36.2, pkg/scheduler/framework/plugins/noderesources/fit.go (`fitsRequest`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.scheduler.kueue.assignment import pod_requests, whole_amounts
@@ -15,7 +15,6 @@ from dra_lab.scheduler.kueue.kueue_tree import fits
 Requests = Mapping[str, Mapping[str, str | int | float]]
 """What a pod of each group requests of its node, by the name of the workload."""
 
-_SCORED = ("cpu", "memory")
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -47,19 +46,3 @@ class NodeAmounts:
         """Say whether a node has room for pods, each by the number of its group; yes if it says nothing."""
         wanted, free = sum((Counter(self.requested[group]) for group in pods), Counter[str]()), self.free(node)
         return not free or all(amount <= free.get(name, 0) for name, amount in wanted.items())
-
-    def score(self, nodes: Iterable[str], pods: int) -> int | None:
-        """Return the percentage of CPUs and memory of some nodes that is requested with more pods of the first group.
-
-        It is that of the strategy MostAllocated, which placements are scored with; None if a node says nothing.
-        """
-        names = list(nodes)
-        if not all(name in self.allocatable for name in names):
-            return None
-        shares = []
-        for resource in _SCORED:
-            have = sum(self.allocatable[name].get(resource, 0) for name in names)
-            used = sum(self.used[name][resource] for name in names) + pods * self.requested[0].get(resource, 0)
-            if have:
-                shares.append(min(100, used * 100 // have))
-        return sum(shares) // len(shares) if shares else None

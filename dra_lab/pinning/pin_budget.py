@@ -20,7 +20,6 @@ class PinSizes(Struct, frozen=True):
         values: Values that one selector lists.
         copies: Gangs that are given to Kueue one after the other; 40 on 5,000 nodes take 3 seconds.
         mixes: Histories of pods of several groups that are tried on a node; with more, their order is left open.
-        gang_steps: Steps in which the goals of the pods of gangs are added up over nodes, about a second.
     """
 
     turns: int = 6
@@ -29,7 +28,6 @@ class PinSizes(Struct, frozen=True):
     values: int = 32
     copies: int = 100
     mixes: int = 300
-    gang_steps: int = 1_000_000
 
 
 class PinShares(Struct, frozen=True):

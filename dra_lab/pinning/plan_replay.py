@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, permutations
@@ -109,19 +109,18 @@ def replay_manifests(simulation: SchedulerSimulation, expected: Sequence[Expecte
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
     plans = _runs(expected, seeds, simulation.budget.pin_sizes.turns)
-    done: Counter[str] = Counter()
-    for label, order, rng in plans:
-        found = run_pods(simulation, order, rng, any_node=label.endswith(_ANY))
+    for order, rng, any_node in plans:
+        found = run_pods(simulation, order, rng, any_node=any_node)
         if found is None:
             break
-        done[label] += 1
         placed.append(sum(bool(node) for _, node, _ in found))
         result = _compare(simulation, expected, found)
         if worst is None or result[0] < worst[0]:
             worst = result
-    left = len(plans) - sum(done.values())
+    left = len(plans) - len(placed)
     not_run = f"{left} of {len(plans)} runs, {_why_not(simulation)}" if left else ""
-    runs = ", ".join(f"{count} × {label}" if count > 1 else label for label, count in done.items())
+    one = "on the node that serves it worst" if len(expected) == 1 else "one order of arrival"
+    runs = f"{len(placed)} orders of arrival and choices of nodes" if len(placed) > 1 else one if placed else ""
     kept, misses = worst or (0, ())
     wanted = sum(replica.planned for replica in expected)
     searches = simulation.recorded, simulation.most_steps, simulation.longest
@@ -167,35 +166,28 @@ def expected_of(
     return pods, replicas
 
 
-_ANY = "any node"
-"""End of the label of a run in which pods go to any node that has a place."""
-
-Run = tuple[str, list[Expected], random.Random | None]
+Run = tuple[list[Expected], random.Random | None, bool]
+"""An order of arrival, chance for the choice of nodes (None: the worst node), and whether any node may be chosen."""
 
 
 def _runs(expected: Sequence[Expected], seeds: int, turns: int) -> list[Run]:
-    """Return the runs: (what to call it, order of arrival, random choice of nodes or None for the worst node)."""
+    """Return the runs: in the plan's order, workload by workload, and shuffled."""
     arrival = list(expected)
+    runs: list[Run] = [(arrival, None, False)]
     if len(arrival) == 1:
-        return [("on the node that serves it worst", arrival, None)]
-    runs: list[Run] = [("in order of arrival, the worst node each time", arrival, None)]
+        return runs
     workloads = sorted({replica.workload for replica in expected})
     several = len(workloads) > 1
     for turn in islice(permutations(workloads), turns if several else 0):
         # whichever workload comes first may take what the plan has for another
         blocks = sorted(arrival, key=lambda replica: turn.index(replica.workload))
-        runs.append(("workload by workload, the worst node each time", blocks, None))
-        rng = random.Random(len(runs))  # noqa: S311  reproducible, no secret
-        runs.append(("workload by workload, the best score with random ties", blocks, rng))
+        rng = random.Random(len(runs) + 1)  # noqa: S311  reproducible, no secret
+        runs += [(blocks, None, False), (blocks, rng, False)]
     for seed in range(seeds):
-        rng = random.Random(seed)  # noqa: S311  reproducible, no secret
-        runs.append(("in order of arrival, the best score with random ties", arrival, rng))
-        runs.append((f"in order of arrival, {_ANY}", arrival, random.Random(seed)))  # noqa: S311
-        if several:
-            shuffled = random.Random(seed).sample(arrival, len(arrival))  # noqa: S311
-            runs.append(("shuffled, the best score with random ties", shuffled, rng))
-            runs.append(("shuffled, the worst node each time", shuffled, None))
-            runs.append((f"shuffled, {_ANY}", shuffled, random.Random(seed)))  # noqa: S311
+        orders = [arrival, *([random.Random(seed).sample(arrival, len(arrival))] if several else [])]  # noqa: S311
+        for order in orders:
+            runs += [(order, random.Random(seed), any_node) for any_node in (False, True)]  # noqa: S311
+        runs += [(order, None, False) for order in orders[1:]]
     return runs
 
 

@@ -5,35 +5,24 @@ node gets the next pod is decided by scores of other plugins that are not known 
 is "maybe".
 
 Source: kubernetes 1.36.2, pkg/scheduler/schedule_one_podgroup.go; kubernetes-sigs/kueue v0.19.2, see
-`scheduler.kueue`. `model.gang_replay.RULE_SOURCES` names the function of each step.
+`scheduler.kueue`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOST, HOSTS, Gang, GangGroup
-from dra_lab.model.gang_replay import (
-    MOST_LISTED,
-    MOST_TRIED,
-    DomainReplay,
-    GangReplay,
-    GangRule,
-    GangStep,
-    GangVerdict,
-    StepDomain,
-)
+from dra_lab.model.gang import HOSTS, Gang, GangGroup
+from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 KUEUE = "Kueue 0.19"
 
@@ -66,7 +55,7 @@ def replay_pod_group(
         budget: When to stop; None: without an end.
 
     Returns:
-        The verdict with the steps and what happens in each domain.
+        The verdict with what happens in each domain.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
@@ -90,10 +79,7 @@ def replay_pod_group(
     fills = GangFills(cluster, gang.groups, release, budget, requests)
     placements = placements_of(cluster, key)
     rows = tuple(fills.domain(value, names, gang.least) for value, names in placements.items())
-    levels = (gang.required or "cluster", HOST)
-    steps = tuple(_group_steps(cluster, gang, key, placements, rows, fills))
-    found = _verdict(name, rows, gang)
-    return replace(found, steps=steps, levels=levels, gang=gang.name)
+    return _verdict(name, rows, gang)
 
 
 def pod_group_name(release: KubernetesRelease) -> str:
@@ -135,7 +121,6 @@ def replay_kueue(
     release: KubernetesRelease,
     *,
     requests: Requests | None = None,
-    gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
     budget: PinBudget | None = None,
 ) -> GangReplay:
     """Return which domains Kueue chooses for a gang, and whether its claims can be met there.
@@ -149,11 +134,10 @@ def replay_kueue(
         hierarchy: The levels of the Topology.
         release: The release of Kubernetes.
         requests: What a pod of each group requests of its node, by the name of the workload.
-        gates: The feature gates of Kueue.
         budget: When to stop; None: without an end.
 
     Returns:
-        The verdict, the domains that were chosen and the steps of the choice.
+        The verdict and the nodes that were chosen.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, hierarchies, load_cluster, read_sketch
@@ -175,24 +159,14 @@ def replay_kueue(
     unknown = kueue_unknown(cluster, gang, hierarchy)
     if unknown:
         return GangReplay(KUEUE, GangVerdict.MAYBE, unknown, gang=gang.name)
-    flavor = flavor_of(hierarchy)
-    assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, pod_sets(gang, hierarchy, requests), gates)
-    steps = tuple(step for one in assigned for step in one.steps)
-    names = {level.key: level.name for level in hierarchy.levels}
-    found = GangReplay(
-        KUEUE,
-        GangVerdict.NO,
-        "",
-        steps=steps,
-        levels=tuple(names.get(key, HOST) for key in flavor.levels),
-        gang=gang.name,
-    )
+    sets = pod_sets(gang, hierarchy, requests)
+    assigned = kueue_assignments(flavor_of(hierarchy), cluster.nodes, cluster.pods, sets)
     refused = next((one for one in assigned if one.message), None)
     if refused is not None:
-        last = GangStep(GangRule.REFUSED, wanted=gang.size, group=refused.pod_set)
-        return replace(found, sentence=f"Kueue does not admit it: {refused.message}", steps=(*steps, last))
+        sentence = f"Kueue does not admit it: {refused.message}"
+        return GangReplay(KUEUE, GangVerdict.NO, sentence, gang=gang.name)
     rows = _on_hosts(cluster, gang, assigned, GangFills(cluster, gang.groups, release, budget))
-    found = replace(found, domains=rows, steps=(*steps, *_last_steps(rows, len(flavor.levels) - 1)))
+    found = GangReplay(KUEUE, GangVerdict.NO, "", rows, gang.name)
     waiting = [row for row in rows if row.most < row.wanted]
     if waiting:
         first = waiting[0]
@@ -230,131 +204,22 @@ def pod_sets(gang: Gang, hierarchy: Hierarchy, requests: Requests | None) -> lis
     return [_pod_set(gang, group, hierarchy, known.get(group.workload.name, {})) for group in gang.groups]
 
 
-def _group_steps(
-    cluster: Cluster,
-    gang: Gang,
-    key: str,
-    placements: Mapping[str, Sequence[str]],
-    rows: Sequence[DomainReplay],
-    fills: GangFills,
-) -> Iterator[GangStep]:
-    """Yield the steps of the PodGroup loop: its placements, what each has room for, and which is chosen."""
-    left_out = Counter("cordoned" for _ in cluster.cordoned)
-    left_out += Counter(f"no label {key}" for node in cluster.nodes if key and not node.metadata.labels.get(key))
-    made = tuple(StepDomain((value,), len(names)) for value, names in placements.items())
-    fitting = [row for row in rows if row.most >= gang.least]
-    yield GangStep(
-        GangRule.PLACEMENTS,
-        0,
-        wanted=gang.size,
-        domains=made[:MOST_LISTED],
-        more=max(0, len(made) - MOST_LISTED),
-        fitting=len(made),
-        reasons=tuple(sorted(left_out.items())),
-    )
-    # those with room come first, so that the choice is among the steps
-    shown = sorted(rows, key=lambda row: row.most < gang.least)[:MOST_TRIED]
-    for row in sorted(shown, key=lambda row: row.domain):
-        yield _tried(row, placements[row.domain], gang, fills)
-    if more := len(rows) - len(shown):
-        yield GangStep(
-            GangRule.MORE_TRIED,
-            0,
-            wanted=gang.least,
-            more=more,
-            fitting=len(fitting) - sum(row.most >= gang.least for row in shown),
-        )
-    scores = _scores(cluster, gang, key, fitting, fills)
-    chosen = tuple(
-        _with_headroom(row, gang, scores.get(row.domain, -1))
-        for row in sorted(fitting, key=lambda row: -scores.get(row.domain, -1))
-    )
-    several = GangRule.SCORES if len(fitting) > 1 else GangRule.ONE_PLACEMENT
-    yield GangStep(
-        several if fitting else GangRule.NO_PLACEMENT,
-        0,
-        wanted=gang.least,
-        domains=chosen[:MOST_LISTED],
-        more=max(0, len(chosen) - MOST_LISTED),
-        fits=(max((row.least for row in rows), default=0), max((row.most for row in rows), default=0)),
-        fitting=len(fitting),
-    )
-
-
-def _with_headroom(row: DomainReplay, gang: Gang, score: int) -> StepDomain:
-    return StepDomain((row.domain,), row.most, taken=min(row.most, gang.size), least=row.least, score=score)
-
-
-def _scores(
-    cluster: Cluster, gang: Gang, key: str, fitting: Sequence[DomainReplay], fills: GangFills
-) -> dict[str, int]:
-    """Return the score of each placement that has room for all pods, {} if not all of them are known.
-
-    Each then has as many pods of the group, so that PodGroupPodsCount scores them alike.
-    """
-    if fills.amounts is None or not fills.alone or any(row.least < gang.size for row in fitting):
-        return {}
-    nodes: dict[str, list[str]] = {row.domain: [] for row in fitting}
-    for node in cluster.nodes:
-        value = node.metadata.labels.get(key, "")
-        if value in nodes:
-            nodes[value].append(node.name)
-    scores = {value: fills.amounts.score(names, gang.size) for value, names in nodes.items()}
-    known = {value: score for value, score in scores.items() if score is not None}
-    return known if len(known) == len(scores) else {}
-
-
-def _tried(row: DomainReplay, nodes: Sequence[str], gang: Gang, fills: GangFills) -> GangStep:
-    """Return the step that places the pods in one placement, node by node as many as first fit allows."""
-    each = ((node, *fills.all_on(node)) for node in nodes)
-    found = [StepDomain((row.domain, node), most, least=least) for node, least, most in each]
-    listed = sorted(found, key=lambda one: -one.pods)[:MOST_LISTED]
-    none = sum(not one.pods for one in found)
-    return GangStep(
-        GangRule.TRIED,
-        0,
-        wanted=gang.least,
-        domains=tuple(listed),
-        more=len(found) - len(listed),
-        of=(row.domain,),
-        fits=(row.least, row.most),
-        reasons=(("no devices left for a pod", none),) if none else (),
-    )
-
-
-def _last_steps(rows: Sequence[DomainReplay], level: int) -> Iterator[GangStep]:
-    """Yield Kueue's assignment, and what becomes of the claims on the nodes that it chose."""
-    pods = sum(row.wanted for row in rows)
-    hosts = tuple(StepDomain((row.domain,), row.wanted, taken=row.wanted) for row in rows[:MOST_LISTED])
-    more = len(rows) - len(hosts)
-    yield GangStep(GangRule.ADMITTED, level, wanted=pods, domains=hosts, more=more, chosen=len(rows))
-    order = sorted(rows, key=lambda row: row.most >= row.wanted)[:MOST_LISTED]
-    yield GangStep(
-        GangRule.CLAIMS,
-        level,
-        wanted=pods,
-        domains=tuple(StepDomain((row.domain,), row.most, taken=row.wanted, least=row.least) for row in order),
-        more=len(rows) - len(order),
-        fits=(sum(row.least for row in rows), sum(row.most for row in rows)),
-        fitting=sum(row.most >= row.wanted for row in rows),
-    )
-
-
 def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangReplay:
     wanted = gang.least
     sure = [row.domain for row in rows if row.least >= wanted]
     if sure:
         some = ", ".join(sure[:3]) + (f" and {len(sure) - 3} more" if len(sure) > 3 else "")
         which = sure[0] if len(sure) == 1 else f"one of {len(sure)} domains (scores and chance decide): {some}"
-        return GangReplay(name, GangVerdict.YES, f"it finds a place in {which}", rows)
+        return GangReplay(name, GangVerdict.YES, f"it finds a place in {which}", rows, gang.name)
     best = max(rows, key=lambda row: row.most, default=None)
     if best is None:
-        return GangReplay(name, GangVerdict.NO, f"no node has the label of the level {gang.required!r}", rows)
+        sentence = f"no node has the label of the level {gang.required!r}"
+        return GangReplay(name, GangVerdict.NO, sentence, rows, gang.name)
     if best.most < wanted:
         sentence = f"first fit places at most {best.most} of {wanted} pods, in {best.domain}"
-        return GangReplay(name, GangVerdict.NO, sentence, rows)
+        return GangReplay(name, GangVerdict.NO, sentence, rows, gang.name)
     sentence = "the order of the pods and the nodes that scores choose decide whether every pod finds devices"
-    return GangReplay(name, GangVerdict.MAYBE, sentence, rows)
+    return GangReplay(name, GangVerdict.MAYBE, sentence, rows, gang.name)
 
 
 def level_key(level: str, hierarchy: Hierarchy | None) -> str:

@@ -128,7 +128,7 @@ class Shares(Struct, frozen=True):
         step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
         last: Share that is kept for each trial of a plan on few nodes, and at most for a step that ends an answer.
         cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
-        improve: Seconds for improving a large plan without a time limit.
+        improve: Seconds for improving a large plan, or one of gangs, without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
         choosing: Seconds kept for choosing the numbers of pods on one node state.
         seen: Seconds kept for each device that a node sees together with others.

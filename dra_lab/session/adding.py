@@ -119,14 +119,13 @@ class Adding:
         from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 
         answer, refusal = None, None
-        fleet, tree = question.fleet, tree_of(question)
+        fleet = question.fleet
         try:
             answer = nodes_to_add(
                 fleet.cluster,
                 fleet.gangs,
                 fleet.workloads,
                 types=node_types(question),
-                spare_per=(level_of(question), 1) if question.addable.spare and tree is not None else None,
                 release=fleet.release,
                 time_limit=SECONDS if time_limit is None else time_limit,
                 progress=partial(self._on_progress, question),

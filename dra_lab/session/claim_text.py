@@ -114,7 +114,6 @@ def open_drawable(session: Session, found: Drawable, source: str = "") -> str:
     A plan file opens as a whole, on the loaded cluster. Raises SketchError; the present drawing then stays.
     """
     session.open(found.drawing, whole=found.is_plan)
-    session.in_kyaml = found.in_kyaml
     return _not_loaded(session, found.drawing, source or found.detail) if found.is_plan else ""
 
 

@@ -15,7 +15,6 @@ from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.documents import decode_object, hub_document
 from dra_lab.manifests.file_text import expanded
-from dra_lab.manifests.kyaml import is_kyaml
 from dra_lab.manifests.plan_files import drawing_of, is_drawing
 from dra_lab.manifests.pod_templates import pod_fields
 from dra_lab.manifests.versions import written_path
@@ -41,7 +40,7 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 
 class Drawable(Struct, frozen=True):
-    """A drawing that a text holds: what it is called, where it comes from, and whether its text is KYAML.
+    """A drawing that a text holds: what it is called and where it comes from.
 
     `is_pod` says that a pod uses its claims.
     `is_plan` says that it is a plan file, with all that one says, and not a claim.
@@ -50,7 +49,6 @@ class Drawable(Struct, frozen=True):
     label: str
     drawing: Drawing
     detail: str = ""
-    in_kyaml: bool = False
     is_pod: bool = False
     is_plan: bool = False
 
@@ -65,7 +63,6 @@ class Drawables(Struct, frozen=True):
 class _Claim(Struct, frozen=True):
     document: YamlDocument
     source: str
-    in_kyaml: bool
 
     @property
     def key(self) -> tuple[str, str]:
@@ -81,18 +78,18 @@ def drawables(texts: Mapping[str, str]) -> Drawables | None:
     """
     if any(_SLICES.search(text) for text in texts.values()):
         return None
-    read = [(name, text, document) for name, text in texts.items() for document in _documents(text, name)]
-    values = [document.value for _, _, document in read if isinstance(document.value, dict)]
+    read = [(name, document) for name, text in texts.items() for document in _documents(text, name)]
+    values = [document.value for _, document in read if isinstance(document.value, dict)]
     if any(value.get("kind") in _OF_CLUSTERS for value in values):
         return None
     claims: dict[tuple[str, str], _Claim] = {}
     found: list[Drawable] = []
-    for name, text, document in read:
+    for name, document in read:
         if is_drawing(document.value):
             drawing = drawing_of(document.value, name, document.line)
             found.append(Drawable(drawing.sketch.name, drawing, f"plan file {name}", is_plan=True))
         elif isinstance(document.value, dict) and document.value.get("kind") in CLAIM_KINDS:
-            claim = _Claim(document, name, is_kyaml(text))
+            claim = _Claim(document, name)
             claims.setdefault(claim.key, claim)
     pods = [(value, pod, entries) for value in values for pod, entries in _claims_of(value)]
     if not found and not claims and not pods:
@@ -193,7 +190,7 @@ def has_pod(texts: Mapping[str, str]) -> bool:
 
 def _drawable(claim: _Claim, label: str) -> Drawable:
     sketch = _sketch(claim, claim.key[1])
-    return Drawable(label, Drawing(sketch=sketch), f"{claim.key[0]} {claim.key[1]}, {_counts(sketch)}", claim.in_kyaml)
+    return Drawable(label, Drawing(sketch=sketch), f"{claim.key[0]} {claim.key[1]}, {_counts(sketch)}")
 
 
 def _pod_drawable(claims: Mapping[str, _Claim], pod: str, name: str) -> Drawable:
@@ -203,8 +200,7 @@ def _pod_drawable(claims: Mapping[str, _Claim], pod: str, name: str) -> Drawable
         return replace(_drawable(claim, f"{pod}: claim {entry}"), is_pod=True)
     sketch = pod_drawing(name, (_sketch(claim, entry) for entry, claim in claims.items()))
     detail = f"claims {listed(claims)}, {_counts(sketch)}"
-    in_kyaml = any(claim.in_kyaml for claim in claims.values())
-    return Drawable(pod, Drawing(sketch=sketch), detail, in_kyaml, is_pod=True)
+    return Drawable(pod, Drawing(sketch=sketch), detail, is_pod=True)
 
 
 def _sketch(claim: _Claim, name: str) -> ClaimSketch:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.session.gc_policy import GcPolicy
 
 if TYPE_CHECKING:
     from dra_lab.sources.live import ClusterFollower, Following
@@ -29,7 +28,6 @@ class LiveCluster:
         self._take, self._busy, self._changed = take, busy, changed
         self._follower: ClusterFollower | None = None
         self._lock = threading.RLock()
-        self._collector = GcPolicy()
 
     @property
     def following(self) -> Following:
@@ -52,8 +50,6 @@ class LiveCluster:
         self.end()
         with self._lock:
             self._follower = follower
-        # now, because nothing waits for a change yet: it takes half a second with a large cluster
-        self._collector.settle(cluster)
         follower.start()
         self._changed()
 
@@ -63,7 +59,6 @@ class LiveCluster:
             follower, self._follower = self._follower, None
         if follower is not None:
             follower.stop()
-            self._collector.release()
             self._changed()
 
     def _until_idle(self, follower: ClusterFollower) -> None:
@@ -77,4 +72,3 @@ class LiveCluster:
         with self._lock:
             if self._follower is follower and follower.following.state is not FollowState.STOPPED:
                 self._take(cluster)
-                self._collector.settle(cluster)

@@ -75,7 +75,6 @@ class Session(PlannerWorker):
         self.highlight = ""
         self.looked_at = "", ""
         self.shown = "best"
-        self.in_kyaml = False
         self._live = LiveCluster(self._take_live, self._is_busy, lambda: self.events.emit("following"))
         kept = self.file.read() if self.file else None
         version = release.version if isinstance(release, KubernetesRelease) else release

@@ -18,7 +18,6 @@ from dra_lab.model.queues import QueueObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
-from dra_lab.sources.sharing import share_attributes
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, check_age, findings_of
 from dra_lab.sources.snapshots_places import file_places_of
@@ -41,7 +40,6 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
     findings = list(documents.findings)
     kept = _latest(documents, findings)
     slices, nodes = _of(kept, ResourceSlice), _of(kept, Node)
-    share_attributes(slices, {})
     if not slices and not nodes:
         first = next((str(f) for f in findings if f.rule in NOT_USED), "")
         reason = f" First problem: {first}" if first else ""

@@ -253,11 +253,12 @@ def _extras(exporting: Exporting) -> Iterator[ExtraRow]:
 
 def _file(change: FileChange) -> FileRow:
     lines = () if change.name.endswith(".svg") else change.lines
+    added, removed = (sum(line.startswith(sign) for line in change.lines) for sign in "+-")
     return FileRow(
         name=change.name,
         state=change.state,
-        added=change.added,
-        removed=change.removed,
+        added=added,
+        removed=removed,
         lines=lines[:_MOST_LINES],
         cut=max(0, len(lines) - _MOST_LINES),
         fragment=change.name in FRAGMENTS,

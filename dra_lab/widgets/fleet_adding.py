@@ -36,7 +36,6 @@ FILE = "provisioning-request.yaml"
 
 _ANY = "any"
 _MOST_NAME = 20
-_NO_SPARE = "Spare nodes are found for gangs alone. Remove the other workloads."
 
 
 class FindNodes(Message, frozen=True):
@@ -71,7 +70,6 @@ class SetNewDomains(Message, frozen=True):
     level: str
     domains: int
     nodes: int
-    spare: bool = False
 
 
 class AddFoundNodes(Message, frozen=True):
@@ -96,7 +94,7 @@ class AddingRow(Row, frozen=True):
 
     `needed` says that pods have no place. `word` is what people call a domain of the level, `words` several of them,
     and `nodes` how many nodes a new one has places for. `example` has places by domain. `found` is "none" if no node
-    helps. `stale` says that the answer is for other workloads. `lines` are the reasons and what spare nodes bring;
+    helps. `stale` says that the answer is for other workloads. `lines` are the reasons;
     `request` is the text of the ProvisioningRequests with its `limits` and `findings`.
     """
 
@@ -110,8 +108,6 @@ class AddingRow(Row, frozen=True):
     example: str = ""
     domains: int = 0
     nodes: int = 1
-    spare: bool = False
-    spare_note: str = ""
     working: bool = False
     found: Literal["", "nodes", "none", "open", "error"] = ""
     verdict: str = ""
@@ -155,7 +151,7 @@ class FleetAdding(FollowingWidget):
     def _set_new_domains(self, message: SetNewDomains) -> None:
         if message.domains < 0 or message.nodes < 1:
             raise InputError("enter 0 or more new domains, with places for 1 node or more each")
-        chosen = {"hierarchy": message.hierarchy, "level": message.level, "spare": message.spare}
+        chosen = {"hierarchy": message.hierarchy, "level": message.level}
         self._change(lambda now: replace(now, domains=message.domains, nodes=message.nodes, **chosen))
 
     def _change(self, change: Callable[[Addable], Addable]) -> None:
@@ -198,8 +194,6 @@ def adding_row(session: Session) -> AddingRow:
         example="" if tree is None else _example(tree, level),
         domains=addable.domains,
         nodes=addable.nodes or (1 if tree is None else largest(tree, level)),
-        spare=addable.spare,
-        spare_note=_NO_SPARE if question.fleet.workloads else "",
     )
     return _with_answer(row, adding, question)
 
@@ -242,11 +236,8 @@ def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> Ad
 
 
 def _lines(added: AddedNodes) -> Iterator[str]:
-    from dra_lab.words.added_document import spare_words
-
     for one in added.shortfalls:
         yield " ".join(filter(None, (sentence(one.message), one.advice)))
-    yield from spare_words(added)
     for finding in added.findings:
         if finding.rule in ("not-placed-yet", "hyper-nodes-of-new-nodes"):
             yield sentence(finding.message)

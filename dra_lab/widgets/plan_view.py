@@ -9,7 +9,6 @@ import msgspec
 import traitlets
 
 from dra_lab.errors import DraLabError, SketchError
-from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.numbers import unsigned_number
@@ -65,7 +64,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, HighlightingWidget
     id to its request.  `goals_changed` says that a person has
     put the goals in another order. `claim_text` is the claim's document alone, for its editor; `claim_number`
     is that of the edit that it shows, 0 where the drawing was changed elsewhere since; `claim_fixes` are its
-    corrections. Once KYAML was typed or opened, the claim's document is KYAML.
+    corrections.
 
     `claim_answer` answers the latest text that was typed or corrected.
 
@@ -100,7 +99,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, HighlightingWidget
         self._shown: Cluster | None = None
         self._unwritten = False
         self._edited: tuple[int, ClaimSketch] | None = None
-        self._written_for: tuple[ClaimSketch, KubernetesRelease, bool, Cluster] | None = None
+        self._written_for: tuple[ClaimSketch, KubernetesRelease, Cluster] | None = None
         self._when(session, self._show_answer, "plan", "copies", "history")
         # A quick answer takes a dozen steps that are too short to read; each would be drawn before the answer.
         self._when(session, self._soon(self._show_answer), "solving", "progress")
@@ -162,9 +161,9 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, HighlightingWidget
         if (session := self._session) is None:
             return
         badges = badge_rows(session.sketch)
-        about = (session.sketch, session.release, session.in_kyaml, session.cluster)
+        about = (session.sketch, session.release, session.cluster)
         # clusters by identity: to compare two large ones takes longer than to write
-        if self._written_for is not None and self._written_for[:3] == about[:3] and self._written_for[3] is about[3]:
+        if self._written_for is not None and self._written_for[:2] == about[:2] and self._written_for[2] is about[2]:
             return  # an answer changes nothing in it
         self._written_for = None
         self._unwritten = not session.is_counted
@@ -181,7 +180,7 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, HighlightingWidget
         letter = {name: badge.letter for name, badge in badges.items()}
         marks = {str(line): letter.get(key, key) for key, lines in made.lines.items() for line in lines}
         number = self._edited[0] if self._edited is not None and self._edited[1] == session.sketch else 0
-        text = in_kyaml(claim_document(made.text)) if session.in_kyaml else claim_document(made.text)
+        text = claim_document(made.text)
         self._assign(badges=badges, yaml=made.text, yaml_marks=marks, claim_text=text, claim_number=number)
         self._assign(claim_fixes=fix_rows(fixed_claim(session, text)[1]))
         self._written_for = about
@@ -233,9 +232,6 @@ class PlanView(FleetMode, ExportSheet, CompareMode, LookedAt, HighlightingWidget
         try:
             edit_claim(self._session, text)
             self._edited = (answer.number, self._session.sketch)
-            if is_kyaml(text) is not self._session.in_kyaml:
-                self._session.in_kyaml = is_kyaml(text)
-                self._show_manifest()
         except DraLabError as error:
             line = error.origin.line if error.origin else 0
             answer = msgspec.structs.replace(answer, message=error.message, line=line)

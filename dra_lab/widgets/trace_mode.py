@@ -12,7 +12,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.session import Session
 from dra_lab.session.in_order import InOrder
 from dra_lab.session.tracing import Tracing
-from dra_lab.widgets.gang_trace_mode import GangTraceMode
+from dra_lab.widgets.highlight import HighlightingWidget
 from dra_lab.widgets.messages import Message
 from dra_lab.widgets.session_view import Actions, latest_plan
 from dra_lab.widgets.trace_position import TracePosition
@@ -45,7 +45,7 @@ class StopTrace(Message, frozen=True):
     """Stop the search of the Trace mode; what is recorded of it is shown."""
 
 
-class TraceMode(GangTraceMode):
+class TraceMode(HighlightingWidget):
     """The traits and actions of the Trace pane.
 
     `trace` is the search, `trace_now` its present step, and `trace_svg` the picture with the devices that it holds.
@@ -81,8 +81,6 @@ class TraceMode(GangTraceMode):
         self.observe(lambda _change: self._try("trace", self._ask_trace), ("trace_links", "node", "mode"))
         self.observe(lambda _change: self._go(), "trace_predict")
         self.observe(lambda _change: self._go() if self.trace_step != self._at else None, "trace_step")
-        self._follow_gang(session)
-        self.observe(lambda _change: self._try("trace", self._ask_trace), "gang_trace_shown")
         self._when(session, self._ask_trace, "cluster", "plan", "mode")
 
     def _plan_to_trace(self) -> Plan | None:
@@ -90,7 +88,7 @@ class TraceMode(GangTraceMode):
 
     def _ask_trace(self) -> None:
         session = self._session
-        if session is None or session.mode != MODE or self._shows_gang:
+        if session is None or session.mode != MODE:
             return
         wanted = (self._plan_to_trace(), str(getattr(self, "node", "")), self.trace_links)
         if self._traced and all(one is other or one == other for one, other in zip(wanted, self._traced, strict=True)):
@@ -182,7 +180,7 @@ class TraceMode(GangTraceMode):
         self._move(lambda position: position.predict(message.device))
 
     def _stop_trace(self, _message: StopTrace) -> None:
-        (self._gang_tracing if self._shows_gang else self._tracing).cancel()
+        self._tracing.cancel()
 
     trace_actions: ClassVar[Actions] = {
         OpenTraceRow: _open_row,

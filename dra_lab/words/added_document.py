@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
@@ -69,18 +69,9 @@ def added_parts(found: AddedNodes) -> Iterator[Part]:
         yield Lines(
             "Why", [printable(" ".join(filter(None, (sentence(one.message), one.advice)))) for one in found.shortfalls]
         )
-    yield from map(Words, spare_words(found))
     for finding in found.findings:
         if finding.rule in ("not-placed-yet", "hyper-nodes-of-new-nodes"):
             yield Words(printable(sentence(finding.message)))
-
-
-def spare_words(found: AddedNodes) -> Iterator[str]:
-    """Yield what the spare nodes of an answer bring, if it has any."""
-    if found.spare is not None and found.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE):
-        level, number = found.spare
-        fail = f"any node of a {level} fails" if number == 1 else f"any {number} nodes of a {level} fail"
-        yield printable(f"If {fail}, the gangs of that {level} fit on its other nodes.")
 
 
 def added_table(found: AddedNodes) -> Table:
@@ -128,29 +119,3 @@ def added_frame(found: AddedNodes) -> pd.DataFrame:
         [['lab-1', 'lab', 2]]
     """
     return as_frame(added_table(found))
-
-
-def added_json(found: AddedNodes) -> dict[str, Any]:
-    """Return the answer as JSON values."""
-    return {
-        "status": found.status.value,
-        "proven": found.proven,
-        "text": added_sentence(found),
-        "cost": found.cost,
-        "bound": found.bound,
-        "count": found.count,
-        "spare": None if found.spare is None else {"level": found.spare[0], "nodes": found.spare[1]},
-        "added": [
-            {
-                "type": one.type,
-                "domain": list(one.domain),
-                "new": one.new,
-                "count": one.count,
-                "cost": one.cost,
-                "nodes": list(one.nodes),
-            }
-            for one in found.added
-        ],
-        "shortfalls": [{"rule": one.rule, "message": one.message, "advice": one.advice} for one in found.shortfalls],
-        "seconds": found.seconds,
-    }

@@ -268,10 +268,13 @@ def _most_copies(plans: Sequence[Kept]) -> Iterator[str]:
 
 def yaml_diff(before: Kept, after: Kept) -> tuple[str, ...]:
     """Return the manifests of two plans as lines that begin with "+", "-" or " "; () if they are the same."""
-    old, new = before.yaml.splitlines(), after.yaml.splitlines()
-    around = max(len(old), len(new))
-    lines = unified_diff(old, new, lineterm="", n=around)
-    return tuple(line for line in lines if not line.startswith(("---", "+++", "@@")))
+    return changed_lines(before.yaml, after.yaml)
+
+
+def changed_lines(before: str, after: str) -> tuple[str, ...]:
+    """Return all lines of two texts, each behind "+", "-" or " "; () if they are the same."""
+    old, new = before.splitlines(), after.splitlines()
+    return tuple(unified_diff(old, new, lineterm="", n=max(len(old), len(new))))[3:]
 
 
 def comparison_table(plans: Sequence[Kept]) -> Table:

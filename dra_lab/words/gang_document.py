@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from dra_lab.findings import sentence_case
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.gang import GANG_GOALS, GANGS, HOSTS, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
-from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.gang_verdict import headroom_words, lacking_words, more_gangs, number_words
 
 if TYPE_CHECKING:
+    from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.pinning.gang_choices import GangChoice
 
@@ -275,14 +275,17 @@ def more_words(now: GangCount, after: GangCount, gang: Gang) -> str:
 
 
 def choice_lines(choices: Sequence[GangChoice], gang: Gang, heading: str) -> Lines:
-    """Return what each scheduler does with a gang: the verdict, why, how many gangs start, and what is worse."""
-    return Lines(printable(heading), [printable(" ".join(_choice(choice, gang))) for choice in choices])
+    """Return what each scheduler does with a gang, one after the other."""
+    return Lines(printable(heading), [choice_sentence(choice, gang) for choice in choices])
+
+
+def choice_sentence(choice: GangChoice, gang: Gang) -> str:
+    """Return what a scheduler does with a gang: the verdict, why, how many gangs start, and where the claims miss."""
+    return printable(" ".join(_choice(choice, gang)))
 
 
 def _choice(choice: GangChoice, gang: Gang) -> Iterator[str]:
-    replay = choice.replay
-    yield f"{replay.scheduler}: {replay.verdict.value}."
-    yield sentence(sentence_case(replay.sentence))
+    yield _replay(choice.replay)
     if choice.started is not None and gang.replicas > 1:
         least, most = choice.started
         number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -290,11 +293,23 @@ def _choice(choice: GangChoice, gang: Gang) -> Iterator[str]:
     if choice.trapped:
         named = ", ".join(choice.trapped[:3]) + (" and more" if len(choice.trapped) > 3 else "")
         yield f"It may choose {named}, where the claims do not fit."
-    for goal, (least, most) in choice.worse.items():
-        yield f"{GOAL_WORDS[goal].of_fleet[:1].upper()}{GOAL_WORDS[goal].of_fleet[1:]}: {_more(least, most)}."
 
 
-def _more(least: int, most: int) -> str:
-    if least == most:
-        return f"{most:,} more than planned" if most > 0 else f"{-most:,} fewer than planned"
-    return f"{least:+,} to {most:+,} against the plan"
+def _replay(replay: GangReplay) -> str:
+    """Return whether a scheduler finds a place for a gang, and why: `Kueue 0.19: no. Kueue does not admit it ...`."""
+    why = sentence(replay.sentence)
+    return printable(f"{replay.scheduler}: {replay.verdict.value}. {sentence_case(why)}")
+
+
+def replay_parts(replay: GangReplay) -> Iterator[Part]:
+    """Yield whether a scheduler finds a place for a gang, then the domains that it tries or chooses."""
+    yield Sentence(_replay(replay))
+    yield domains_table(replay)
+
+
+def domains_table(replay: GangReplay) -> Table:
+    """Return how many pods get their devices in each domain that a scheduler tries or chooses."""
+    rows = [(row.domain, number_words(row.least, row.most), row.wanted) for row in replay.domains[:MOST]]
+    more = len(replay.domains) - len(rows)
+    notes = [f"{more:,} more are not listed."] if more else []
+    return Table(("domain", "pods with devices", "pods wanted"), rows, notes=notes)

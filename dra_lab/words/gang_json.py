@@ -59,7 +59,7 @@ def gang_json(
                 "levels": _levels(counts[number][0]) if number < len(counts) else [],
                 "more": _more(counts[number][1]) if number < len(counts) else None,
                 "verdicts": _verdicts((verdicts or {}).get(gang.name)),
-                "schedulers": [_choice(one) for one in choices[number]] if number < len(choices) else [],
+                "schedulers": [choice_json(one) for one in choices[number]] if number < len(choices) else [],
             }
             for number, gang in enumerate(plan.gangs)
         ],
@@ -158,7 +158,8 @@ def _number(number: tuple[int, int]) -> dict[str, Any]:
     return {"count": count, "bound": None if capped else bound, "proven": count >= bound, "capped": capped}
 
 
-def _choice(choice: GangChoice) -> dict[str, Any]:
+def choice_json(choice: GangChoice) -> dict[str, Any]:
+    """Return what a scheduler does with a gang as JSON has it."""
     replay = choice.replay
     return {
         "scheduler": replay.scheduler,
@@ -168,7 +169,6 @@ def _choice(choice: GangChoice) -> dict[str, Any]:
             {"domain": row.domain, "least": row.least, "most": row.most, "wanted": row.wanted} for row in replay.domains
         ],
         "started": None if choice.started is None else _range(choice.started),
-        "regret": {goal: _range(difference) for goal, difference in choice.worse.items()},
         "claimsDoNotFitIn": list(choice.trapped),
     }
 

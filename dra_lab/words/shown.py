@@ -14,7 +14,7 @@ from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text
 
 if TYPE_CHECKING:
     from dra_lab.model.gang import GangCount, GangPlan
-    from dra_lab.model.gang_replay import GangRegret, GangReplay
+    from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.pod_reason import Explanation, PodReason
@@ -28,7 +28,6 @@ SHOWN = (
     "dra_lab.model.fleet.Stranded",
     "dra_lab.model.gang.GangCount",
     "dra_lab.model.gang.GangPlan",
-    "dra_lab.model.gang_replay.GangRegret",
     "dra_lab.model.gang_replay.GangReplay",
     "dra_lab.model.gang_verdicts.GangVerdicts",
     "dra_lab.model.node_type.AddedNodes",
@@ -126,7 +125,7 @@ def _other(value: object) -> Iterable[Part]:
     """Return the document of a reason, or of an answer about a fleet."""
     from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded
     from dra_lab.model.gang import GangCount, GangPlan
-    from dra_lab.model.gang_replay import GangRegret, GangReplay
+    from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.pod_reason import Explanation, PodReason
@@ -138,7 +137,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
-        case GangPlan() | GangCount() | GangReplay() | GangRegret() | GangVerdicts() | AddedNodes():
+        case GangPlan() | GangCount() | GangReplay() | GangVerdicts() | AddedNodes():
             return _gang(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
@@ -173,12 +172,12 @@ def _pods(value: Explanation | PodReason) -> Iterable[Part]:
     return reason_parts(value) if isinstance(value, PodReason) else explanation_parts(value)
 
 
-def _gang(value: GangPlan | GangCount | GangReplay | GangRegret | GangVerdicts | AddedNodes) -> Iterable[Part]:
+def _gang(value: GangPlan | GangCount | GangReplay | GangVerdicts | AddedNodes) -> Iterable[Part]:
     """Return the document of an answer about gangs."""
     from dra_lab.model.gang import GangCount, GangPlan
-    from dra_lab.model.gang_replay import GangRegret, GangReplay
+    from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.node_type import AddedNodes
-    from dra_lab.words import added_document, gang_document, gang_replay_document, gang_verdicts_document
+    from dra_lab.words import added_document, gang_document, gang_verdicts_document
 
     match value:
         case GangPlan():
@@ -186,9 +185,7 @@ def _gang(value: GangPlan | GangCount | GangReplay | GangRegret | GangVerdicts |
         case GangCount():
             return gang_document.count_parts(value)
         case GangReplay():
-            return gang_replay_document.replay_parts(value)
-        case GangRegret():
-            return gang_replay_document.regret_parts(value)
+            return gang_document.replay_parts(value)
         case AddedNodes():
             return added_document.added_parts(value)
     return gang_verdicts_document.verdict_parts(value)

@@ -1,4 +1,4 @@
-"""`dra-lab explain --gang`: the choice of Kueue and kube-scheduler for a gang, step by step, and what it costs."""
+"""`dra-lab explain --gang`: what schedulers do with a gang."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def refusal(capsys, *arguments: str) -> str:
     ("more", "expected"),
     [
         ([*GANG, "--node", "h100-01"], "--node is for one pod"),
+        ([*GANG, "--step"], "--step is for one pod"),
         ([*GANG[:4], "--scheduler", "kueue"], "write --gang SIZE after --claim"),
         ([*GANG[:4], "--replicas", "2"], "write --gang SIZE after --claim"),
         ([*GANG, "--claim", f"{POD}/eight-pairs"], "one --claim is explained at a time"),

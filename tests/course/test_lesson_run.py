@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from dra_lab import ClaimSketch, open_lesson
-from dra_lab.course import progress_file
 from dra_lab.course.lesson_text import TASKS
-from dra_lab.errors import ExportError, InputError
+from dra_lab.errors import InputError
 
 LESSON = "03-first-fit"
 
@@ -191,25 +189,6 @@ def test_without_a_folder_that_can_be_written_the_lesson_goes_on_in_memory(tmp_p
     assert (run.progress.hints, run.progress.done) == (1, ("predict",))
     assert run.problem.startswith("Your progress is not saved:")
     assert "open the lesson with `folder=`" in run.problem
-
-
-def test_a_folder_that_cannot_be_written_any_more_does_not_stop_the_lesson(tmp_path, monkeypatch):
-    """Changes add up in memory; the first one that can be saved again keeps the older file as a copy."""
-    run = open_lesson(LESSON, tmp_path)
-    run.hint()
-
-    def refuse(path: Path, _text: str) -> None:
-        raise ExportError(f"{path.name!r} cannot be written: Read-only file system")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(progress_file, "write_whole", refuse)
-        run.predict(taken(run))
-        run.go(1)
-        assert (run.progress.hints, run.task) == (1, 1)
-        assert run.problem.startswith("Your progress is not saved: '03-first-fit.progress.json' cannot be written")
-    run.hint()
-    assert (run.problem, open_lesson(LESSON, tmp_path).progress) == ("", run.progress)
-    assert f"{LESSON}.progress.json.bak" in files(tmp_path)
 
 
 def test_two_students_in_one_folder_have_files_of_their_own(tmp_path):

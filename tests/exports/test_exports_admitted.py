@@ -2,11 +2,8 @@
 
 import pytest
 
+from dra_lab import KubernetesRelease, load_cluster, manifest_yaml, read_sketch, samples
 from dra_lab.checks.document_checks import check_text
-from dra_lab.exports.manifests import manifest_yaml
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.session import read_sketch
-from dra_lab.sources import load_cluster, samples
 
 EXAMPLES = [(sample.name, example) for sample in samples() for example in sample.examples]
 

@@ -17,11 +17,10 @@ from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import HOSTILE
 from strict_schemas import validate_strictly
 
-from dra_lab.exports.manifests import manifest_yaml
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster, manifest_yaml, samples
 from dra_lab.model.claims import DeviceToleration
-from dra_lab.model.release import RELEASES, KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.sources import example_path, load_cluster, read_drawing, samples
+from dra_lab.model.release import RELEASES
+from dra_lab.sources import example_path, read_drawing
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dranet"

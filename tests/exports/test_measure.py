@@ -6,13 +6,12 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
+from dra_lab import ClaimSketch, How, Link, Session, read_sketch
 from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.measure import measure_files
 from dra_lab.findings import Severity
-from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.session import Session, read_sketch
 from dra_lab.sketch.manifest_target import Target
 
 EKS = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]

@@ -12,11 +12,11 @@ from small_claims import request
 from strict_schemas import validate_strictly
 from test_manifest_text import ON, PAIRS, R136
 
+from dra_lab import Wanted, read_workload
 from dra_lab.errors import ExportError, InputError
-from dra_lab.exports.bundle import Wanted, make_bundle
+from dra_lab.exports.bundle import make_bundle
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import kustomize_patch, patch_copy
-from dra_lab.exports.workload_file import read_workload
 from dra_lab.findings import Severity
 from dra_lab.sketch.manifest_target import Target
 
@@ -67,29 +67,6 @@ def test_only_lines_are_added(tmp_path):
     assert all(line in rest for line in TEXT.split("\n"))
     assert pod_spec(patched)["resourceClaims"] == [{"name": "devices", "resourceClaimTemplateName": "pairs"}]
     assert pod_spec(patched)["containers"][0]["resources"] == {"claims": [{"name": "devices"}]}
-
-
-def test_comments_above_the_first_document_stay(tmp_path):
-    """A licence stands over the first `---`."""
-    text = "# Copyright of us\n---\n" + TEXT
-    assert patch_copy(workload(tmp_path, text), CLAIM).text.startswith("# Copyright of us\n---\n# our inference")
-
-
-def test_line_ends_stay_as_they_are(tmp_path):
-    """A file of Windows has none of the other sort after it was patched."""
-    path = tmp_path / "deployment.yaml"
-    path.write_bytes(TEXT.replace("\n", "\r\n").encode())
-    text = patch_copy(read_workload(path), CLAIM).text
-    assert text.replace("\r\n", "\n") == patch_copy(workload(tmp_path, name="other.yaml"), CLAIM).text
-    assert text.count("\n") == text.count("\r\n")
-
-
-def test_a_key_that_is_there_twice_is_reported_with_its_line(tmp_path):
-    """In one line, and nothing is guessed."""
-    twice = TEXT.replace("  namespace: team-a\n", "  namespace: team-a\n  namespace: team-b\n")
-    with pytest.raises(InputError, match=r"deployment\.yaml:7: .*duplicate key") as refusal:
-        patch_copy(workload(tmp_path, twice), CLAIM)
-    assert "\n" not in str(refusal.value)
 
 
 def test_patching_what_was_patched_changes_nothing(tmp_path):

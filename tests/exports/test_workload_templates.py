@@ -4,11 +4,11 @@ import pytest
 import yaml
 from test_manifest_text import ON, PAIRS, R136
 
+from dra_lab import read_workload
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import patch_copy
-from dra_lab.exports.workload_file import read_workload
 from dra_lab.sketch.manifest_target import Target
 
 CLAIM = manifest_files(PAIRS, ON, Target(R136)).claims[0]
@@ -157,7 +157,7 @@ def test_the_command_plans_the_pods_of_the_named_template(tmp_path, capsys):
     path.write_text(yaml.safe_dump(_ray(small=GPUS, large={"limits": {"nvidia.com/gpu": 1}})))
     command = ["export", "sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs", "--dir", str(tmp_path / "out")]
     assert main([*command, "--workload", str(path)]) == 2
-    assert f"{SMALL}.template (2 pods; asks for nvidia.com/gpu: 8)" in capsys.readouterr().err
+    assert f" {SMALL}.template (2 pods; asks for nvidia.com/gpu: 8)" in capsys.readouterr().err
     main([*command, "--workload", str(path), "--template", f"{LARGE}.template"])
     assert "note: 3 replicas are planned" in capsys.readouterr().err
     assert main([*command, "--template", f"{LARGE}.template"]) == 2

@@ -6,10 +6,9 @@ import pytest
 from gitops.manifests_written import TEMPLATE, write
 from small_manifests import pod
 
+from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import read_manifests
-from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:dgx-h100")
 POD = """\

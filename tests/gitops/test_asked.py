@@ -6,13 +6,11 @@ import pytest
 from checked_plans import checked_plan
 from small_manifests import claim, pod, request, template
 
+from dra_lab import DraLabError, KubernetesRelease, load_cluster
 from dra_lab.cli import main
-from dra_lab.errors import DraLabError
 from dra_lab.gitops.claims_of_file import read_pod
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
 NODE = "ip-192-168-140-52.ec2.internal"

@@ -7,19 +7,14 @@ from pathlib import Path
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
-from dra_lab.cli import main
+from dra_lab import ClaimSketch, Finding, FleetPlan, Workload, load_cluster, read_manifests
 from dra_lab.errors import Cancelled
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.report_json import review_sarif
 from dra_lab.gitops.report_text import review_text
 from dra_lab.gitops.review import Fit
 from dra_lab.gitops.workload_fit import together_findings
-from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import GoalValue, PlanStatus
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:eks-p4d")
 
@@ -192,28 +187,6 @@ def test_an_old_snapshot_is_reported(tmp_path):
     review = check(tmp_path, cluster=replace(CLUSTER, findings=(old,)), claim=TEMPLATE, work=DEPLOYMENT)
     assert "snapshot-old" in rules(review, Severity.WARNING)
     assert review.valid
-
-
-def test_sarif_names_rules_files_and_lines(tmp_path, monkeypatch):
-    """Each result refers to a rule of the log and to a path below the working folder, with its line."""
-    monkeypatch.chdir(tmp_path)
-    review = check(Path("manifests"), claim=TEMPLATE.replace("gpu.nvidia.com", "none"), work=DEPLOYMENT)
-    (run,) = review_sarif(review, "1")["runs"]
-    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    assert run["results"]
-    for result in run["results"]:
-        assert ids[result["ruleIndex"]] == result["ruleId"]
-    place = run["results"][0]["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"].startswith("manifests/")
-    assert place["region"]["startLine"] > 0
-
-
-@pytest.mark.parametrize(("replicas", "status"), [("3", 0), ("17", 1)])
-def test_the_exit_status_says_whether_it_fits(tmp_path, capsys, replicas, status):
-    """0 for valid and fitting, 1 for what does not fit."""
-    folder = write(tmp_path, claim=TEMPLATE, work=DEPLOYMENT.replace("replicas: 3", f"replicas: {replicas}"))
-    assert main(["check", "sample:eks-p4d", str(folder)]) == status
-    assert "Deployment/train" in capsys.readouterr().out
 
 
 def test_a_broken_document_leaves_the_others_validated(tmp_path):

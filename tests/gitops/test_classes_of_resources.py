@@ -7,12 +7,10 @@ from gitops.manifests_written import write
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
+from dra_lab import KubernetesRelease, migrate, read_manifests
 from dra_lab.cli import main
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.claims_of_file import read_pod
-from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.migration import migrate
-from dra_lab.model.release import KubernetesRelease
 
 POD = """\
 apiVersion: v1

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from dra_lab import KubernetesRelease, load_cluster, read_manifests
 from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.corrections import corrected
-from dra_lab.gitops.folder import read_manifests
 from dra_lab.manifests.yaml_text import load_yaml
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.likely_names import likely_attribute, likely_class
-from dra_lab.sources import load_cluster
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 CLUSTER = load_cluster("sample:eks-p4d")
@@ -148,7 +146,7 @@ def test_comments_order_and_form_stay(name):
 def test_only_the_wrong_values_change():
     """In the text of an article three lines differ: two classes, of which one needs a selector, and the attribute."""
     changed = [line for line in ndiff(ARTICLE.splitlines(), fixed(ARTICLE).splitlines()) if line[0] in "+-"]
-    selector = json.dumps(RDMA)
+    selector = f"'{RDMA}'"
     assert changed == [
         "-         deviceClassName: nvidia-gpu  # any",
         "+         deviceClassName: gpu.nvidia.com  # any",

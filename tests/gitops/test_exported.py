@@ -6,11 +6,10 @@ import json
 
 import pytest
 
+from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.review import Fit
-from dra_lab.sources import load_cluster
 
 EKS = "sample:eks-p4d"
 EXPORTS = [

@@ -5,8 +5,8 @@ import io
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
+from dra_lab import read_manifests
 from dra_lab.errors import SourceError
-from dra_lab.gitops.folder import read_manifests
 
 
 def test_a_folder_is_read_with_everything_below_it(tmp_path):

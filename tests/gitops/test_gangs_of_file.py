@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import plan_gangs
+from dra_lab import Cluster, Gang, KubernetesRelease, ReadGang, hierarchies, load_cluster, plan_gangs, read_gangs
 from dra_lab.errors import InputError
-from dra_lab.gitops.gangs_of_file import ReadGang, read_gangs
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import Gang
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.sources import load_cluster
-from dra_lab.topology import hierarchies
 
 BLOCK, RACK, CLIQUE = "example.com/block", "example.com/rack", "nvidia.com/gpu.clique"
 TEMPLATE = """

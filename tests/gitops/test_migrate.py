@@ -1,213 +1,338 @@
 """Workloads that asked device plugins, with claims instead."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import yaml
 from gitops.manifests_written import write
+from msgspec.structs import replace as changed
 
-from dra_lab.cel.selector import compile_selector
+from dra_lab import KubernetesRelease, keep_names, load_cluster, migrate, read_manifests
 from dra_lab.checks.document_checks import check_text
-from dra_lab.drivers.device_plugins import plugin_resource, plugin_resources
 from dra_lab.findings import Severity
-from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.keep_names import keep_names
-from dra_lab.gitops.migration import migrate
-from dra_lab.gitops.object_pods import pod_templates
-from dra_lab.gitops.plugin_requests import plugin_requests
-from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.manifests.device_asks import containers
-from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
-JOB = """\
-# trains the model
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: train   # its name
-spec:
-  template:
-    spec:
-      initContainers:
-        - name: prep
-          image: "x"
-          resources: {limits: {nvidia.com/gpu: 1}}
-      containers:
-        - name: main
-          image: 'y'   # pinned
-          resources:
-            limits:
-              cpu: 4
-              nvidia.com/gpu: 4
-            requests:
-              nvidia.com/gpu: 4
-      restartPolicy: Never
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: untouched}
-"""
+EKS, HAMI = load_cluster("sample:eks-p4d"), load_cluster("sample:shared-gpu")
+HAMI_DRIVER = "hami-core-gpu.project-hami.io"
+GPU = {"nvidia.com/gpu": 1}
+CLASSES = {
+    "nvidia.com/gpu": "gpu.nvidia.com",
+    "nvidia.com/mig-1g.5gb": "mig.nvidia.com",
+    "vpc.amazonaws.com/efa": "efa.networking.k8s.aws",
+}
 
 
-def _job(tmp_path, text=JOB, **options):
-    return migrate(read_manifests([write(tmp_path, job=text)]), **options)
+def container(name, limits):
+    return {"name": name, "image": "x", "resources": {"limits": limits}}
 
 
-def _sound(texts):
+def pod(limits, *, annotations=None, **spec):
+    metadata = {"name": "p", **({"annotations": annotations} if annotations else {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {**spec, "containers": [container("main", limits)]},
+    }
+
+
+def written(folder, *values):
+    return read_manifests(
+        [write(folder, **{f"pod{at or ''}": yaml.safe_dump(value) for at, value in enumerate(values)})]
+    )
+
+
+def migrated(folder, value, cluster=None, **options):
+    return migrate(written(folder, value), cluster=cluster, **options)
+
+
+def requests_of(found, name="p-devices.yaml"):
+    return yaml.safe_load(found.texts[name])["spec"]["spec"]["devices"]["requests"]
+
+
+def spec_of(found):
+    return yaml.safe_load(found.texts["pod.yaml"])["spec"]
+
+
+def left(found):
+    """Return why the workload was left as it is; nothing was written."""
+    assert not found.texts
+    assert found.left
+    return " ".join(f.message for f in found.findings if f.rule == "resource-not-migrated")
+
+
+def sound(texts):
     found = [f for text in texts.values() for f in check_text(text, "", RELEASE)]
     assert not [f for f in found if f.severity is Severity.ERROR]
 
 
 def test_a_workload_asks_by_claim(tmp_path):
-    """The container's amount becomes a request of a template, and the resource is gone from limits and requests."""
-    found = _job(tmp_path)
-    template = yaml.safe_load(found.texts["train-devices.yaml"])
-    exactly = template["spec"]["spec"]["devices"]["requests"][0]["exactly"]
-    assert exactly == {"deviceClassName": "gpu.nvidia.com", "allocationMode": "ExactCount", "count": 4}
-    (main,) = next(yaml.safe_load_all(found.texts["job.yaml"]))["spec"]["template"]["spec"]["containers"]
+    """The container's amount becomes a request of a template, and other resources stay."""
+    found = migrated(tmp_path, pod({"cpu": 4, "nvidia.com/gpu": 4}))
+    (request,) = requests_of(found)
+    assert request["exactly"] == {"deviceClassName": "gpu.nvidia.com", "allocationMode": "ExactCount", "count": 4}
+    (main,) = spec_of(found)["containers"]
     assert main["resources"] == {"limits": {"cpu": 4}, "claims": [{"name": "devices", "request": "gpu"}]}
-    _sound(found.texts)
-
-
-def test_nothing_else_of_the_file_changes(tmp_path):
-    """Comments, quotes, order and other documents stay: only lines of resources and claims differ."""
-    after = _job(tmp_path).texts["job.yaml"].splitlines()
-    gone = [line for line in JOB.splitlines() if line not in after]
-    assert all("nvidia.com/gpu" in line or line.strip() == "requests:" for line in gone)
-    new = [line.strip() for line in after if line not in JOB.splitlines()]
-    assert all("claim" in line.lower() or "devices" in line or "request" in line for line in new)
+    sound(found.texts)
 
 
 def test_an_init_container_uses_the_devices_of_the_containers_after_it(tmp_path):
     """It needs no request of its own, and a finding says that it sees more than it requested."""
-    found = _job(tmp_path)
-    (prep,) = next(yaml.safe_load_all(found.texts["job.yaml"]))["spec"]["template"]["spec"]["initContainers"]
+    found = migrated(tmp_path, pod({"nvidia.com/gpu": 4}, initContainers=[container("prep", GPU)]))
+    (prep,) = spec_of(found)["initContainers"]
     assert prep["resources"] == {"claims": [{"name": "devices", "request": "gpu"}]}
     assert "migrate-init-container" in {f.rule for f in found.findings}
 
 
-def test_an_unknown_resource_stays_and_is_reported(tmp_path):
-    """The line stays as it is, and the message says how to name a class for it."""
-    text = JOB.replace("nvidia.com/gpu", "example.com/thing")
-    found = _job(tmp_path, text)
-    assert not found.texts
-    assert {f.rule for f in found.findings} == {"resource-not-migrated"}
+def test_an_unknown_resource_stays_until_a_class_is_named(tmp_path):
+    """A finding says how to name the class that replaces it."""
+    value = pod({"example.com/thing": 1})
+    found = migrated(tmp_path, value)
+    assert "example.com/thing" in left(found)
     assert "--map example.com/thing=DEVICECLASS" in found.findings[0].advice
-    mapped = _job(tmp_path, text, device_classes={"example.com/thing": "things"})
-    assert "deviceClassName: things" in mapped.texts["train-devices.yaml"]
+    (request,) = requests_of(migrated(tmp_path, value, device_classes={"example.com/thing": "things"}))
+    assert request["exactly"]["deviceClassName"] == "things"
 
 
 def test_a_migrated_workload_has_nothing_left_to_migrate(tmp_path):
     """A second run finds nothing."""
-    again = migrate(read_manifests([write(tmp_path / "again", job=_job(tmp_path).texts["job.yaml"])]))
-    assert not again.texts
+    again = write(tmp_path / "again", job=migrated(tmp_path, pod(GPU)).texts["pod.yaml"])
+    assert not migrate(read_manifests([again])).texts
 
 
 def test_more_devices_than_a_claim_holds_are_several_claims(tmp_path):
     """A claim holds 32 devices, and a server of 8 GPUs and 32 interfaces has more; every container keeps its own."""
-    limits = "{nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 32}"
-    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
-    pod = f"{head}spec:\n  containers:\n  - name: m\n    resources:\n      limits: {limits}\n"
-    found = migrate(read_manifests([write(tmp_path, pod=pod)]))
-    _sound(found.texts)
-    names = ["p-devices.yaml", "p-devices-1.yaml"]
-    (gpu,), (efa,) = (yaml.safe_load(found.texts[n])["spec"]["spec"]["devices"]["requests"] for n in names)
-    assert (gpu["exactly"]["count"], efa["exactly"]["count"]) == (8, 32)
-    spec = yaml.safe_load(found.texts["pod.yaml"])["spec"]
-    assert [entry["resourceClaimTemplateName"] for entry in spec["resourceClaims"]] == ["p-devices", "p-devices-1"]
+    found = migrated(tmp_path, pod({"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 32}))
+    sound(found.texts)
+    names = ["p-devices", "p-devices-1"]
+    assert [requests_of(found, f"{name}.yaml")[0]["exactly"]["count"] for name in names] == [8, 32]
+    spec = spec_of(found)
+    assert [entry["resourceClaimTemplateName"] for entry in spec["resourceClaims"]] == names
     claims = spec["containers"][0]["resources"]["claims"]
     assert claims == [{"name": "devices", "request": "gpu"}, {"name": "devices-1", "request": "efa"}]
     assert [f.rule for f in found.findings if f.severity is not Severity.NOTE] == ["claims-split"]
 
 
-def _random_pod(draw):
-    names = ["nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "vpc.amazonaws.com/efa", "cpu", "memory"]
+def random_pod(draw):
+    names = [*CLASSES, "cpu", "memory"]
     spec = {"containers": [], "initContainers": []}
     for kind, most in (("containers", 3), ("initContainers", 2)):
         for number in range(draw.randint(0 if kind == "initContainers" else 1, most)):
             limits = {name: draw.randint(1, 4) for name in draw.sample(names, draw.randint(0, 3))}
-            container = {"name": f"{kind[0]}{number}", "image": "x", "resources": {"limits": limits}}
+            spec[kind].append(container(f"{kind[0]}{number}", limits))
             if kind == "initContainers" and draw.random() < 0.5:
-                container["restartPolicy"] = "Always"
-            spec[kind].append(container)
+                spec[kind][-1]["restartPolicy"] = "Always"
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_every_container_keeps_at_least_what_it_asked_for(tmp_path, seed):
     """Containers and sidecars get exactly their count and do not share it; init containers get at least theirs."""
-    pod = _random_pod(random.Random(seed))
-    manifests = read_manifests([write(tmp_path, pod=yaml.safe_dump(pod))])
-    (before,) = pod_templates(manifests.documents[0])
-    asked = [request for request in plugin_requests(before) if plugin_resource(request.resource)]
-    found = migrate(manifests)
+    value = random_pod(random.Random(seed))
+    asked = [
+        (kind, at, name, count)
+        for kind, items in value["spec"].items()
+        for at, item in enumerate(items)
+        for name, count in item["resources"]["limits"].items()
+        if name in CLASSES
+    ]
+    found = migrated(tmp_path, value)
+    assert bool(found.texts) is bool(asked)
     if not asked:
-        assert not found.texts
         return
-    _sound(found.texts)
-    requests = yaml.safe_load(found.texts["p-devices.yaml"])["spec"]["spec"]["devices"]["requests"]
-    counts = {r["name"]: (r["exactly"]["deviceClassName"], r["exactly"]["count"]) for r in requests}
-    after = dict(containers(yaml.safe_load(found.texts["pod.yaml"])["spec"], "spec"))
+    sound(found.texts)
+    counts = {r["name"]: (r["exactly"]["deviceClassName"], r["exactly"]["count"]) for r in requests_of(found)}
     owners = []
-    for request in asked:
-        mine = [claim["request"] for claim in after[request.path]["resources"]["claims"]]
-        device_class = plugin_resource(request.resource).device_class
-        given = sum(count for name in mine for cls, count in [counts[name]] if cls == device_class)
-        assert given >= request.count if request.once else given == request.count
-        owners += [] if request.once else [name for name in mine if counts[name][0] == device_class]
+    for kind, at, name, count in asked:
+        after = spec_of(found)[kind][at]
+        mine = [
+            claim["request"] for claim in after["resources"]["claims"] if counts[claim["request"]][0] == CLASSES[name]
+        ]
+        given = sum(counts[request][1] for request in mine)
+        once = kind == "initContainers" and "restartPolicy" not in after
+        assert given >= count if once else given == count
+        owners += [] if once else mine
     assert len(owners) == len(set(owners))
 
 
-def test_a_class_can_serve_the_resource_name(tmp_path):
-    """With the name kept, the workload stays and the class says which resource it serves."""
-    manifests = read_manifests([write(tmp_path, job=JOB)])
-    cluster = load_cluster("sample:eks-p4d")
-    found = keep_names(manifests, cluster, RELEASE)
-    served = {c.spec.extended_resource_name for c in with_documented_classes(cluster).classes}
-    texts = {name: yaml.safe_load(text) for name, text in found.texts.items()}
-    assert "nvidia.com/gpu" in served | {t["spec"]["extendedResourceName"] for t in texts.values()}
-    _sound(found.texts)
+@pytest.mark.parametrize(
+    ("resource", "device_class", "text"),
+    [
+        ("nvidia.com/mig-1g.5gb", "mig.nvidia.com", '"1g.5gb"'),
+        ("nvidia.com/mig-1g.5gb.me", "mig.nvidia.com", '"1g.5gb+me"'),
+        ("amd.com/gpu", "gpu.amd.com", '"amdgpu"'),
+        ("intel.com/gpu", "gpu.intel.com", ""),
+        ("intel.com/gaudi", "gaudi.intel.com", ""),
+        ("openshift.io/mlxnics", "sriovnetwork.k8snetworkplumbingwg.io", '["mlxnics", "openshift.io/mlxnics"]'),
+        ("intel.com/intel_sriov_a", "sriovnetwork.k8snetworkplumbingwg.io", '"intel.com/intel_sriov_a"'),
+    ],
+)
+def test_a_known_resource_becomes_its_class_and_selector(tmp_path, resource, device_class, text):
+    """The name of the resource says which devices of the class they were."""
+    (request,) = requests_of(migrated(tmp_path, pod({resource: 1})))
+    assert request["exactly"]["deviceClassName"] == device_class
+    selectors = [selector["cel"]["expression"] for selector in request["exactly"].get("selectors", ())]
+    assert text in "".join(selectors)
+    assert bool(selectors) is bool(text)
+
+
+SHARE = {**GPU, "nvidia.com/gpumem": 3000, "nvidia.com/gpucores": 30}
+SHARES = [
+    (pod(SHARE), "nvidia.com/gpucores, nvidia.com/gpumem: memory, cores"),
+    (pod({**GPU, "nvidia.com/gpumem-percentage": 100, "nvidia.com/gpucores": 100}), "HAMi"),
+    (pod({"nvidia.com/gpumem": 3000}), "HAMi"),
+    (pod({**GPU, "nvidia.com/priority": 1}), "HAMi"),
+    (pod({"amd.com/gpu": 1, "amd.com/gpumem": 8000}), "HAMi"),
+    (pod({"huawei.com/Ascend910B": 1, "huawei.com/Ascend910B-memory": 8000}), "HAMi"),
+    (pod(GPU, initContainers=[container("prep", SHARE)]), "HAMi"),
+    (pod({"nvidia.com/gpu.shared": 1}), "a time slice"),
+    (pod({"nvidia.com/mig-1g.5gb.shared": 1}), "a time slice of a MIG partition"),
+    (pod({"gpu.intel.com/i915": 1, "gpu.intel.com/millicores": 500}), "a part of an Intel GPU"),
+    (pod({"aliyun.com/gpu-mem": 8}), "gpushare"),
+    (pod({"tencent.com/vcuda-core": 50}), "GPU manager"),
+    (pod({"volcano.sh/vgpu-number": 1, "volcano.sh/vgpu-memory": 3000}), "Volcano"),
+    (pod({}, annotations={"gpu-fraction": "0.5"}), "gpu-fraction: 0.5"),
+    (pod(GPU, annotations={"gpu-memory": "2000"}), "gpu-memory: 2000"),
+    (pod(GPU, nodeSelector={"nvidia.com/gpu.product": "T4-SHARED"}), "not a whole GPU"),
+    (pod(GPU, nodeSelector={"cloud.google.com/gke-gpu-partition-size": "1g.5gb"}), "not a whole GPU"),
+    (pod({**GPU, "nvidia.com/mig-1g.5gb": "much"}), "only a whole number"),
+    (pod({"nvidia.com/gpu": "$GPUS"}), "a variable"),
+]
+
+
+@pytest.mark.parametrize(("value", "why"), SHARES)
+def test_a_workload_with_a_share_is_left_alone(tmp_path, value, why):
+    """A share never becomes a whole device or a class, whatever the cluster has, and the reason is reported."""
+    folder = tmp_path / "work"
+    for found in (
+        migrated(folder, value),
+        migrated(folder, value, HAMI),
+        keep_names(written(folder, value), HAMI, RELEASE),
+    ):
+        assert why in left(found)
+
+
+def test_a_class_named_for_an_amount_is_not_taken(tmp_path):
+    """An amount is no number of devices: 8 GiB would become 8 GPUs."""
+    found = migrated(tmp_path, pod({"aliyun.com/gpu-mem": 8}), device_classes={"aliyun.com/gpu-mem": "gpu.nvidia.com"})
+    assert "gpushare" in left(found)
+
+
+def test_time_slices_are_reported_from_the_labels_of_the_nodes(tmp_path):
+    """Without a name of their own, only the nodes say that several pods share a GPU."""
+    first, *rest = EKS.nodes
+    labels = {**first.metadata.labels, "nvidia.com/gpu.replicas": "4"}
+    shared = replace(EKS, nodes=(changed(first, metadata=changed(first.metadata, labels=labels)), *rest))
+    value = pod(GPU)
+    assert "nvidia.com/gpu.replicas=4" in left(migrated(tmp_path / "a", value, shared))
+    assert migrated(tmp_path / "b", value, shared, device_classes={"nvidia.com/gpu": "gpu.nvidia.com"}).texts
+    assert migrated(tmp_path / "c", value, EKS).texts
+
+
+def test_the_class_of_the_cluster_serves_where_the_known_one_is_not_there(tmp_path):
+    """On nodes of another driver alone, a GPU comes from the class that names the resource."""
+    slices = tuple(s for s in HAMI.slices if s.spec.driver == HAMI_DRIVER)
+    classes = tuple(c for c in HAMI.classes if c.name == HAMI_DRIVER)
+    (request,) = requests_of(migrated(tmp_path, pod(GPU), replace(HAMI, slices=slices, classes=classes)))
+    assert request["exactly"]["deviceClassName"] == HAMI_DRIVER
+
+
+def ray(**params):
+    group = {"rayStartParams": params, "template": {"spec": {"containers": [container("ray", GPU)]}}}
+    head = {"template": {"spec": {"containers": [{"name": "head"}]}}}
+    return {
+        "kind": "RayCluster",
+        "metadata": {"name": "p"},
+        "spec": {"headGroupSpec": head, "workerGroupSpecs": [group]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "rule", "text"),
+    [
+        (pod(GPU, annotations={"nvidia.com/nouse-gputype": "2080"}), "annotation-not-read", "nouse-gputype: 2080"),
+        (pod(GPU, annotations={"k8s.v1.cni.cncf.io/networks": "n"}), "annotation-not-read", "Multus"),
+        (ray(), "amount-not-read", "KubeRay"),
+        (pod({"amd.com/gpu": 1}), "class-not-there", "gpu.amd.com"),
+    ],
+)
+def test_what_reads_no_claim_is_reported(tmp_path, value, rule, text):
+    """Annotations choose no device of a claim, controllers count limits only, and a class must be there."""
+    (finding,) = (f for f in migrated(tmp_path, value, EKS).findings if f.rule == rule)
+    assert text in finding.message
+
+
+def test_a_count_that_ray_is_given_is_read(tmp_path):
+    """KubeRay counts GPUs by the limits (controllers/ray/common/pod.go), unless the group says how many there are."""
+    found = migrated(tmp_path, ray(**{"num-gpus": "1"}))
+    assert "amount-not-read" not in {f.rule for f in found.findings}
+
+
+TRAINER = {"numNodes": 2, "resourcesPerNode": {"limits": {"nvidia.com/gpu": 4}}}
+DATA = {"job.yaml": yaml.safe_dump(pod({"amd.com/gpu": 8})), "other": "amd.com/gpu: 8"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"kind": "TrainJob", "spec": {"trainer": TRAINER}}, "spec.trainer.resourcesPerNode"),
+        ({"kind": "ConfigMap", "data": DATA}, "amd.com/gpu is not migrated, because data['job.yaml']"),
+    ],
+)
+def test_what_is_asked_outside_a_pod_template_is_reported(tmp_path, value, text):
+    """Nothing is lost silently: a TrainJob's resources are its runtime's, and text is not changed."""
+    assert text in left(migrated(tmp_path, {"apiVersion": "v1", "metadata": {"name": "t"}, **value}))
+
+
+def kept(folder, *limits, cluster=EKS, release="1.36", **options):
+    return keep_names(written(folder, *map(pod, limits)), cluster, KubernetesRelease(release), **options)
+
+
+def specs(found):
+    sound(found.texts)
+    made = map(yaml.safe_load, found.texts.values())
+    return {item["metadata"]["name"]: item["spec"]["extendedResourceName"] for item in made}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "resources", "expected"),
+    [
+        ("eks-p4d", ["nvidia.com/gpu"], {}),
+        ("mig", ["nvidia.com/mig-1g.5gb"], {"mig-1g-5gb.mig.nvidia.com": "nvidia.com/mig-1g.5gb"}),
+        ("eks-p4d", ["google.com/tpu"], {"tpu.google.com": "google.com/tpu"}),
+        ("eks-p4d", ["intel.com/gpu"], {"gpu.intel.com": "intel.com/gpu"}),
+        (
+            "eks-p4d",
+            ["gpu.intel.com/i915", "gpu.intel.com/xe"],
+            {"gpu.intel.com": "gpu.intel.com/i915", "xe.gpu.intel.com": "gpu.intel.com/xe"},
+        ),
+    ],
+)
+def test_a_class_serves_each_resource_name(tmp_path, cluster, resources, expected):
+    """The workload stays, and each name has a class of its own; one that is narrower than its class has selectors."""
+    found = kept(tmp_path, *({name: 1} for name in resources), cluster=load_cluster(f"sample:{cluster}"))
+    assert specs(found) == expected
+    assert found.workloads
+    assert not found.left
+
+
+def test_two_names_of_one_class_without_a_name_are_two_classes(tmp_path):
+    """The second name leaves the first class as it is."""
+    names = {"a.example.com/x": "gpu.nvidia.com", "b.example.com/y": "gpu.nvidia.com"}
+    free = replace(EKS, classes=tuple(changed(c, spec=changed(c.spec, extended_resource_name="")) for c in EKS.classes))
+    found = kept(tmp_path, *({name: 1} for name in names), cluster=free, device_classes=names)
+    assert sorted(specs(found).values()) == sorted(names)
+    assert [f.subject for f in found.findings if f.rule == "class-changed"] == ["gpu.nvidia.com"]
+
+
+def test_a_named_class_that_is_not_there_serves_no_name(tmp_path):
+    """Without its selectors no class can be written."""
+    found = kept(tmp_path, {"example.com/thing": 1}, device_classes={"example.com/thing": "things"})
+    assert "no DeviceClass things" in left(found)
 
 
 def test_a_name_that_the_release_does_not_serve_is_an_error(tmp_path):
     """Before the gate is on, the API server drops the field: the workload would wait for ever."""
-    manifests = read_manifests([write(tmp_path, job=JOB)])
-    found = keep_names(manifests, load_cluster("sample:mig"), KubernetesRelease("1.34"))
-    assert "migrate-release" in {f.rule for f in found.findings if f.severity is Severity.ERROR}
-
-
-def test_a_profile_gets_a_class_of_its_own(tmp_path):
-    """A MIG profile is narrower than the class of all partitions."""
-    text = JOB.replace("nvidia.com/gpu", "nvidia.com/mig-1g.5gb")
-    found = keep_names(read_manifests([write(tmp_path, job=text)]), load_cluster("sample:mig"), RELEASE)
-    (document,) = [yaml.safe_load(text) for text in found.texts.values()]
-    assert document["metadata"]["name"] == "mig-1g-5gb.mig.nvidia.com"
-    assert len(document["spec"]["selectors"]) == 2
-
-
-@pytest.mark.parametrize("name", ["openshift.io/mlxnics", "intel.com/intel_sriov_dpdk", "mellanox.com/mlnx_sriov_rdma"])
-def test_virtual_functions_are_asked_for_by_the_name_of_their_policy(name):
-    """The SR-IOV driver publishes the resource name; with or without its prefix, and never failing where it is not."""
-    (text,) = plugin_resource(name).selectors
-    selector = compile_selector(text)
-    driver = "sriovnetwork.k8snetworkplumbingwg.io"
-    for value, matches in ((name, True), (name.partition("/")[2], True), ("other", False)):
-        device = Device(name="vf", attributes={f"{driver}/resourceName": DeviceAttribute(string=value)})
-        assert selector.matches(driver, device) is matches
-    assert not selector.matches(driver, Device(name="vf"))
-
-
-@pytest.mark.parametrize("kind", ["gpu", "gaudi"])
-def test_the_extended_resources_of_intels_classes_are_known(kind):
-    """Intel's drivers name their resources after the device, its plugins after the kernel driver."""
-    assert plugin_resource(f"intel.com/{kind}").device_class == f"{kind}.intel.com"
-
-
-def test_every_known_resource_has_its_source():
-    """A row names where the fact stands, and either a class or what people do instead."""
-    for known in plugin_resources():
-        assert known.source
-        assert bool(known.device_class) != bool(known.note)
+    errors = {f.rule for f in kept(tmp_path, GPU, release="1.34").findings if f.severity is Severity.ERROR}
+    assert errors == {"migrate-release"}

@@ -2,10 +2,9 @@
 
 import pytest
 
+from dra_lab import Cluster, ObjectMeta, load_cluster
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
-from dra_lab.sources import load_cluster
+from dra_lab.model.nodes import Node, NodeSpec
 
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 NODES = Cluster(

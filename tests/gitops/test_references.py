@@ -3,10 +3,9 @@
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
-from dra_lab.gitops.folder import read_manifests
+from dra_lab import Cluster, read_manifests
 from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.gitops.references import HeldClaims, check_references, written_claims
-from dra_lab.model.cluster import Cluster
 
 
 def _rules(folder, deployment, template=TEMPLATE):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
+from dra_lab import load_cluster, migrate, read_manifests
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import read_manifests
-from dra_lab.gitops.migration import migrate
-from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:eks-p4d")
 KUSTOMIZATION = "resources: [claim.yaml, work.yaml]\n"
@@ -73,16 +71,6 @@ def test_what_is_the_same_for_all_workloads_is_reported_once(tmp_path):
     notes = migrate(read_manifests([write(tmp_path, **texts)])).findings
     assert len({note.rule for note in notes}) == len(notes)
     assert all(f"Job/{name}" in note.subject for note in notes for name in texts)
-
-
-def test_line_ends_of_a_migrated_file_stay_as_they_are(tmp_path):
-    job = (
-        "apiVersion: batch/v1\r\nkind: Job\r\nmetadata: {name: one}\r\nspec: {template: {spec: {restartPolicy: Never, "
-        "containers: [{name: main, image: x, resources: {limits: {nvidia.com/gpu: 2}}}]}}}\r\n"
-    )
-    (tmp_path / "one.yaml").write_bytes(job.encode())
-    text = migrate(read_manifests([tmp_path])).texts["one.yaml"]
-    assert text.count("\n") == text.count("\r\n") > 3
 
 
 def test_a_tab_is_called_a_tab(tmp_path):

@@ -9,12 +9,11 @@ from small_manifests import claim, request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made
 
+from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import read_manifests
 from dra_lab.gitops.review import Fit
-from dra_lab.sources import load_cluster
 
 CLUSTER = load_cluster("sample:eks-p4d")
 """Four nodes, each with eight GPUs and four NICs: four pairs on a PCIe root, or eight GPUs."""

@@ -96,7 +96,7 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"plan/{name}.json", (f"plan {words} -o json",)
     for name, words in (CLAIMS | GANGS).items():
         if name not in ("h100-pod-gang-next-to", "h100-pod-gang-and-replicas"):
-            yield f"explain/{name}.txt", (f"explain {words}", f"explain {words} --step")
+            yield f"explain/{name}.txt", (f"explain {words}", f"explain {words} {'-v' if name in GANGS else '--step'}")
             yield f"explain/{name}.json", (f"explain {words} -o json",)
     for name, words in (CLAIMS | FLEETS).items():
         export, cluster = f"export {words} --pin --dir out", words.partition(" --claim")[0]
@@ -113,10 +113,8 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"export/h100-pod-gang-{scheduler}.txt", (f"export {words}",)
         yield f"export/h100-pod-gang-{scheduler}.json", (f"export {words} -o json",)
     for scheduler in SCHEDULERS:
-        yield (
-            f"explain/h100-pod-gang-{scheduler}.txt",
-            (f"explain {GANGS['h100-pod-gang']} --scheduler {scheduler} --step -v",),
-        )
+        words = f"explain {GANGS['h100-pod-gang']} --scheduler {scheduler} -v"
+        yield f"explain/h100-pod-gang-{scheduler}.txt", (words,)
     words = f"{GANGS['h100-pod-gang-preferred']} --scheduler kube-scheduler --dir out"
     yield "export/h100-pod-gang-preferred.txt", (f"export {words}",)
     devices = [f"explain {PAIRS} --device {name}" for name in ("gpu-0", "gpu-3", "gpu-4", "gpu-7")]
@@ -132,10 +130,20 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
+    yield from of_workloads()
     for sample in dra_lab.samples():
         words = f"topology sample:{sample.name}"
         yield f"topology/{sample.name}.txt", (words, f"{words} -v")
         yield f"topology/{sample.name}.json", (f"{words} -o json",)
+
+
+def of_workloads() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the golden files of workloads that a person wrote."""
+    for name, option in (("claims", ""), ("kept-names", " --keep-resource-name")):
+        words = f"migrate {EKS} plugins.yaml{option}"
+        yield f"migrate/{name}.txt", (f"{words} --dir out",)
+        yield f"migrate/{name}.json", (f"{words} --dir out -o json",)
+    yield "export/eks-p4d-own-job.txt", (f"export {PAIRS} --workload training.yaml --pin --dir out",)
 
 
 FILES = {name: commands for name, commands in answers() if not name.startswith(TIMED)}
@@ -158,9 +166,9 @@ def _same_everywhere(tmp_path, monkeypatch):
 
 
 def exported(folder: Path) -> str:
-    """Return the name and text of each file of a folder; `plan.json` without the plan, digests and version."""
+    """Return the name and text of each file of a folder; `plan.json` is without plan, digests and version."""
     parts = []
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for path in folder.iterdir() if path.name != "dra-lab.files"):
         text = path.read_text(encoding="utf-8")
         if path.name == "plan.json":
             record = json.loads(text)
@@ -186,7 +194,7 @@ def test_commands_answer_as_recorded(name, tmp_path, capsys, snapshot):
             (tmp_path / file).write_text(shown.out)
             continue
         last, text = shown.out, f"{text}$ dra-lab {command}\n{shown.out}{shown.err}exit status {status}\n\n"
-    if name.startswith("export/") and (tmp_path / "out").is_dir() and name.endswith(".txt"):
+    if name.startswith(("export/", "migrate/")) and (tmp_path / "out").is_dir() and name.endswith(".txt"):
         text += exported(tmp_path / "out")
     found = (
         text if name.endswith(".txt") else last.replace(f'"version": "{dra_lab.__version__}"', '"version": "VERSION"')

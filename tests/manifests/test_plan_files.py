@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dra_lab.errors import SketchError
 from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
-from dra_lab.model.layers import Layer, read_layer
+from dra_lab.model.layers import Addable, AddableNode, Layer, read_layer
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Drawing, How, Kept, KnownValue, Link, PodDrawing
 
 names = st.sampled_from(["a", "b-1", "no", "x1e3", "null"])
@@ -122,6 +122,14 @@ def test_a_first_version_is_read_and_written_as_the_second():
 
 
 HEAD = "apiVersion: dra-lab/v2\nkind: Drawing\n"
+
+
+def test_spare_nodes_of_an_earlier_version_are_left_out():
+    """A file that asks for a spare node per rack opens without it."""
+    drawing = decode_drawing(f"{HEAD}addable:\n  types:\n  - node: n\n  spare: true\n")
+    assert drawing.addable == Addable(types=(AddableNode(node="n"),))
+
+
 POD = "- pod: a\n  claims:\n  - name: c\n"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
-from itertools import combinations, product
 
 from brute_force import TooLarge
 from brute_force_gangs import BruteForceGangs
@@ -124,52 +123,6 @@ class BruteForceNodes:
             rows = self.brute.spread(kind, workload.replicas, workload.replicas, range(len(names)))
             states = self.reached([self.brute.as_pods(workload, row) for row in rows], states)
         return min((cost for pods in states if (cost := self.cost(pods)) is not None), default=None)
-
-    # ------------------------------------------------------------------ spare nodes
-
-    def least_with_spare(self, failing: int) -> Fraction | None:
-        """Return the least cost so that each rack has its gangs again after any of its nodes fail."""
-        at = {name: number for number, name in enumerate(self.brute.names)}
-        racks = sorted({path for path in self.places.values() if path})
-        each = {rack: [at[name] for name, path in self.places.items() if path == rack] for rack in racks}
-        chosen = [self.wanted(count, len(racks)) for count in (gang.replicas for gang in self.gangs)]
-        best = None
-        for size in range(len(self.new) + 1):
-            for used in combinations(range(len(self.new)), size):
-                cost = self.cost_of(used)
-                if cost is None or (best is not None and cost >= best):
-                    continue
-                there = {at[name] for name in self.base} | {at[self.new[number].name] for number in used}
-                if any(self.is_safe(racks, each, there, split, failing) for split in product(*chosen)):
-                    best = cost
-        return best
-
-    def wanted(self, count, racks):
-        """Return every way to give a number of gangs to racks."""
-        return [row for row in product(range(count + 1), repeat=racks) if sum(row) == count]
-
-    def is_safe(self, racks, each, there, split, failing) -> bool:
-        for number, rack in enumerate(racks):
-            mine = [at for at in each[rack] if at in there]
-            gangs = tuple(row[number] for row in split)
-            if any(gangs) and not all(
-                self.fits(gangs, frozenset(mine) - set(lost)) for lost in combinations(mine, min(failing, len(mine)))
-            ):
-                return False
-        return True
-
-    def fits(self, gangs, nodes) -> bool:
-        """Say whether numbers of gangs fit on some nodes."""
-        key = gangs, nodes
-        self.__dict__.setdefault("known", {})
-        if key not in self.known:
-            states = {tuple((0,) * len(self.brute.kinds) for _ in self.brute.names)}
-            for count, ways in zip(gangs, self.ways, strict=True):
-                able = [way for way in ways if all(at in nodes for at, row in enumerate(way) if any(row))]
-                for _ in range(count):
-                    states = self.reached(able, states)
-            self.known[key] = bool(states)
-        return self.known[key]
 
 
 def dataclasses_free(node):

@@ -9,7 +9,7 @@ import altair as alt
 import pytest
 from code_of import code_of
 
-from dra_lab.pictures.charts import cost_chart
+from dra_lab import cost_chart
 from dra_lab.pictures.charts.look import VEGALITE
 
 ROWS = [{"what": "scan", "nodes": 10, "seconds": 0.1}]

@@ -9,8 +9,7 @@ import pytest
 from small_nodes import a_slice, cluster, device
 from small_plans import HOSTILE, SKETCH, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
-from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.sources import load_cluster, samples
+from dra_lab import hardware_svg, load_cluster, samples
 from dra_lab.topology import localities
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -97,22 +96,6 @@ def test_what_is_shown(world, show: str, expected: dict[str, set[str]]):
     """Best, kube-scheduler, or both: the same devices plain, different ones dashed."""
     drawn = devices(hardware_svg(world, "n1", plan=a_plan(), show=show))
     assert {name: classes(drawn[name]) for name in expected} == expected
-
-
-def test_what_only_kube_scheduler_takes_says_k(world):
-    """The letter K and the request's letter stand on it."""
-    drawn = devices(hardware_svg(world, "n1", plan=a_plan(), show="both"))["gpu-1"]
-    assert [text.text for text in drawn.iter(f"{SVG}text")] == ["K A", "gpu-1"]
-
-
-def test_the_label_of_a_device_tells_everything(world):
-    """Kind, name, model, state, request, places with their sources, driver and pool are in words."""
-    label = devices(hardware_svg(world, "n1", plan=a_plan()))["gpu-0"].get("aria-label")
-    assert label == (
-        "A gpu-0, GPU gpu-0, NVIDIA A100: chosen for request gpu (A). "
-        "NUMA node 0 (derived from the NICs on the same PCIe root (dra.net/numaNode)), "
-        "PCIe root pci0000:10 (resource.kubernetes.io/pcieRoot). Driver gpu.nvidia.com, pool n1"
-    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_plans import SKETCH, request
 
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab import ClaimSketch
 from dra_lab.pictures.letters import PALETTE, Colour, colours, contrast, letter, letters
 
 

@@ -7,17 +7,16 @@ from random_devices import text
 from sharing_nodes import counted, node, part
 from small_nodes import a_slice, cluster
 
+from dra_lab import DeviceID, load_cluster
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.in_use import Amount
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.device import Device, DeviceCapacity
-from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, SLICES
 from dra_lab.pictures.device_states import Shown, State, device_states
 from dra_lab.pictures.partitions import amount_words, blockers, partitions
 from dra_lab.pictures.scene import node_scene
-from dra_lab.sources import load_cluster
 
 NODE = "mig-a100"
 

@@ -6,10 +6,10 @@ import pytest
 from small_nodes import NUMA, a_slice, cluster, device, real_cluster
 from small_plans import busy_cluster
 
+from dra_lab import load_cluster
 from dra_lab.pictures.boxes import SIZE, Frame
 from dra_lab.pictures.captions import short_name, text_width
 from dra_lab.pictures.scene import node_scene
-from dra_lab.sources import load_cluster
 from dra_lab.topology import localities
 
 

@@ -1,23 +1,22 @@
-"""Schedulers beside a plan of gangs: how many start, and how much worse their devices are."""
+"""What schedulers do with gangs: their verdict, and how many gangs start one after the other."""
 
 from __future__ import annotations
 
-from itertools import product
+import random
+from dataclasses import replace
 
 import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import plan_gangs
+from dra_lab import Gang, GangGroup, Workload, gang_choices, plan_gangs, replay_kueue
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.gang_choices import gang_choices
+from dra_lab.model.workloads import Pod, PodSpec
 
 R136 = KubernetesRelease("1.36")
 GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"
@@ -49,38 +48,14 @@ def choices(sizes: dict[str, list[list[str]]], pods: int, replicas: int = 1, mos
     return gang_choices(on, gang, tree, R136, plan)
 
 
-PAIRED, CROSSED = ["r0", "r0", "r1", "r1"], ["r0", "r1", "r0", "r1"]
-"""First fit takes GPUs 0 and 1: those of one root, or of two."""
+PAIRED = ["r0", "r0", "r1", "r1"]
+"""Four GPUs, for two pods."""
 
 
 def test_whole_gangs_are_counted_in_each_domain():
     """Racks with room for three and two pods start one gang of two each, whatever order the pods come in."""
     [first, *_] = choices({"r1": [PAIRED, ["r0", "r0"]], "r2": [PAIRED]}, pods=2, replicas=3)
     assert (first.replay.verdict, first.started) == (GangVerdict.YES, (2, 2))
-
-
-def test_first_fit_that_spans_more_roots_is_regret():
-    """The plan uses one root for each pod; first fit uses two."""
-    [first, *_] = choices({"r1": [CROSSED]}, pods=2)
-    assert first.worse == {"roots": (2, 2)}
-
-
-def test_the_choice_of_the_domain_is_a_range():
-    """In one rack first fit is as good as the plan, in the other it is not."""
-    [first, *_] = choices({"r1": [PAIRED], "r2": [CROSSED]}, pods=2)
-    assert first.worse == {"roots": (0, 2)}
-
-
-@pytest.mark.parametrize("pods", [1, 2, 3])
-def test_the_range_is_that_of_every_distribution(pods):
-    """The least and most sum over all ways to spread pods over the nodes of one rack."""
-    nodes = [PAIRED, CROSSED, ["r0", "r0"]]
-    [first, *_] = choices({"r1": nodes}, pods=pods)
-    # first fit takes GPUs 0 and 1 for the first pod of a node, GPUs 2 and 3 for the second
-    roots = [[len(set(node[at : at + 2])) for at in range(0, len(node), 2)] for node in nodes]
-    ways = [way for way in product(*(range(len(node) + 1) for node in roots)) if sum(way) == pods]
-    sums = {sum(sum(node[:count]) for node, count in zip(roots, way, strict=True)) for way in ways}
-    assert first.worse.get("roots", (0, 0)) == (min(sums) - pods, max(sums) - pods)
 
 
 def test_kueue_fills_a_domain_gang_after_gang():
@@ -101,3 +76,73 @@ def test_without_a_pod_group_kube_scheduler_is_open():
     plan = plan_gangs(on, [gang], hierarchies=[tree], release=R136)
     [first, *_] = gang_choices(on, gang, tree, KubernetesRelease("1.35"), plan)
     assert first.replay.verdict is GangVerdict.MAYBE
+
+
+# ---------------------------------------------------------------- gangs that arrive one after the other
+
+CASES = range(40)
+ONE = ClaimSketch(name="one", requests=(request("gpu", GPU),))
+
+
+def drawn(seed: int):
+    """Return a number generator, racks of nodes with few GPUs, and a gang with its replicas."""
+    draw = random.Random(f"regret {seed}")
+    sizes = {f"r{rack}": [draw.randint(0, 3) for _ in range(draw.randint(1, 3))] for rack in range(3)}
+    size = draw.randint(1, 4)
+    group = GangGroup(Workload("worker", (ONE,), size), draw.choice([size, size, draw.randint(1, size)]))
+    gang = Gang("train", [group], "rack", hierarchy="fabric", replicas=draw.randint(1, 3))
+    on, tree = racks({rack: [["r0"] * gpus for gpus in nodes] for rack, nodes in sizes.items()}, draw.randint(2, 6))
+    return draw, sizes, gang, on, tree
+
+
+def started(seed: int) -> tuple[tuple[int, int], tuple[int, int], int]:
+    """Return how many gangs kube-scheduler starts, how many Kueue starts, and how many the best plan places."""
+    _, _, gang, on, tree = drawn(seed)
+    plan = plan_gangs(on, [gang], hierarchies=[tree], release=R136)
+    group, kueue, *_ = gang_choices(on, gang, tree, R136, plan)
+    return group.started, kueue.started, len(plan.placed)
+
+
+def started_by_chance(draw, sizes, gang) -> int:
+    """Return how many PodGroups start if chance takes every choice."""
+    left = {rack: sum(nodes) for rack, nodes in sizes.items()}
+    begun = 0
+    for _ in range(gang.replicas):
+        feasible = [rack for rack, free in left.items() if free >= gang.least]
+        if feasible:
+            rack = draw.choice(feasible)
+            left[rack] -= min(gang.size, left[rack])
+            begun += 1
+    return begun
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_what_pod_groups_do_by_chance_is_in_the_range(seed):
+    """The gangs that start are at least and at most as many as the choice says."""
+    draw, sizes, gang, *_ = drawn(seed)
+    least, most = started(seed)[0]
+    assert {started_by_chance(draw, sizes, gang) for _ in range(30)} <= set(range(least, most + 1))
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_kueue_starts_as_many_gangs_as_one_replay_after_the_other(seed):
+    """Each replay sees the pods of those before it, and their devices are in use."""
+    _, _, gang, on, tree = drawn(seed)
+    free = {node.name: 0 for node in on.nodes} | {s.spec.node_name: len(s.spec.devices) for s in on.slices}
+    begun, pods = 0, list(on.pods)
+    for _ in range(gang.replicas):
+        replay = replay_kueue(replace(on, pods=tuple(pods)), replace(gang, replicas=1), tree, R136)
+        served = 0
+        for row in replay.domains:
+            served += min(free[row.domain], row.wanted)
+            free[row.domain] -= min(free[row.domain], row.wanted)
+            pods += [Pod(ObjectMeta(), PodSpec(node_name=row.domain))] * row.wanted
+        begun += bool(replay.domains) and served >= gang.least
+    assert started(seed)[1] == (begun, begun)
+
+
+@pytest.mark.parametrize("seed", CASES)
+def test_no_scheduler_starts_more_than_the_best_plan(seed):
+    """The plan is proven, so what starts for certain is never more."""
+    group, kueue, best = started(seed)
+    assert max(group[0], kueue[0]) <= best

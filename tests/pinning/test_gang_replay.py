@@ -10,14 +10,12 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
+from dra_lab import Gang, GangGroup, Workload, replay_kueue, replay_pod_group
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.pinning.replay_gang import replay_kueue, replay_pod_group
 
 R136 = KubernetesRelease("1.36")
 GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"
@@ -147,3 +145,35 @@ def test_nodes_of_which_only_slices_are_known_are_one_placement():
     known, _ = racks({"a": [2], "b": [2]})
     gang = Gang("train", [GangGroup(Workload("worker", ONE, 4))])
     assert replay_pod_group(replace(known, nodes=()), gang, None, R136).verdict is GangVerdict.YES
+
+
+def test_nodes_without_the_requested_cpus_have_no_place():
+    """A node has 64 CPUs, so a pod that requests 33 is alone there."""
+    on, tree = racks({"r1": [8, 8]})
+    found = replay_pod_group(on, gang(3), tree, R136, requests={"worker": {"cpu": "33"}})
+    assert (found.verdict, found.domains[0].most) == (GangVerdict.NO, 2)
+
+
+LARGE = ClaimSketch(name="large", requests=(request("gpu", GPU, 2),))
+UPSTREAM = [
+    ({"rack-1": [2, 2, 2], "rack-2": [0, 2], "rack-3": [2]}, ONE, {"rack-1"}),
+    ({"rack-1": [2, 2], "rack-2": [2], "rack-3": [2]}, LARGE, set()),
+    ({"rack-1": [0, 2, 0]}, ONE, set()),
+    ({"rack-1": [2, 2, 0]}, ONE, {"rack-1"}),
+    ({"rack-1": [2, 2], "rack-2": [2, 2, 2], "rack-3": [2]}, ONE, {"rack-1", "rack-2"}),
+    ({"rack-1": [2, 2], "rack-2": [0, 2, 2], "rack-3": [2, 2, 1], "rack-4": [2]}, ONE, {"rack-1", "rack-2", "rack-3"}),
+    ({"rack-1": [2, 2, 2], "rack-2": [2, 2]}, LARGE, {"rack-1"}),
+    ({"rack-1": [2, 0]}, ONE, set()),
+]
+"""The examples of kubernetes v1.36, test/integration/scheduler/podgroup/topology_aware_scheduling/tas_test.go.
+
+A CPU there is a GPU here, so that a node of 2 CPUs has 2 GPUs.
+"""
+
+
+@pytest.mark.parametrize(("sizes", "claim", "feasible"), UPSTREAM)
+def test_upstream_examples_have_the_same_feasible_racks(sizes, claim, feasible):
+    """Three pods start in the racks of the example."""
+    on, tree = racks(sizes)
+    found = replay_pod_group(on, gang(3, claim), tree, R136)
+    assert {row.domain for row in found.domains if row.least >= 3} == feasible

@@ -12,22 +12,27 @@ from random_clusters import random_cluster, random_fleet, random_sketch
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab.errors import DraLabError
-from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.fleet import Workload
-from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab import (
+    ClaimSketch,
+    DraLabError,
+    How,
+    KubernetesRelease,
+    Link,
+    ObjectMeta,
+    ResourceClaim,
+    Workload,
+    load_cluster,
+    pin_plan,
+    read_sketch,
+    replay_plan,
+)
+from dra_lab.model.nodes import Node
 from dra_lab.model.plan import FirstFitStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.pinning.node_pins import admitted_nodes
-from dra_lab.pinning.pin_plan import pin_plan
-from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.session import read_sketch
 from dra_lab.sketch.compile import compile_claim
-from dra_lab.sources import load_cluster
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dranet"

@@ -10,12 +10,9 @@ from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made
 
-from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
-from dra_lab.model.fleet import Workload
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab import ClaimSketch, DeviceRequest, How, KubernetesRelease, Link, Workload, pin_plan
+from dra_lab.model.claims import DeviceSubRequest
 from dra_lab.pinning.claim_edits import with_alternatives
-from dra_lab.pinning.pin_plan import pin_plan
 
 R136 = KubernetesRelease("1.36")
 NUMA = "resource.kubernetes.io/numaNode"

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import random
-
-import msgspec
 import pytest
-from budgets import use_pin_shares
 from checked_plans import checked_plan
 from msgspec.structs import replace
-from random_clusters import random_fleet, random_sketch
 from small_claims import request
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, gpu, nic
 
+from dra_lab import (
+    ClaimSketch,
+    How,
+    KubernetesRelease,
+    Link,
+    replay_plan,
+    within_search_budget,
+)
 from dra_lab.errors import ExportError
-from dra_lab.model.allocation import ResourceClaimStatus
-from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.pinning import node_search, search_budget
 from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.node_search import judged, search_pod
-from dra_lab.pinning.pin_budget import PinBudget
-from dra_lab.pinning.plan_replay import replay_plan
-from dra_lab.pinning.search_budget import within_search_budget
-from dra_lab.scheduler import depth_first
-from dra_lab.scheduler import first_fit as scheduled
-from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.sketch.compile import compile_claim
+from dra_lab.pinning.pin_budget import budget_of
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dranet"
-LIMIT = 2e-5
-"""Seconds of a search in tests of small random claims, where evaluating selectors counts for nothing."""
 
 
 def a_node(name, gpus, nics):
@@ -48,58 +34,15 @@ def a_node(name, gpus, nics):
     )
 
 
-def in_one_pool(slices, node):
-    """Return the slices as of this node, in the pool `shared`."""
-    return tuple(
-        replace(
-            piece,
-            metadata=replace(piece.metadata, name=f"{node}-{piece.name}"),
-            spec=replace(piece.spec, node_name=node, pool=replace(piece.spec.pool, name="shared")),
-        )
-        for piece in slices
-    )
+def findings_of(sketch, on, release="1.36", seconds=30):
+    """Return what is reported of a manifest that is searched on every node state."""
+    kind = KubernetesRelease(release)
+    return judged(search_pod([sketch], on, kind, budget_of(seconds)), sketch.name, kind)
 
 
 def pairs(count, *, must=False):
     link = Link(name="pairs", requests=("gpu", "nic"), how=How.PAIRWISE, must=must)
     return ClaimSketch(name="pairs", requests=(request("gpu", GPU, count), request("nic", NIC, count)), links=(link,))
-
-
-def too_long(found, on):
-    """Return the nodes that stay admitted and on which the search does not end."""
-    searched = search_pod(found.sketches, on, R136, PinBudget(), affinity=found.affinity)
-    return searched.nodes(lambda verdict: verdict.status is FirstFitStatus.STOPPED)
-
-
-@pytest.fixture
-def small_limit(monkeypatch):
-    """The rule is the same at any limit; searches of 5 s take too long for a test."""
-    monkeypatch.setattr(node_search, "LONGEST", 0.006)
-    monkeypatch.setattr(node_search, "SLOW", 0.003)
-
-
-def test_pods_are_kept_off_nodes_on_which_the_search_is_too_long(small_limit):
-    """For preferred pairs on a node that is one NIC short, no node stays admitted on which the search does not end."""
-    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(3)))
-    found = within_search_budget([pairs(4)], on, R136)
-    assert found.changed
-    assert admitted_nodes(on, found.affinity) == {"full"}
-    assert not too_long(found, on)
-    assert [finding.rule for finding in found.findings] == ["kept-off-nodes"]
-
-
-def test_what_is_not_known_to_be_short_is_not_admitted(monkeypatch):
-    """Pods go only where the search was made; here there was no time for one of the nodes, and none was long."""
-    on = cluster(*a_node("full", range(8), range(8)), *a_node("later", range(8), range(4)))
-
-    def in_time(*arguments, **options):
-        whole = search_pod(*arguments, **options)
-        return msgspec.structs.replace(whole, states=tuple(state for state in whole.states if "later" not in state[0]))
-
-    monkeypatch.setattr(search_budget, "search_pod", in_time)
-    found = within_search_budget([pairs(4)], on, R136)
-    assert admitted_nodes(on, found.affinity) == {"full"}
-    assert "kept-off-nodes" in {finding.rule for finding in found.findings}
 
 
 def test_nothing_is_written_of_which_no_search_is_known_to_be_short():
@@ -118,6 +61,41 @@ def test_the_limit_is_a_time_of_kube_scheduler():
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(4)))
     found = within_search_budget([pairs(5)], on, R136)
     assert (found.changed, {finding.rule for finding in found.findings}) == (False, {"manifest-slow"})
+
+
+def test_preferences_go_where_no_node_is_left():
+    """NICs are too few on every node: without the preference the claim is refused at once."""
+    found = within_search_budget([pairs(6)], cluster(*a_node("short", range(8), range(5))), R136)
+    assert found.sketch.links == ()
+    assert "preferences-left-out" in {finding.rule for finding in found.findings}
+
+
+def test_nothing_changes_where_every_search_is_short():
+    """Nodes that are not admitted are not searched."""
+    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
+    pin = ({"key": "kubernetes.io/hostname", "operator": "In", "values": ["full"]},)
+    found = within_search_budget([pairs(6)], on, R136, affinity=pin)
+    assert (found.sketch, found.changed, found.findings) == (pairs(6), False, ())
+
+
+@pytest.mark.parametrize(("release", "severity"), [("1.35", "warning"), ("1.36", "error")])
+def test_a_search_beyond_the_limit_gives_up_the_pod_from_1_36(release, severity):
+    """Older releases search on, however long it takes."""
+    found = findings_of(pairs(6), cluster(*a_node("n1", range(8), range(5))), release)
+    assert [(one.rule, one.severity.value) for one in found] == [("manifest-gives-up", severity)]
+
+
+def test_a_selector_that_fails_somewhere_gives_up_the_pod():
+    """It fails on the NIC of the other node."""
+    on = cluster(*a_node("n1", range(8), range(5)), a_slice("dra.net", nic("x"), node="n2"))
+    sketch = ClaimSketch(requests=(request("nic", NIC, 1, 'device.attributes["dra.net"].mtu > 1'),))
+    assert "manifest-gives-up" in {finding.rule for finding in findings_of(sketch, on)}
+
+
+def test_states_that_were_not_searched_are_counted():
+    """Without time, nothing is known."""
+    (finding,) = findings_of(pairs(4), cluster(*a_node("n1", range(8), range(8))), seconds=0)
+    assert (finding.rule, finding.message) == ("manifest-not-replayed", "1 of 1 node states were not searched in 0 s")
 
 
 def test_all_claims_of_a_pod_are_searched_together():
@@ -141,82 +119,6 @@ def test_a_node_is_looked_at_as_it_fills_up_with_pods_of_its_own():
     on = cluster(*a_node("full", range(12), range(12)), *a_node("short", range(20), range(17)))
     found = within_search_budget([pairs(6)], on, R136)
     assert admitted_nodes(on, found.affinity) == {"full"}
-
-
-@pytest.mark.parametrize("few", range(0, 60, 20))
-def test_no_admitted_node_is_searched_for_longer_than_the_limit(monkeypatch, few):
-    """A search that remembers nothing counts the steps of random claims on random fleets, as they fill up."""
-    monkeypatch.setattr(scheduled, "SELECTOR", 0)
-    monkeypatch.setattr(node_search, "LONGEST", LIMIT)
-    monkeypatch.setattr(node_search, "SLOW", LIMIT)
-    changed = 0
-    for seed in range(few, few + 20):
-        rng = random.Random(seed)
-        on, sketch = random_fleet(rng), random_sketch(rng)
-        try:
-            found = within_search_budget([sketch], on, R136)
-        except ExportError:
-            continue
-        changed += found.changed
-        claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(found.sketch, on, R136).spec)
-        for node in admitted_nodes(on, found.affinity):
-            for idle in (False, True):
-                state = dataclasses.replace(on, claims=()) if idle else on
-                with monkeypatch.context() as plain:
-                    plain.setattr(depth_first, "STORE_AFTER", math.inf)
-                    assert max(seconds_of_pods(state, node, claim)) < LIMIT, (seed, node)
-    assert changed
-
-
-def seconds_of_pods(on, node, claim):
-    """Yield kube-scheduler's seconds for each pod that arrives on a node, up to the first that does not fit."""
-    for number in range(20):
-        verdict = first_fit(on, node, [claim], R136)
-        yield verdict.seconds
-        if verdict.allocations is None:
-            return
-        held = ResourceClaimStatus(allocation=verdict.allocations[0])
-        arrived = replace(claim, metadata=ObjectMeta(name=f"arrived-{number}"), status=held)
-        on = dataclasses.replace(on, claims=(*on.claims, arrived))
-
-
-def test_preferences_go_where_no_node_is_left(small_limit):
-    """Two replicas of NICs too few on every node: without the preference the claim is refused at once."""
-    on = cluster(*a_node("short", range(8), range(3)))
-    found = within_search_budget([pairs(4)], on, R136)
-    assert found.sketch.links == ()
-    assert not too_long(found, on)
-    assert "preferences-left-out" in {finding.rule for finding in found.findings}
-
-
-def test_nothing_changes_where_every_search_is_short(small_limit):
-    on = cluster(*a_node("full", range(8), range(8)))
-    found = within_search_budget([pairs(4)], on, R136)
-    assert (found.sketch, found.affinity, found.changed, found.findings) == (pairs(4), (), False, ())
-
-
-def test_nodes_that_are_not_admitted_are_not_searched(small_limit):
-    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(3)))
-    pin = ({"key": "kubernetes.io/hostname", "operator": "In", "values": ["full"]},)
-    assert not within_search_budget([pairs(4)], on, R136, affinity=pin).changed
-
-
-def test_what_our_own_time_cut_off_is_not_called_too_long(monkeypatch):
-    """A search that did not end here says nothing about kube-scheduler, which is faster."""
-    use_pin_shares(monkeypatch, node=1e-6)
-    on = cluster(*a_node("short", range(8), range(5)))
-    found = judged(search_pod([pairs(6)], on, R136, PinBudget()), "pairs", R136)
-    assert [finding.rule for finding in found] == ["manifest-undecided"]
-
-
-def test_a_pod_whose_search_our_own_time_ended_is_not_called_given_up(monkeypatch):
-    """Where one admitted node is not searched to its end, it is not known whether kube-scheduler places the pod."""
-    on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
-    plan = checked_plan(on, pairs(6), release=R136)
-    use_pin_shares(monkeypatch, node=1e-6)
-    replay = replay_plan(on, plan, R136, seeds=0)
-    assert (plan.fits, replay.kept, replay.misses, replay.runs) == (True, 0, (), "")
-    assert "not known" in replay.sentence
 
 
 @pytest.mark.parametrize(

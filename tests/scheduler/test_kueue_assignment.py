@@ -2,7 +2,8 @@
 
 `kueue_cases/tas_cache_test.json` has the nodes, the pod sets and the expected assignments or messages. Source:
 kubernetes-sigs/kueue v0.19.2 (8eab68778fc1, Apache-2.0), pkg/cache/scheduler/tas_cache_test.go; `line` is the line
-there. Left out are replacements of nodes, elastic jobs, usage of other flavors and preferred node affinity (alpha).
+there. Left out are replacements of nodes, elastic jobs, usage of other flavors, and two alpha features: balanced
+placement and preferred node affinity.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import pytest
 from dra_lab.model.nodes import Node, NodeSpec, NodeStatus, ObjectMeta
 from dra_lab.model.workloads import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from dra_lab.scheduler.kueue.assignment import KueueFlavor, KueuePodSet, kueue_assignments, pod_requests
-from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 CASES = json.loads((Path(__file__).parent / "kueue_cases" / "tas_cache_test.json").read_text())
 
@@ -49,7 +49,6 @@ def pod_set(given: Case) -> KueuePodSet:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"line {case['line']}")
 def test_assignments_and_messages_are_those_of_kueue(case: Case) -> None:
     """Each recorded case has the same domains, the same number of pods and the same message."""
-    gates = case.get("gates", {})
     flavor = KueueFlavor(
         tuple(case["levels"]),
         node_labels=case.get("nodeLabels", {}),
@@ -60,7 +59,6 @@ def test_assignments_and_messages_are_those_of_kueue(case: Case) -> None:
         [node(one) for one in case["nodes"]],
         [pod(number, one) for number, one in enumerate(case.get("pods", ()))],
         [pod_set(one) for one in case["podSets"]],
-        KueueGates(mixed=gates.get("TASProfileMixed", True), balanced=gates.get("TASBalancedPlacement", False)),
     )
     wanted = {
         one["name"]: ([(tuple(path), count) for path, count in one.get("pods", ())], one.get("message", ""))
@@ -73,8 +71,7 @@ def test_assignments_and_messages_are_those_of_kueue(case: Case) -> None:
 def test_the_cases_occur() -> None:
     """Every way that is replayed has a recorded case."""
     sets = [one for case in CASES for one in case["podSets"]]
-    occurs = {key for one in sets for key in one} | {gate for case in CASES for gate in case.get("gates", ())}
-    assert occurs >= {"required", "preferred", "slices", "group", "message", "TASBalancedPlacement", "TASProfileMixed"}
+    assert {key for one in sets for key in one} >= {"required", "preferred", "slices", "group", "message"}
 
 
 def test_init_containers_count_by_the_largest() -> None:

@@ -1,7 +1,7 @@
-"""The examples of Kueue's documentation come out as documented, and so do the steps that lead there.
+"""The examples of Kueue's documentation come out as documented.
 
 Source: kubernetes-sigs/kueue v0.19.2 (8eab68778fc1, Apache-2.0), keps/2724-topology-aware-scheduling/README.md, the
-sections "Computing the assignment", "Two-level", "Multi-level" and "Balanced placement".
+sections "Computing the assignment", "Two-level" and "Multi-level".
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from itertools import count
 
 import pytest
 
-from dra_lab.model.gang_replay import MOST_LISTED, RULE_SOURCES, GangRule
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.scheduler.kueue.assignment import KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.kueue_tree import KueueGates
 
 BLOCK, RACK, HOST = "cloud.provider.com/topology-block", "cloud.provider.com/topology-rack", "kubernetes.io/hostname"
 
@@ -21,7 +19,7 @@ Blocks = list[list[list[int]]]
 """The pods that each node has room for, by block and rack."""
 
 
-def assigned(blocks: Blocks, pods: KueuePodSet, gates: KueueGates = KueueGates()) -> KueueAssignment:  # noqa: B008
+def assigned(blocks: Blocks, pods: KueuePodSet) -> KueueAssignment:
     """Return Kueue's assignment over nodes with room for that many pods."""
     numbers = count()
     nodes = [
@@ -35,7 +33,7 @@ def assigned(blocks: Blocks, pods: KueuePodSet, gates: KueueGates = KueueGates()
         for name in [f"n{next(numbers):03}"]
     ]
     flavor = KueueFlavor((BLOCK, RACK, HOST))
-    return kueue_assignments(flavor, nodes, [], [pods], gates)[0]
+    return kueue_assignments(flavor, nodes, [], [pods])[0]
 
 
 def pods(number: int, **fields) -> KueuePodSet:
@@ -75,66 +73,3 @@ def test_three_levels_of_slices():
     blocks = [[[8] * 4, [8] * 4], [[8] * 4, [8] * 4]]
     found = assigned(blocks, pods(64, required=BLOCK, slices=((BLOCK, 32), (RACK, 16))))
     assert per_node(found, 16) == [8] * 8 + [0] * 8
-
-
-BALANCED = [
-    ([[[15], [15]]], 25, 1, [13, 12]),
-    ([[[15, 13, 10]]], 23, 1, [12, 11, 0]),
-    ([[[20, 10], [15, 15]]], 22, 1, [0, 0, 11, 11]),
-    ([[[20, 10], [15, 15]]], 20, 1, [20, 0, 0, 0]),
-    ([[[10, 5], [5, 5, 5]]], 15, 1, [0, 0, 5, 5, 5]),
-    ([[[15], [15]], [[15, 15]]], 25, 1, [0, 0, 13, 12]),
-    ([[[15], [15], [15, 15]]], 25, 5, [0, 0, 15, 10]),
-]
-
-
-@pytest.mark.parametrize(("blocks", "number", "size", "documented"), BALANCED)
-def test_balanced_placement(blocks, number, size, documented):
-    """The table of balanced placement, with a preferred rack."""
-    slices = ((HOST, size),) if size > 1 else ()
-    found = assigned(blocks, pods(number, preferred=RACK, slices=slices), KueueGates(balanced=True))
-    assert per_node(found, len(documented)) == documented
-
-
-def rules(found: KueueAssignment) -> list[tuple[str, int]]:
-    """Return the rule and the level of each step."""
-    return [(step.rule.value, step.level) for step in found.steps]
-
-
-def test_a_required_level_that_no_domain_has_room_for():
-    """The steps end where Kueue refuses."""
-    found = assigned([[[3], [2]]], pods(4, required=RACK))
-    assert rules(found) == [("count", 2), ("most first", 1), ("none fits", 1)]
-
-
-def test_a_preferred_level_makes_kueue_look_at_wider_ones():
-    """From the rack to the block, then over both blocks, then down again level by level."""
-    found = assigned([[[3], [2]], [[2]]], pods(7, preferred=RACK))
-    assert rules(found) == [
-        ("count", 2),
-        *(("most first", 1), ("wider", 1), ("most first", 0), ("several", 0)),
-        *(("fewest", 1), ("fewest", 2)),
-    ]
-
-
-def test_pods_without_a_level_go_where_the_least_room_suffices():
-    """LeastFreeCapacity sorts the nodes by their room, the smallest first, and takes the first that fits."""
-    found = assigned([[[3], [5], [4]]], pods(4))
-    assert rules(found) == [("count", 2), ("least first", 2), ("first that fits", 2)]
-
-
-def test_a_step_has_the_room_before_and_what_each_domain_gets():
-    """The last step of the documented example of seven pods."""
-    last = assigned([[[3, 3, 2, 1]]], pods(7, required=RACK)).steps[-1]
-    assert [(row.pods, row.taken) for row in last.domains] == [(3, 3), (3, 3), (2, 0), (1, 1)]
-
-
-def test_steps_list_a_bounded_number_of_domains():
-    """The nodes that get pods are listed first, and the others are counted."""
-    found = assigned([[[1] * 100]], pods(40, required=RACK))
-    assert {(len(step.domains), step.more) for step in found.steps if step.level == 2} == {(MOST_LISTED, 76)}
-
-
-def test_every_rule_has_its_source():
-    """Each step can say in which function its rule is written."""
-    assert set(RULE_SOURCES) == set(GangRule)

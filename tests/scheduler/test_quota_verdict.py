@@ -25,15 +25,13 @@ from kueue_queues import (
 )
 from mutated_documents import WEIRD
 
-from dra_lab import Gang, GangGroup, Workload
+from dra_lab import ClaimSketch, Finding, Gang, GangGroup, Workload, hierarchies
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Severity
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.gang_verdicts import Says
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
-from dra_lab.topology import hierarchies
 
 SAMPLE = yaml.safe_load((Path(__file__).parents[2] / "sample_clusters/h100-pod/queues.yaml").read_text())["items"]
 

@@ -12,12 +12,10 @@ import msgspec
 import pytest
 from random_searches import random_claim, random_node
 
+from dra_lab import AllocationResult, KubernetesRelease
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.gates import RECORDED_RELEASE, gates_of
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Counts, StepKind
-from dra_lab.scheduler import depth_first
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import first_fit, search_node
 from dra_lab.scheduler.node_trace import trace_claims
@@ -84,19 +82,6 @@ def test_recording_changes_no_verdict(release):
         assert found == plain, seed
 
 
-@pytest.mark.parametrize("release", [R136, R137], ids=str)
-def test_parts_that_are_not_run_again_are_counted_exactly(monkeypatch, release):
-    """The counts of a search with memory from the first step on are those of a search without."""
-    for seed, node, claims in random_searches():
-        counts = []
-        for after in (10**9, 0):
-            monkeypatch.setattr(depth_first, "STORE_AFTER", after)
-            recorder = Recorder()
-            verdict = first_fit(node, "n1", claims, release, step_limit=20_000, time_limit=60, recorder=recorder)
-            counts.append(recorder.counts)
-        assert verdict.status == "stopped" or counts[0] == counts[1], seed
-
-
 def unfolded(trace, row):
     """Return the steps of a row, from the rows inside it and theirs."""
     inside = trace.inside(row)
@@ -106,10 +91,8 @@ def unfolded(trace, row):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("after", [0, 2000])
-def test_folding_loses_no_step(monkeypatch, after):
+def test_folding_loses_no_step():
     """The rows follow each other without a gap, their counts add up, and what is inside them are all the steps."""
-    monkeypatch.setattr(depth_first, "STORE_AFTER", after)
     compared = 0
     for seed, node, claims in random_searches():
         trace = trace_claims(node, "n1", claims, R137, step_limit=1_000)

@@ -10,11 +10,8 @@ from msgspec.structs import replace
 from random_clusters import random_cluster, random_sketch
 from random_devices import TAG
 
-from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab import ClaimSketch, How, KubernetesRelease, ObjectMeta, ResourceClaim, asks
 from dra_lab.model.plan import FirstFitStatus
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, asks
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import compile_claim
 

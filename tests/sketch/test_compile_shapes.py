@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from small_claims import alternative, one_of, request
 from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
 
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceToleration, OpaqueDeviceConfiguration
 from dra_lab.model.device import DeviceCapacity
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sketch.compile import compile_claim
 
 R135, R136, R137 = (KubernetesRelease(version) for version in ("1.35", "1.36", "1.37"))
@@ -62,38 +60,10 @@ def link(*requests, where="pcieRoot", how=How.TOGETHER, must=True, name="l"):
     return Link(name=name, requests=requests, where=where, how=how, must=must)
 
 
-def test_requests_without_links_stay_as_drawn_with_their_defaults_written_out():
-    claim = compiled(request("gpu", GPU), request("nic", NIC, 2))
-    assert msgspec.to_builtins(claim.spec, builtin_types=())["devices"]["requests"] == (
-        {"name": "gpu", "exactly": {"deviceClassName": GPU, "allocationMode": "ExactCount", "count": 1}},
-        {"name": "nic", "exactly": {"deviceClassName": NIC, "allocationMode": "ExactCount", "count": 2}},
-    )
-    assert claim.origin == {"gpu": "gpu", "nic": "nic"}
-
-
 def test_all_has_no_count():
     """The API server refuses a count beside All (docs/semantics.md 1.11)."""
     exactly = compiled(request("gpu", GPU, 0, everything=True)).spec.devices.requests[0].exactly
     assert (exactly.allocation_mode, exactly.count) == ("All", 0)
-
-
-def test_together_is_one_match_attribute():
-    claim = compiled(request("gpu", GPU, 2), request("nic", NIC), links=[link("gpu", "nic")])
-    assert (names(claim), constraints(claim)) == (["gpu", "nic"], [(ROOT, "gpu", "nic")])
-
-
-def test_pairwise_is_numbered_requests_and_one_constraint_a_group_written_group_by_group():
-    claim = compiled(request("gpu", GPU, 2), request("nic", NIC, 2), links=[link("gpu", "nic", how=How.PAIRWISE)])
-    assert names(claim) == ["gpu-0", "nic-0", "gpu-1", "nic-1"]
-    assert constraints(claim) == [(ROOT, "gpu-0", "nic-0"), (ROOT, "gpu-1", "nic-1")]
-    assert claim.origin == {"gpu-0": "gpu", "gpu-1": "gpu", "nic-0": "nic", "nic-1": "nic"}
-
-
-@pytest.mark.parametrize(("gpus", "nics"), [(4, 2), (2, 4)])
-def test_the_larger_side_of_a_pairwise_link_keeps_its_share_as_a_count(gpus, nics):
-    """2:1 on p4d, 1:4 on p5: a group is one of the smaller side and k of the larger."""
-    claim = compiled(request("gpu", GPU, gpus), request("nic", NIC, nics), links=[link("gpu", "nic", how=How.PAIRWISE)])
-    assert counts(claim) == {"gpu-0": gpus // 2, "nic-0": nics // 2, "gpu-1": gpus // 2, "nic-1": nics // 2}
 
 
 def test_counts_that_do_not_divide_are_reported_with_the_nearest_that_do():
@@ -124,12 +94,6 @@ def test_a_preference_is_alternatives_of_the_first_request_with_one_constraint_a
     assert claim.origin["gpu/aligned"] == claim.origin["gpu/any"] == "gpu"
 
 
-def test_preferred_pairs_are_a_ladder_each():
-    pairs = link("gpu", "nic", how=How.PAIRWISE, must=False)
-    claim = compiled(request("gpu", GPU, 2), request("nic", NIC, 2), links=[pairs])
-    assert constraints(claim) == [(ROOT, "gpu-0/aligned", "nic-0"), (ROOT, "gpu-1/aligned", "nic-1")]
-
-
 def test_a_preference_of_one_request_needs_no_partner():
     claim = compiled(request("gpu", GPU, 4), links=[link("gpu", where="numaNode", must=False)])
     assert counts(claim) == {"gpu": {"aligned": 4, "any": 4}}
@@ -144,37 +108,6 @@ def test_a_preference_to_be_apart_is_a_chain_in_which_each_differs_from_every_la
         (f"distinct {NUMA}", "gpu-0/apart", "gpu-1"),
         (f"distinct {NUMA}", "gpu-0/apart", "gpu-2"),
         (f"distinct {NUMA}", "gpu-1/apart", "gpu-2"),
-    ]
-
-
-def test_three_links_on_one_request_compose():
-    """GPU pairwise NIC on the root, NIC together CPU on the NUMA node, GPUs together."""
-    links = [
-        link("gpu", "nic", how=How.PAIRWISE, name="pairs"),
-        link("nic", "cpu", where="numaNode", name="near"),
-        link("gpu", where="numaNode", name="one"),
-    ]
-    cpus = request("cpu", CPU, 1, capacity={"dra.cpu/cpu": "16"})
-    claim = compiled(request("gpu", GPU, 2), request("nic", NIC, 2), cpus, links=links)
-    assert constraints(claim) == [
-        (ROOT, "gpu-0", "nic-0"),
-        (ROOT, "gpu-1", "nic-1"),
-        (NUMA, "nic-0", "nic-1", "cpu"),
-        (NUMA, "gpu-0", "gpu-1"),
-    ]
-
-
-def test_pairwise_links_of_different_sizes_cut_a_request_as_finely_as_the_finer_one():
-    links = [
-        link("gpu", "nic", how=How.PAIRWISE, name="a"),
-        link("gpu", "cpu", where="numaNode", how=How.PAIRWISE, name="b"),
-    ]
-    cpus = request("cpu", CPU, 2, capacity={"dra.cpu/cpu": "16"})
-    claim = compiled(request("gpu", GPU, 4), request("nic", NIC, 4), cpus, links=links)
-    assert constraints(claim)[4:] == [
-        (NUMA, "gpu-0", "gpu-1", "cpu-0"),
-        (NUMA, "gpu-2", "gpu-3", "cpu-1"),
-        (f"distinct {NUMA}", "cpu-0", "cpu-1"),  # two of the CPU devices, which can be shared, as drawn
     ]
 
 
@@ -199,13 +132,6 @@ def test_drawn_alternatives_stay_the_more_important_order():
     assert list(counts(claim)["gpu"]) == ["big-aligned", "big", "small-aligned", "small"]
     assert constraints(claim) == [(ROOT, "gpu/big-aligned", "gpu/small-aligned", "nic")]
     assert claim.origin["gpu/small-aligned"] == claim.origin["gpu/small"] == "gpu/small"
-
-
-def test_a_must_on_a_drawn_alternative_names_all_that_it_became():
-    either = one_of("gpu", alternative("big", GPU, 1), alternative("small", GPU, 1))
-    links = [link("gpu", "nic", must=False, name="soft"), link("gpu/big", where="numaNode", name="hard")]
-    claim = compiled(either, request("nic", NIC), links=links)
-    assert constraints(claim)[0] == (NUMA, "gpu/big-aligned", "gpu/big")
 
 
 def test_more_preferences_than_alternatives_allow_are_given_up_with_a_finding():

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
+from dra_lab import (
+    devices_frame,
+    load_cluster,
+)
 from dra_lab.model.device import DeviceCapacity
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.charts import devices_chart
 from dra_lab.pictures.device_states import device_states
 from dra_lab.sketch.palette import palette
-from dra_lab.sources import load_cluster
 from dra_lab.widgets.canvas_rows import palette_rows
-from dra_lab.words.frames import devices_frame
 
 
 @pytest.mark.parametrize(
@@ -57,12 +56,3 @@ def test_the_palette_counts_partitions_that_are_possible():
     """Chip and tooltip do not say that 41 partitions are free: one excludes others."""
     (row,) = palette_rows(load_cluster("sample:mig"))
     assert (row.chip, row.use) == ("41 possible", "41 of 50 partitions still possible")
-
-
-def test_a_misfit_of_partitions_says_that_partitions_are_published():
-    """The node has two GPUs and not fifty."""
-    world = load_cluster("sample:mig")
-    small = DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["gpu.nvidia.com"].profile == "9g"'))
-    exactly = ExactDeviceRequest("mig.nvidia.com", selectors=(small,))
-    plan = checked_plan(world, ClaimSketch(requests=(DeviceRequest("one", exactly),)))
-    assert 'profile is "1g.5gb" on 14' in str(plan.shortfalls)

@@ -6,13 +6,11 @@ import pytest
 from msgspec.structs import replace
 from sketch.test_compile_meaning import case
 
-from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest, ResourceClaimSpec
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link, load_cluster
+from dra_lab.model.claims import DeviceConstraint, ResourceClaimSpec
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.edited_claim import taken_over
 from dra_lab.sketch.read_back import sketch_of
-from dra_lab.sources import load_cluster
 
 RELEASE = KubernetesRelease("1.36")
 CLUSTER = load_cluster("sample:eks-p4d")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from small_nodes import a_slice, cluster, device
 
-from dra_lab.model.release import KubernetesRelease
+from dra_lab import KubernetesRelease, load_cluster
 from dra_lab.sketch.kind_counts import KindCount, count_words, kind_counts
-from dra_lab.sources import load_cluster
 from dra_lab.words.cluster_document import summary
 
 

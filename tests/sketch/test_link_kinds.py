@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from random_devices import GPU, ROOT, device_class
-from small_nodes import a_slice, cluster, gpu
+from random_devices import GPU, ROOT
 
+from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, How, Link
 from dra_lab.errors import SketchError
-from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import LINK_KINDS, ClaimSketch, How, Link, LinkKind, constrained
+from dra_lab.model.claims import DeviceConstraint
+from dra_lab.model.sketch import LINK_KINDS, constrained
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.sketch.compile import compile_claim
 
 
 def tied(how: How, count: int = 2) -> ClaimSketch:
@@ -19,14 +17,6 @@ def tied(how: How, count: int = 2) -> ClaimSketch:
     exactly = ExactDeviceRequest(device_class_name=GPU, count=1)
     requests = tuple(DeviceRequest(name=f"gpu-{n}", exactly=exactly) for n in range(count))
     return ClaimSketch(requests=requests, links=(Link(name="tie", requests=tuple(r.name for r in requests), how=how),))
-
-
-def test_a_kind_that_no_constraint_says_is_not_written(monkeypatch):
-    """Kubernetes cannot express such a link, and a finding says so."""
-    monkeypatch.setitem(LINK_KINDS, How.APART, LinkKind("Nobody says it.", constraint=""))
-    node = cluster(a_slice(GPU, gpu(0, "pci0"), gpu(1, "pci1")), classes=(device_class(GPU),))
-    compiled = compile_claim(tied(How.APART), node, KubernetesRelease("1.36"))
-    assert [finding.rule for finding in compiled.findings] == ["link-not-writable"]
 
 
 @pytest.mark.parametrize("how", list(How))

@@ -13,13 +13,12 @@ from small_claims import request
 from small_nodes import a_slice, attribute, cluster, device, gpu, nic
 from strict_schemas import validate_strictly
 
+from dra_lab import ClaimSketch, KubernetesRelease, Link, manifest_yaml
 from dra_lab.checks.admission import admit
 from dra_lab.errors import InputError
-from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.claims import ResourceClaimTemplate
-from dra_lab.model.release import RELEASES, KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.model.release import RELEASES
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.manifest_target import API_VERSIONS, Target
 from dra_lab.sketch.read_back import sketch_of

@@ -6,15 +6,12 @@ import pytest
 from small_claims import a_class, holding, request
 from small_nodes import a_slice, cluster, device, gpu, nic, real_cluster
 
-from dra_lab.model.cluster import Cluster
+from dra_lab import ClaimSketch, Cluster, KubernetesRelease, load_cluster, samples
 from dra_lab.model.device import DeviceCapacity, DeviceTaint
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.needed_classes import class_findings, needed_classes
 from dra_lab.sketch.palette import ask_for, palette, request_of, with_documented_classes
-from dra_lab.sources import load_cluster, samples
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dra.net"

@@ -10,10 +10,9 @@ from random_devices import NUMA, ROOT, TAG
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 
+from dra_lab import How, KubernetesRelease
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import DeviceClaim, DeviceConstraint, ResourceClaimSpec
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import How
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.read_back import sketch_of
 

@@ -7,9 +7,8 @@ from checked_plans import checked_plan
 from small_claims import alternative, one_of, request
 from small_nodes import NUMA, ROOT, a_slice, attribute, cluster, device, gpu, nic
 
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.model.device import DeviceAttribute
-from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sketch.links import attribute_for, link_options
 from dra_lab.sketch.request_status import request_status
 

@@ -82,7 +82,6 @@ def test_a_new_leaf_switch_is_made_if_no_other_has_places(fleet):
         level="leaf switch",
         domains=1,
         nodes=4,
-        spare=False,
     )
     row = send(session, view, type="find-nodes")
     assert [(new, count, cost) for _, _, new, count, cost in row["rows"]] == [(True, "4", "10")]

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from widget_messages import answered, say
 
 from dra_lab import CELDeviceSelector, DeviceSelector, HardwareView, PlanView, Session, read_sketch
-from dra_lab.manifests.kyaml import in_kyaml, is_kyaml
 
 
 def test_the_answer_strip_has_sentence_figures_and_proof(session):
@@ -205,23 +204,6 @@ def test_the_drawings_own_text_is_corrected(session):
     answered(session)
     assert session.sketch.requests[0].exactly.device_class_name == "gpu.nvidia.com"
     assert view.claim_fixes == []
-
-
-def test_kyaml_that_was_typed_stays_kyaml(session):
-    """After KYAML is typed the editor's text is KYAML, also when the drawing changes; block style turns it back."""
-    view = PlanView(session)
-    block = view.claim_text
-    typed = in_kyaml(block).replace("gpu-nic-pairs", "typed")
-    say(view, type="edit-claim", text=typed, number=1)
-    answered(session)
-    assert session.sketch.name == "typed"
-    session.edit(replace(session.sketch, name="drawn"))
-    answered(session)
-    assert is_kyaml(view.claim_text)
-    assert 'name: "drawn"' in view.claim_text
-    say(view, type="edit-claim", text=block, number=2)
-    answered(session)
-    assert view.claim_text == block
 
 
 FULL = "ip-192-168-158-9.ec2.internal"

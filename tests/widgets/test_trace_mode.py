@@ -8,7 +8,6 @@ import pytest
 from widget_messages import say, until
 
 from dra_lab import HardwareView, Session, read_sketch
-from dra_lab.model.sketch import GangDrawing
 
 EKS = "sample:eks-p4d"
 FULL = "ip-192-168-158-9.ec2.internal"
@@ -136,75 +135,3 @@ def test_a_step_of_a_long_search_is_a_small_message():
     assert len(json.dumps(view.trace_now)) + len(view.trace_svg) < 100_000
     view.close()
     session.close()
-
-
-POD = "sample:h100-pod"
-
-
-@pytest.fixture
-def gang_view():
-    """A view in Trace mode of a gang of three pods below one leaf switch."""
-    session = Session(POD, sketch=read_sketch(f"{POD}/eight-pairs"))
-    session.wait()
-    session.fleet.set_gang("eight-pairs", GangDrawing(size=3, level="leaf switch", hierarchy="h100-pod"))
-    shown = HardwareView(session)
-    session.show_mode("trace")
-    until(shown, lambda: "regret" in shown.gang_trace)
-    yield shown
-    shown.close()
-    session.close()
-
-
-def test_the_first_step_is_shown_with_the_verdict(gang_view):
-    """Kueue counts nodes, and the head says what it ends with."""
-    row = gang_view.gang_trace
-    assert (row["name"], row["verdict"], row["total"]) == ("eight-pairs", "no", 6)
-    assert gang_view.gang_trace_now["sentence"].startswith("Kueue counts only pods")
-
-
-def test_the_regret_follows_the_best_plan(gang_view):
-    """It comes after the steps, and nothing is left to do then."""
-    assert gang_view.gang_trace["regret"] == "Kueue 0.19 starts 0; the best plan starts 1 of 1 gang, proven."
-    assert "working" not in gang_view.gang_trace
-
-
-def test_a_step_shows_its_domains(gang_view):
-    """In the third step Kueue takes the first leaf switch, below its spine."""
-    gang_view.gang_trace_step = 3
-    rows = [(row["name"], row.get("depth", 0), row.get("state", "above")) for row in gang_view.gang_trace_now["rows"]]
-    assert rows[:3] == [("spine-1", 0, "above"), ("leaf-1", 1, "chosen"), ("leaf-2", 1, "fits")]
-
-
-def test_the_steps_up_to_the_present_one_are_listed(gang_view):
-    """Later ones are not sent."""
-    gang_view.gang_trace_step = 2
-    assert [row["number"] for row in gang_view.gang_trace_now["steps"]] == [1, 2]
-
-
-def test_the_last_step_shows_the_pods_that_wait(gang_view):
-    """On the node that Kueue chose no claim can be met."""
-    gang_view.gang_trace_step = 6
-    (row,) = gang_view.gang_trace_now["rows"]
-    assert (row["state"], row["words"]) == ("waits", "0 of 3 get devices")
-
-
-def test_the_other_scheduler_is_replayed_when_it_is_chosen(gang_view):
-    """kube-scheduler tries four placements; the second has room for all."""
-    gang_view.gang_trace_scheduler = "kube-scheduler"
-    until(gang_view, lambda: gang_view.gang_trace.get("verdict") == "yes")
-    gang_view.gang_trace_step = 3
-    rows = [(row["name"], row["state"]) for row in gang_view.gang_trace_now["rows"] if not row.get("depth")]
-    assert (gang_view.gang_trace["verdict"], rows) == ("yes", [("leaf-1", "few"), ("leaf-2", "fits")])
-
-
-def test_a_step_beyond_the_last_is_the_last(gang_view):
-    """A number that the browser kept from another scheduler shows no error."""
-    gang_view.gang_trace_step = 99
-    assert (gang_view.gang_trace_now["step"], gang_view.problem) == (6, "")
-
-
-def test_one_pod_of_the_gang_can_be_traced(gang_view):
-    """The search on a node begins when a person asks for it."""
-    assert gang_view.trace == {}
-    gang_view.gang_trace_shown = False
-    until(gang_view, lambda: gang_view.trace.get("total", 0) > 0)

@@ -9,7 +9,7 @@ import pytest
 from dra_lab.model.gang import Gang
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus, Shortfall
-from dra_lab.words.added_document import added_frame, added_json, added_sentence
+from dra_lab.words.added_document import added_frame, added_sentence
 from dra_lab.words.shown import in_html, in_words
 
 ANSWER = AddedNodes(
@@ -53,11 +53,6 @@ def test_a_misfit_says_why():
     assert "gang 'train' needs 6 pods in one rack. Allow more places." in in_words(none)
 
 
-def test_a_spare_node_is_reported():
-    """The text says what the spare nodes are good for."""
-    assert "If any node of a rack fails" in in_words(dataclasses.replace(ANSWER, spare=("rack", 1)))
-
-
 def test_html_escapes_names():
     """Names from a cluster are text."""
     row = AddedCount("<b>", ("r",), 1, 1.0)
@@ -67,9 +62,3 @@ def test_html_escapes_names():
 def test_a_frame_has_every_row():
     """One row for each type and domain."""
     assert added_frame(ANSWER)["nodes"].tolist() == [2, 18]
-
-
-def test_json_has_the_numbers():
-    """The values are those of the answer."""
-    found = added_json(ANSWER)
-    assert (found["count"], found["proven"], [one["new"] for one in found["added"]]) == (20, True, [False, True])

@@ -6,13 +6,14 @@ import pytest
 
 from dra_lab.model.fleet import Replica, Workload
 from dra_lab.model.gang import GANGS, Gang, GangGroup, GangHeadroom, GangPlan, PlacedGang
-from dra_lab.model.gang_replay import GangReplay, GangVerdict
+from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.words.gang_document import choice_lines, gang_sentence, shared_table
 from dra_lab.words.gang_json import gang_outcome
+from dra_lab.words.shown import in_html, in_words
 
 
 def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -> Gang:
@@ -98,13 +99,19 @@ def test_the_outcome_is_fits_only_if_all_gangs_are_placed(name):
     assert gang_outcome(found) == outcome
 
 
-def test_a_choice_says_what_starts_what_is_trapped_and_what_is_worse():
+def test_a_choice_says_what_starts_and_what_is_trapped():
     """One line for each scheduler."""
     replay = GangReplay("Kueue 0.19", GangVerdict.NO, "it waits there")
-    choice = GangChoice(replay, (1, 2), {"numa": (0, 3), "roots": (2, 2)}, ("b/r1",))
+    choice = GangChoice(replay, (1, 2), ("b/r1",))
     [line] = choice_lines([choice], gang(replicas=3), "").lines
     assert line == (
-        "Kueue 0.19: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit. "
-        "NUMA nodes spanned (sum over replicas): +0 to +3 against the plan. "
-        "PCIe roots spanned by GPUs and NICs (sum over replicas): 2 more than planned."
+        "Kueue 0.19: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit."
     )
+
+
+def test_a_verdict_is_printed_with_its_domains():
+    """The reason is first, then a row for each domain; names of a cluster are text in HTML."""
+    replay = GangReplay("Kueue 0.19", GangVerdict.NO, "it waits there", (DomainReplay("<b>n1", 1, 2, 3),))
+    assert in_words(replay).split("\n")[0] == "Kueue 0.19: no. It waits there."
+    assert in_words(replay).split("\n")[-1].split() == ["<b>n1", "1", "to", "2", "3"]
+    assert "<b>" not in in_html(replay)

@@ -13,8 +13,6 @@ const SVG = `<svg xmlns="http://www.w3.org/2000/svg" class="dra-hw" viewBox="0 0
 <g role="tree"><g role="treeitem" tabindex="0" data-id="d/p/g0"/><g role="treeitem" tabindex="-1" data-id="d/p/g1"/></g></svg>`;
 const TRACE: Partial<HardwareViewModel> = {
   fleet: { items: [], total: 0 },
-  gang_trace: {},
-  gang_trace_shown: true,
   mode: "trace",
   node: "n1",
   problem: "",

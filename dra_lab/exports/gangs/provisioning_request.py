@@ -146,8 +146,6 @@ def _not_expressed(added: AddedNodes) -> tuple[str, ...]:
         found.append("A ProvisioningRequest cannot say that the pods of a gang need one rack or another domain.")
     if any(one.new for one in added.added):
         found.append("A ProvisioningRequest cannot ask for a new rack or another new domain.")
-    if added.spare is not None:
-        found.append("A ProvisioningRequest cannot ask for spare nodes.")
     return tuple(found)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations_with_replacement, pairwise
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from dra_lab.planner.budget import Budget
@@ -21,9 +21,6 @@ from dra_lab.planner.node.variables import Expression
 Factors = dict[Any, int]
 """Variables with their factors."""
 
-Lost = Counter[tuple[str, int, int]]
-"""How many nodes of a cell, or of a slot, fail: ("cell", region, profile) or ("slot", number, 0)."""
-
 
 class AddModel:
     """The model over what was found of nodes; with `least`, over what may exist: its value bounds the cost."""
@@ -36,11 +33,9 @@ class AddModel:
         self._held = [self._patterns(profile) for profile in problem.base.profiles]
         self.nodes = [self._integer(slot.most) for slot in problem.slots]
         self._limit_nodes()
-        self.gangs = self._place(range(len(problem.keys)), Counter(), ordinary=True)
+        gangs = self._place()
         for number, need in enumerate(problem.base.needs.gangs):
-            self._row({v: 1 for (one, _), v in self.gangs.items() if one == number}, need.copies, equal=True)
-        if problem.spare:
-            self._add_spare()
+            self._row({v: 1 for (one, _), v in gangs.items() if one == number}, need.copies, equal=True)
 
     # ------------------------------------------------------------------ variables and rows
 
@@ -97,15 +92,14 @@ class AddModel:
 
     # ------------------------------------------------------------------ gangs
 
-    def _place(self, regions: Iterable[int], lost: Lost, *, ordinary: bool = False) -> dict[tuple[int, Path], Any]:
-        """Add the pods of all gangs in regions, without the nodes that are lost; return the gangs by domain."""
-        mine = set(regions)
+    def _place(self) -> dict[tuple[int, Path], Any]:
+        """Add the pods of all gangs and workloads; return the gangs by domain."""
         takes: dict[tuple[int, int], Factors] = {}
-        capacity = self._capacity(mine)
+        capacity = self._capacity()
         found: dict[tuple[int, Path], Any] = {}
         needs = self.problem.base.needs
         for number, need in enumerate(needs.gangs):
-            for path, inside in parted(self.problem, mine, need.required).items():
+            for path, inside in parted(self.problem, range(len(capacity)), need.required).items():
                 caps = [sum(capacity[r][kind] for r in inside) // pods for kind, pods in pods_of(need).items()]
                 most = min([need.copies, *caps])
                 if most:
@@ -115,26 +109,24 @@ class AddModel:
                         inner.append(
                             self._add_group(group, inside, (found[number, path], most), takes, capacity, inner)
                         )
-        for kind, wanted in needs.ordinary if ordinary else ():
-            each = {r: self._integer(min(wanted, capacity[r][kind])) for r in sorted(mine) if capacity[r][kind]}
+        for kind, wanted in needs.ordinary:
+            each = {r: self._integer(min(wanted, most[kind])) for r, most in enumerate(capacity) if most[kind]}
             for region, variable in each.items():
                 _add(takes.setdefault((region, kind), {}), {variable: 1})
             self._row(dict.fromkeys(each.values(), 1), wanted, equal=True)
-        self._hold(mine, lost, takes)
-        if ordinary:
-            self._need_nodes(found)
+        self._hold(takes)
+        self._need_nodes(found)
         return found
 
-    def _capacity(self, regions: Iterable[int]) -> dict[int, list[int]]:
+    def _capacity(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone, on added nodes too."""
-        capacity = {region: [0] * self.problem.base.kinds for region in regions}
+        capacity = [[0] * self.problem.base.kinds for _ in self.problem.keys]
         counts: Counter[tuple[int, int]] = Counter({key: len(n) for key, n in self.problem.base.cells.items()})
         for slot in self.problem.slots:
             counts[slot.region, slot.profile] += slot.most
         for (region, profile), count in counts.items():
-            if region in capacity:
-                bound = self.problem.base.profiles[profile].bound
-                capacity[region] = [have + count * most for have, most in zip(capacity[region], bound, strict=True)]
+            bound = self.problem.base.profiles[profile].bound
+            capacity[region] = [have + count * most for have, most in zip(capacity[region], bound, strict=True)]
         return capacity
 
     def _add_group(
@@ -143,7 +135,7 @@ class AddModel:
         inside: Sequence[int],
         gangs: tuple[Any, int],
         takes: dict[tuple[int, int], Factors],
-        capacity: Mapping[int, Sequence[int]],
+        capacity: Sequence[Sequence[int]],
         before: Sequence[Mapping[Path, Any]],
     ) -> dict[Path, Any]:
         """Add the pods of a group of the gangs that one variable counts; return how many of them each domain has.
@@ -175,7 +167,7 @@ class AddModel:
         return found
 
     def _add_pods(
-        self, group: GroupNeed, regions: Sequence[int], gang: Any, most: int, capacity: Mapping[int, Sequence[int]]
+        self, group: GroupNeed, regions: Sequence[int], gang: Any, most: int, capacity: Sequence[Sequence[int]]
     ) -> dict[int, Factors]:
         if len(regions) == 1:
             return {regions[0]: {gang: group.least}}
@@ -185,31 +177,16 @@ class AddModel:
 
     # ------------------------------------------------------------------ nodes
 
-    def _hold(self, regions: set[int], lost: Lost, takes: dict[tuple[int, int], Factors]) -> None:
+    def _hold(self, takes: dict[tuple[int, int], Factors]) -> None:
         """Demand that the nodes of each region hold its pods."""
         fixed: Counter[tuple[int, int]] = Counter()
         for (region, profile), nodes in self.problem.base.cells.items():
-            if region in regions:
-                count = len(nodes) - lost["cell", region, profile]
-                self._hold_on(region, profile, count, None, takes, fixed)
-        for number, slot in enumerate(self.problem.slots):
-            if slot.region in regions and slot.most:
-                nodes = self._left(number, lost["slot", number, 0])
-                self._hold_on(slot.region, slot.profile, slot.most, nodes, takes, fixed)
+            self._hold_on(region, profile, len(nodes), None, takes, fixed)
+        for variable, slot in zip(self.nodes, self.problem.slots, strict=True):
+            if slot.most:
+                self._hold_on(slot.region, slot.profile, slot.most, variable, takes, fixed)
         for key, factors in takes.items():
             self._row(factors, fixed[key])
-
-    def _left(self, slot: int, failed: int) -> Any:
-        """Return the nodes of a slot that are left after some fail: none of them, if it has fewer than that."""
-        nodes = self.nodes[slot]
-        if not failed:
-            return nodes
-        most = self.problem.slots[slot].most
-        left, fails = self._integer(most), self._integer(1)
-        self._row({left: 1, nodes: -1, fails: failed}, 0)
-        self._row({nodes: 1, fails: -most}, failed - 1)
-        self._row({left: 1, fails: -most}, 0)
-        return left
 
     def _hold_on(
         self,
@@ -282,42 +259,6 @@ class AddModel:
                     factors = {self.nodes[slot]: -slope.denominator for slot in slots}
                     self._row({**factors, variable: slope.numerator}, slope.numerator * (free // pods))
 
-    # ------------------------------------------------------------------ spare nodes
-
-    def _add_spare(self) -> None:
-        """Demand that the gangs of each domain fit there again after any of its nodes fail."""
-        problem = self.problem
-        inside: dict[Path, list[int]] = {}
-        for region, path in problem.domains.items():
-            inside.setdefault(path, []).append(region)
-        for regions in inside.values():
-            mine = set(regions)
-            first = {key: v for key, v in self.gangs.items() if self._is_inside(key, mine)}
-            if not first:
-                continue
-            for lost in self._failures(mine):
-                again = self._place(mine, lost)
-                for number in {number for number, _ in first}:
-                    factors: Factors = {v: 1 for (one, _), v in first.items() if one == number}
-                    factors |= {v: -1 for (one, _), v in again.items() if one == number}
-                    self._row(factors, 0, equal=True)
-
-    def _is_inside(self, key: tuple[int, Path], regions: set[int]) -> bool:
-        number, path = key
-        tier = self.problem.base.needs.gangs[number].required
-        return any(self.problem.keys[region][tier] == path for region in regions)
-
-    def _failures(self, regions: set[int]) -> Iterable[Lost]:
-        """Return every combination of as many nodes as may fail, nodes that are alike once."""
-        cells = {key: len(nodes) for key, nodes in self.problem.base.cells.items() if key[0] in regions}
-        every: dict[tuple[str, int, int], int] = {("cell", *key): count for key, count in cells.items()}
-        slots = [(number, slot) for number, slot in enumerate(self.problem.slots) if slot.region in regions]
-        every |= {("slot", number, 0): slot.most for number, slot in slots if slot.most}
-        for chosen in combinations_with_replacement(sorted(every), min(self.problem.spare, sum(every.values()))):
-            lost: Lost = Counter(chosen)
-            if all(count <= every[key] for key, count in lost.items()):
-                yield lost
-
     # ------------------------------------------------------------------ answers
 
     @property
@@ -340,10 +281,6 @@ class AddModel:
     def read(self) -> list[int]:
         """Return the number of nodes of each slot."""
         return [int(variable.varValue or 0) for variable in self.nodes]
-
-    def read_gangs(self) -> dict[tuple[int, Path], int]:
-        """Return how many gangs of each need each domain of its level has."""
-        return {key: count for key, variable in self.gangs.items() if (count := int(variable.varValue or 0))}
 
 
 def _add(row: Factors, factors: Mapping[Any, int]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import Gang
@@ -35,7 +34,7 @@ from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
 class Slot:
     """Nodes that may be added, all in one region with one profile: `most` of them, `cost` each.
 
-    `spots` are the numbers of the places that it stands for. `domain` is that of the level with spare nodes.
+    `spots` are the numbers of the places that it stands for.
     """
 
     spots: tuple[int, ...]
@@ -44,7 +43,6 @@ class Slot:
     profile: int
     most: int
     cost: int
-    domain: Path | None = None
 
 
 @dataclass
@@ -53,8 +51,7 @@ class AddProblem:
 
     `keys` has for each region its domain of every tier. `limits` are slots with the most nodes that they have
     together, `interchangeable` slots by new domain of one kind with the most domains used, `chains` slots of which
-    one is used before the next. `spare` is the number of nodes of each domain that may fail, and `domains` has for
-    each region its domain of that level.
+    one is used before the next.
     """
 
     base: GangProblem
@@ -64,8 +61,6 @@ class AddProblem:
     limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
     interchangeable: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
     chains: list[tuple[int, ...]] = field(default_factory=list)
-    spare: int = 0
-    domains: Mapping[int, Path] = field(default_factory=dict)
     most_cost: int | None = None
     complete: bool = True
     """Whether the slots have all nodes that a cheapest answer may use."""
@@ -93,40 +88,15 @@ class AddQuestion:
     workloads: tuple[Workload, ...]
     types: tuple[NodeType, ...]
     trees: tuple[Hierarchy, ...]
-    spare: tuple[str, int] | None
     costs: tuple[int, ...] = ()
     unit: int = 1
     """By what the whole costs of the planner are divided."""
-    _spare_tree: Hierarchy | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        """Make whole numbers of the costs; raise InputError for spare nodes that make no sense."""
+        """Make whole numbers of the costs."""
         exact = [one.exact_cost for one in self.types]
         self.unit = math.lcm(*(cost.denominator for cost in exact))
         self.costs = tuple(int(cost * self.unit) for cost in exact)
-        if self.spare is not None:
-            self._spare_tree = self._tree_of(*self.spare)
-
-    def _tree_of(self, level: str, count: int) -> Hierarchy:
-        if count < 0:
-            raise InputError(f"{count} spare nodes per {level}; give 0 or more")
-        if self.workloads:
-            raise InputError(
-                "spare nodes are planned for gangs; leave out `workloads`, or plan them without spare nodes"
-            )
-        able = [tree for tree in self.trees if any(level.casefold() == one.name.casefold() for one in tree.levels)]
-        mine = [tree for tree in able if tree.name in {gang.hierarchy for gang in self.gangs}] or able
-        if not mine:
-            raise InputError(f"spare nodes per {level!r}: no hierarchy has this level")
-        needs, depth = self.needs({}), mine[0].level_index(level) + 1
-        for need in needs.gangs:
-            tier = needs.tiers[need.required]
-            if tier.depth != HOST_DEPTH and (tier.hierarchy != mine[0].name or tier.depth < depth):
-                name = self.gangs[need.gangs[0]].name
-                raise InputError(
-                    f"gang {name!r} may use several domains of {level!r}; with spare nodes, require {level!r}"
-                )
-        return mine[0]
 
     def needs(self, names: Mapping[str, Mapping[str, Path]]) -> Needs:
         """Return what is asked for the nodes of the cluster and new ones, of which the paths are given.
@@ -144,25 +114,6 @@ class AddQuestion:
         tiers = [tier if at in used else Tier("", 0, {}) for at, tier in enumerate(needs.tiers)]
         return replace(needs, tiers=tiers, gangs=gangs)
 
-    def spare_domain(self, path: Mapping[str, Path]) -> Path | None:
-        """Return the domain of the level with spare nodes that has a path of its hierarchy."""
-        if self._spare_tree is None or self.spare is None:
-            return None
-        depth = self._spare_tree.level_index(self.spare[0]) + 1
-        found = path[self._spare_tree.name][:depth]
-        return found if len(found) == depth else None
-
-    def spare_nodes(self, trees: Sequence[Hierarchy]) -> dict[Path, set[str]]:
-        """Return the nodes of each domain of the level with spare nodes."""
-        if self._spare_tree is None or self.spare is None:
-            return {}
-        mine = next(tree for tree in trees if tree.name == self._spare_tree.name)
-        return {domain.path: set(domain.nodes) for domain in mine.at(self.spare[0])}
-
-    def paths_of(self, node: str) -> dict[str, Path]:
-        """Return the path of a node of the cluster in every hierarchy."""
-        return {tree.name: tree.path_of(node) for tree in self.trees}
-
 
 def _tiers(group: GroupNeed) -> list[int]:
     return [tier for tier in (group.required, *(tier for _, tier in group.slices)) if tier >= 0]
@@ -174,7 +125,6 @@ class Enlarged:
 
     problem: AddProblem
     spots: Spots
-    needs: Needs
 
     def chosen(self, counts: Sequence[int]) -> list[tuple[Spot, int]]:
         """Return how many nodes each spot has, if each slot has some."""
@@ -193,20 +143,6 @@ class Enlarged:
                 count = count - mine
         return [(self.spots.found[spot], count) for spot, count in sorted(found.items()) if count]
 
-    def assigned(self, gangs: Mapping[tuple[int, Path], int]) -> dict[Path, dict[int, int]]:
-        """Return how many of each gang each domain of the level with spare nodes has, by the gang's position."""
-        found: dict[Path, dict[int, int]] = {}
-        copies = {at: list(need.gangs) for at, need in enumerate(self.needs.gangs)}
-        for (number, path), count in sorted(gangs.items()):
-            tier = self.needs.gangs[number].required
-            regions = [region for region, key in enumerate(self.problem.keys) if key[tier] == path]
-            domain = next((self.problem.domains[region] for region in regions if region in self.problem.domains), None)
-            for _ in range(count if domain is not None else 0):
-                mine = found.setdefault(domain or (), {})
-                gang = copies[number].pop(0)
-                mine[gang] = mine.get(gang, 0) + 1
-        return found
-
 
 def enlarged(
     question: AddQuestion, base: GangProblem, profiles: Sequence[int], most_cost: int | None, sizes: Sizes
@@ -219,7 +155,6 @@ def enlarged(
     needs = base.needs
     pods = sum(need.copies * sum(group.least for group in need.groups) for need in needs.gangs)
     pods += sum(wanted for _, wanted in needs.ordinary)
-    spare = question.spare[1] if question.spare is not None else 0
     # A gang is in one domain of its level, and each new domain has a pod.
     domains = pods if needs.ordinary or any(not need.required for need in needs.gangs) else _domains(needs, pods)
     cheapest = min(question.costs, default=1)
@@ -230,27 +165,25 @@ def enlarged(
     complete = (allowed == domains or not spots.fewer) and all(profiles[spot.type] >= 0 for spot in spots.found)
     names = {f"+{at}": spot.place.paths for at, spot in enumerate(spots.found)}
     with_new = question.needs(names)
-    merged: dict[tuple[object, ...], list[int]] = {}
+    merged: dict[tuple[int, tuple[Path | None, ...], int], list[int]] = {}
     lone = Counter(spot.group for spot in spots.found)
     for at, spot in enumerate(spots.found):
         where = tuple(None if tier.depth == HOST_DEPTH else tier.paths.get(f"+{at}") for tier in with_new.tiers)
         own = spot.group if lone[spot.group] > 1 or spot.place.new else -1
-        merged.setdefault((spot.type, where, question.spare_domain(spot.place.paths), own), []).append(at)
+        merged.setdefault((spot.type, where, own), []).append(at)
     slots: list[Slot] = []
-    for (kind, _, domain, _), mine in merged.items():
-        assert isinstance(kind, int), "the first part is the number of the type"
+    for (kind, _, _), mine in merged.items():
         limits = [spots.limits[spots.found[at].group] for at in mine]
         known = [limit for limit in limits if limit is not None]
-        # More nodes than these are never of use: each has a pod, after any failure too.
-        most = pods + spare
+        # More nodes than these are never of use: each has a pod.
+        most = pods
         if most_cost is not None:
             most = min(most, most_cost // question.costs[kind])
         if len(known) == len(limits):
             most = min(most, sum(known))
         if profiles[kind] < 0:
             continue
-        path = domain if isinstance(domain, tuple) else None
-        slots.append(Slot(tuple(mine), kind, 0, profiles[kind], most, question.costs[kind], path))
+        slots.append(Slot(tuple(mine), kind, 0, profiles[kind], most, question.costs[kind]))
     chains: list[tuple[int, ...]] = []
     keys = list(base.keys)
     split = hosts_matter(with_new)
@@ -266,11 +199,9 @@ def enlarged(
             known_keys[key] = len(keys)
             keys.append(key)
         slots[at] = replace(slot, region=known_keys[key])
-    problem = AddProblem(base, keys, slots, sizes, chains=chains, spare=spare, most_cost=most_cost, complete=complete)
+    problem = AddProblem(base, keys, slots, sizes, chains=chains, most_cost=most_cost, complete=complete)
     _add_limits(problem, spots)
-    if spare:
-        problem.domains = _spare_domains(question, problem)
-    return Enlarged(problem, spots, with_new)
+    return Enlarged(problem, spots)
 
 
 def _domains(needs: Needs, pods: int) -> int:
@@ -313,18 +244,6 @@ def _add_limits(problem: AddProblem, spots: Spots) -> None:
     for groups, most in spots.interchangeable:
         rows = tuple(tuple(inside.get(group, ())) for group in groups)
         problem.interchangeable.append((tuple(row for row in rows if row), most))
-
-
-def _spare_domains(question: AddQuestion, problem: AddProblem) -> dict[int, Path]:
-    found: dict[int, Path] = {}
-    for (region, _), nodes in problem.base.cells.items():
-        path = question.spare_domain(question.paths_of(nodes[0]))
-        if path is not None:
-            found[region] = path
-    for slot in problem.slots:
-        if slot.domain is not None:
-            found[slot.region] = slot.domain
-    return found
 
 
 def new_nodes(question: AddQuestion, chosen: Sequence[tuple[Spot, int]]) -> list[NewNode]:

@@ -23,8 +23,7 @@ def reasons_of(
     kinds = {group.kind for need in short.values() for group in need.groups}
     found = [*_claims(question, problem, models, release, kinds, budget)] or [*_domains(question, problem, short)]
     if not found:
-        spare = f" with {question.spare[1]} spare per {question.spare[0]}" if question.spare is not None else ""
-        message = f"everything fits by itself, but not together{spare}, even with every node that may be added"
+        message = "everything fits by itself, but not together, even with every node that may be added"
         found = [Shortfall("places", "", message, advice="Allow more places or more new domains.")]
     return tuple(found)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
@@ -25,7 +28,12 @@ class Best:
 
 
 def best_solution(problem: GangProblem, solver: str, budget: Budget, goals: int | None = None) -> Best:
-    """Return the best solution that was found in time, with the bounds of the first `goals` goals, None for all."""
+    """Return the best solution that was found in time, with the bounds of the first `goals` goals, None for all.
+
+    Without a time limit, it is improved for `Shares.improve` seconds: a model of many gangs may take hours.
+    """
+    if budget.deadline is None:
+        budget = replace(budget, deadline=time.monotonic() + budget.shares.improve)
     first = greedy(problem, budget.part(budget.shares.step), by_value=goals is None)
     search = _Search(problem, solver, budget, first)
     bounds = search.run(problem.order[:goals])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.errors import InputError, SolverError, UnsupportedFeature
@@ -27,11 +27,10 @@ from dra_lab.planner.gangs.add_problem import AddQuestion, Enlarged, enlarged, n
 from dra_lab.planner.gangs.add_reasons import reasons_of
 from dra_lab.planner.gangs.claim_nodes import nodes_of_claims
 from dra_lab.planner.gangs.greedy import greedy
-from dra_lab.planner.gangs.needs import Needs, Path
+from dra_lab.planner.gangs.needs import Needs
 from dra_lab.planner.gangs.new_spots import Spot, spots_of
 from dra_lab.planner.gangs.plan_gangs import plan_gangs, tables_for
 from dra_lab.planner.gangs.problem import GangProblem, over_nodes
-from dra_lab.planner.gangs.spare_plan import spare_plan
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
@@ -46,7 +45,6 @@ def nodes_to_add(
     *,
     types: Sequence[NodeType],
     full: bool = False,
-    spare_per: tuple[str, int] | None = None,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     time_limit: float | None = None,
@@ -66,8 +64,6 @@ def nodes_to_add(
         workloads: Ordinary pods beside them.
         types: The nodes that may be added, with their costs and places.
         full: Whether every gang must fit with all its replicas instead of its minimum.
-        spare_per: A level and a number N, for example ("rack", 1). If any N nodes of a domain of this level fail, the
-            gangs of that domain must fit again on its other nodes. Default None: no spare nodes.
         hierarchies: The levels above the nodes; default: those of the cluster.
         release: The release to plan for; default: that of the cluster.
         time_limit: Seconds after which the best answer so far is returned. Default None: no limit.
@@ -107,9 +103,7 @@ def nodes_to_add(
     gangs, workloads = gangs_given("gangs", gangs), workloads_given("workloads", workloads)
     types = listed("types", types, NodeType)
     trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    question = AddQuestion(
-        cluster, wanted_gangs(gangs, full=full), workloads, _checked(cluster, types), trees, spare_per
-    )
+    question = AddQuestion(cluster, wanted_gangs(gangs, full=full), workloads, _checked(cluster, types), trees)
     answer = AddedNodes(
         PlanStatus.STOPPED,
         question.types,
@@ -117,7 +111,6 @@ def nodes_to_add(
         question.workloads,
         cluster.name,
         str(release),
-        spare=spare_per,
         cluster=cluster,
         hierarchies=trees,
         findings=cluster.findings,
@@ -168,11 +161,9 @@ class _Search:
         base, profiles = self._tables(needs)
         first = greedy(base, self.budget.part(self.budget.shares.step), by_value=False)
         self.clock.lap("greedy")
-        if not missing(base, first) and question.spare is None:
+        if not missing(base, first):
             return self._written([], 0, 0)
-        known = None
-        if question.spare is None:
-            known = FirstAnswer(question, base, profiles, first, self.budget).find()
+        known = FirstAnswer(question, base, profiles, first, self.budget).find()
         self.clock.lap("greedy")
         if known is None and self.budget.reached:
             return replace(self.answer, bound=0.0)
@@ -194,11 +185,6 @@ class _Search:
         profiles = [every.on[f"+{at}"][1] if f"+{at}" in every.on else -1 for at in range(len(question.types))]
         self.models = models
         self.place_matters = _selects_places(question, needs, models)
-        if question.spare is not None:
-            cells = {
-                key: [node for node in nodes if question.spare_domain(question.paths_of(node))]
-                for key, nodes in cells.items()
-            }
         base = replace(every, cells={key: nodes for key, nodes in cells.items() if nodes})
         return base, profiles
 
@@ -212,7 +198,7 @@ class _Search:
         same = base.closed
         sure = base.whole and problem.problem.complete and not self.place_matters
         bound = counted_cost(problem.problem) if sure else 0
-        found, cost, assigned = known, most_cost, dict[Path, dict[int, int]]()
+        found, cost = known, most_cost
         impossible = False
         if cost is None or bound < cost:
             bounds = AddModel(problem.problem, self.solver, least=True)
@@ -223,7 +209,6 @@ class _Search:
             outcome = model.minimise(self.budget.part(1 - self.budget.shares.compare_at_least))
             if outcome.value is not None and (cost is None or outcome.value <= cost):
                 found, cost = problem.chosen(model.read()), outcome.value
-                assigned = problem.assigned(model.read_gangs())
             if same and sure:
                 bound = max(bound, outcome.bound or 0)
                 impossible = outcome.infeasible
@@ -237,39 +222,28 @@ class _Search:
                 shortfalls = reasons_of(self.question, problem.problem, self.models, self.release, self.budget)
                 return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
             return replace(self.answer, bound=bound / self.question.unit)
-        return self._written(found, cost, bound if bound <= cost else None, assigned)
+        return self._written(found, cost, bound if bound <= cost else None)
 
     # ------------------------------------------------------------------ the answer as people read it
 
-    def _written(
-        self,
-        chosen: Sequence[tuple[Spot, int]],
-        cost: int,
-        bound: int | None,
-        assigned: Mapping[Path, Mapping[int, int]] | None = None,
-    ) -> AddedNodes:
+    def _written(self, chosen: Sequence[tuple[Spot, int]], cost: int, bound: int | None) -> AddedNodes:
         question, budget = self.question, self.budget
         new = new_nodes(question, chosen)
         cluster = with_new_nodes(question.cluster, new) if new else question.cluster
         trees = hierarchies_with(question.trees, {one.name: one.place.paths for one in new}) if new else question.trees
         left = budget.shares.added if budget.left is None else budget.left
-        if question.spare is None:
-            plan = plan_gangs(
-                cluster,
-                question.gangs,
-                question.workloads,
-                hierarchies=trees,
-                release=self.release,
-                time_limit=left,
-                cancel=budget.cancel,
-                progress=budget.report,
-                solver=self.solver,
-                held=self.held,
-            )
-        else:
-            nodes = question.spare_nodes(trees)
-            given = cluster, question.gangs, assigned or {}, nodes, trees, self.release
-            plan = spare_plan(*given, left, self.solver, self.held)
+        plan = plan_gangs(
+            cluster,
+            question.gangs,
+            question.workloads,
+            hierarchies=trees,
+            release=self.release,
+            time_limit=left,
+            cancel=budget.cancel,
+            progress=budget.report,
+            solver=self.solver,
+            held=self.held,
+        )
         self.clock.lap("plan")
         proven = bound is not None and bound >= cost
         findings = (*self.answer.findings, *_not_placed(plan), *_hyper_nodes(cluster, new))

@@ -16,9 +16,7 @@ from math import ceil
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from dra_lab.model.gang_replay import MOST_LISTED, GangRule, GangStep, StepDomain
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.workloads import Container, Pod
@@ -27,7 +25,6 @@ from dra_lab.scheduler.kueue.kueue_tree import (
     PODS,
     Amounts,
     KueueDomain,
-    KueueGates,
     PodSetRequest,
     fill,
     fits,
@@ -76,14 +73,12 @@ class KueueAssignment(Struct, frozen=True):
         pod_set: The name of the pod set.
         pods: (path of the lowest domain, number of pods), in order of the paths.
         message: Why it is not admitted, in Kueue's words; "" if it is.
-        steps: What was counted, compared and decided, level by level.
         headroom: How many pods each domain of the asked level has room for, before any is assigned.
     """
 
     pod_set: str
     pods: tuple[tuple[tuple[str, ...], int], ...] = ()
     message: str = ""
-    steps: tuple[GangStep, ...] = ()
     headroom: Mapping[tuple[str, ...], int] = {}
 
 
@@ -110,7 +105,6 @@ def kueue_assignments(
     nodes: Iterable[Node],
     pods: Iterable[Pod],
     pod_sets: Sequence[KueuePodSet],
-    gates: KueueGates = KueueGates(),  # noqa: B008 (a frozen value)
 ) -> tuple[KueueAssignment, ...]:
     """Return where Kueue v0.19.2 puts the pod sets of one workload, one group of pod sets after the other.
 
@@ -119,7 +113,6 @@ def kueue_assignments(
         nodes: All nodes.
         pods: All pods; those on a node take its room.
         pod_sets: The pod sets in the order of the Workload.
-        gates: The feature gates of Kueue that decide.
 
     Returns:
         An assignment for each pod set, up to the first that is not admitted.
@@ -134,7 +127,7 @@ def kueue_assignments(
         leader = group[1] if len(group) > 1 else None
         if leader is not None and leader.count > workers.count:
             workers, leader = leader, workers
-        results = headroom.assigned(workers, leader, gates)
+        results = headroom.assigned(workers, leader)
         found += sorted(results, key=lambda result: [s.name for s in group].index(result.pod_set))
         if any(result.message for result in results):
             break
@@ -142,18 +135,16 @@ def kueue_assignments(
 
 
 class _DomainHeadroom:
-    """The room of the lowest domains, and why nodes are left out."""
+    """The room of the lowest domains."""
 
     def __init__(self, flavor: KueueFlavor, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
         self.flavor = flavor
         self.by_host = flavor.levels[-1] == HOSTNAME
         self.nodes: dict[tuple[str, ...], Node] = {}
         self.free: dict[tuple[str, ...], Counter[str]] = {}
-        self.left_out = Counter[str]()
         place: dict[str, tuple[str, ...]] = {}
         for node in nodes:
-            if reason := _left_out(node, flavor):
-                self.left_out[reason] += 1
+            if not _is_counted(node, flavor):
                 continue
             path = tuple(node.metadata.labels[key] for key in flavor.levels)
             place[node.name] = path
@@ -163,7 +154,7 @@ class _DomainHeadroom:
             if pod.spec.node_name in place and pod.status.phase not in _ENDED:
                 self.free[place[pod.spec.node_name]].subtract(whole_amounts(pod_requests(pod)) | {"pods": 1})
 
-    def assigned(self, workers: KueuePodSet, leader: KueuePodSet | None, gates: KueueGates) -> list[KueueAssignment]:
+    def assigned(self, workers: KueuePodSet, leader: KueuePodSet | None) -> list[KueueAssignment]:
         """Place one group of pod sets, and take the room that it needs."""
         pod_request, wrong = self._request_of(workers, leader)
         if pod_request is None:
@@ -176,45 +167,23 @@ class _DomainHeadroom:
             self._count(place, workers, request, leads, excluded)
         for root in levels[0] if levels else ():
             fill(root, pod_request)
-        counted = self._counted(levels[-1] if levels else (), pod_request, excluded, request)
         if not levels or not levels[pod_request.level]:
             message = f"no topology domains at level: {self._key(workers)}"
-            return [KueueAssignment(workers.name, message=message, steps=(counted,))]
+            return [KueueAssignment(workers.name, message=message)]
         headroom = {place.path: place.headroom[PODS] for place in levels[pod_request.level]}
-        chosen = choose(levels, pod_request, gates)
-        steps = tuple(replace(step, group=workers.name) for step in (counted, *chosen.steps))
+        chosen = choose(levels, pod_request)
         sets = [workers] if leader is None else [workers, leader]
         if chosen.fitted is not None:
             message = self._too_little(levels, pod_request, chosen, excluded)
-            return [KueueAssignment(one.name, message=message, steps=steps if one is workers else ()) for one in sets]
+            return [KueueAssignment(one.name, message=message) for one in sets]
         for path, count in chosen.pods:
             self.free[path].subtract({name: amount * count for name, amount in request.items()})
-        found = [KueueAssignment(workers.name, self._shown(chosen.pods), steps=steps, headroom=headroom)]
+        found = [KueueAssignment(workers.name, self._shown(chosen.pods), headroom=headroom)]
         if leader is not None and leads is not None:
             for path in chosen.leader:
                 self.free[path].subtract(leads)
             found.append(KueueAssignment(leader.name, self._shown(tuple((path, 1) for path in chosen.leader))))
         return found
-
-    def _counted(
-        self, places: Sequence[KueueDomain], pod_request: PodSetRequest, excluded: Mapping[str, int], request: Amounts
-    ) -> GangStep:
-        """Return the step that counts the pods of each lowest domain."""
-        order = sorted(places, key=lambda place: (-place.headroom[PODS], place.path))
-        rows = tuple(StepDomain(place.path, place.headroom[PODS]) for place in order[:MOST_LISTED])
-        reasons = sorted((Counter(excluded) + self.left_out).items(), key=lambda row: (-row[1], row[0]))
-        return GangStep(
-            GangRule.COUNT,
-            pod_request.lowest,
-            wanted=pod_request.count,
-            size=pod_request.slice_size,
-            domains=rows,
-            more=len(order) - len(rows),
-            fits=(order[0].headroom[PODS] if order else 0, sum(place.headroom[PODS] for place in order)),
-            fitting=sum(place.headroom[PODS] > 0 for place in order),
-            reasons=tuple(reasons),
-            resources=tuple(sorted(request)),
-        )
 
     def _shown(self, pods: tuple[tuple[tuple[str, ...], int], ...]) -> tuple[tuple[tuple[str, ...], int], ...]:
         """Return the assignment as Kueue writes it: only the host names if they are the lowest level."""
@@ -312,18 +281,12 @@ def _slices_below(place: KueueDomain, level: int, target: int, size: int) -> int
     return sum(_slices_below(child, level + 1, target, size) for child in place.children)
 
 
-def _left_out(node: Node, flavor: KueueFlavor) -> str:
-    """Return why a node is in no domain of a flavor, "" if it is in one."""
+def _is_counted(node: Node, flavor: KueueFlavor) -> bool:
+    """Say whether a node is in a domain of a flavor."""
     labels = node.metadata.labels
-    if node.spec.unschedulable:
-        return "cordoned"
-    if node.name in flavor.not_ready:
-        return "not ready"
-    missing = next((key for key in flavor.levels if key not in labels), "")
-    if missing:
-        return f"no label {missing}"
-    other = next((key for key, value in flavor.node_labels.items() if labels.get(key) != value), "")
-    return f"not the label {other} of the flavor" if other else ""
+    if node.spec.unschedulable or node.name in flavor.not_ready:
+        return False
+    return all(key in labels for key in flavor.levels) and flavor.node_labels.items() <= labels.items()
 
 
 def _unfit(node: Node, pod_set: KueuePodSet, more: Iterable[Mapping[str, object]]) -> str:

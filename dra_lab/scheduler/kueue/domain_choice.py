@@ -6,18 +6,14 @@ Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/tas_flavor_snapshot.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from dra_lab.model.gang_replay import MOST_LISTED, GangRule, GangStep, StepDomain
-from dra_lab.scheduler.kueue.balanced import balanced
 from dra_lab.scheduler.kueue.kueue_tree import (
     PODS,
     SLICES,
     KueueDomain,
-    KueueGates,
     PodSetRequest,
     by_headroom,
     by_led,
@@ -26,7 +22,7 @@ from dra_lab.scheduler.kueue.kueue_tree import (
 
 
 class KueueChoice(Struct, frozen=True):
-    """The pods of each lowest domain, the domains of the leader, and the steps; `fitted` if too little fits.
+    """The pods of each lowest domain, and the domains of the leader; `fitted` if too little fits.
 
     `fitted` is (what fits, what was asked) in slices.
     """
@@ -34,7 +30,6 @@ class KueueChoice(Struct, frozen=True):
     pods: tuple[tuple[tuple[str, ...], int], ...] = ()
     leader: tuple[tuple[str, ...], ...] = ()
     fitted: tuple[int, int] | None = None
-    steps: tuple[GangStep, ...] = ()
 
 
 class _TooLittle(Exception):
@@ -42,62 +37,44 @@ class _TooLittle(Exception):
         self.fitted = (fits, wanted)
 
 
-def choose(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest, gates: KueueGates) -> KueueChoice:
+def choose(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest) -> KueueChoice:
     """Return where Kueue puts the pods of one pod set.
 
     Args:
         levels: The domains of each level with their counts (`places.fill`); the counts are used up.
         request: What the pod set asks for.
-        gates: The feature gates of Kueue.
 
     Returns:
         The assignment, or what fits if that is too little.
     """
-    return _Choice(levels, request, gates).chosen()
+    return _Choice(levels, request).chosen()
 
 
 class _Choice:
-    def __init__(self, levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest, gates: KueueGates) -> None:
+    def __init__(self, levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest) -> None:
         self.levels = levels
         self.request = request
-        self.gates = gates
-        self.least = request.unconstrained and gates.mixed
+        self.least = request.unconstrained
         self.wanted = request.count // request.slice_size
-        self.steps: list[GangStep] = []
-        self.rule = GangRule.TIGHTEST
 
     def chosen(self) -> KueueChoice:
         request = self.request
-        even = None
-        if self.gates.balanced and not request.required and not request.unconstrained:
-            even = balanced(self.levels, request)
-            if even is None:
-                self._record(GangRule.NOT_EVEN, request.level, self.levels[request.level])
         try:
-            level, found = even or self._level(request.level)
+            level, found = self._level(request.level)
         except _TooLittle as none:
-            return KueueChoice(fitted=none.fitted, steps=tuple(self.steps))
-        self.rule = GangRule.EVEN if even else self.rule
-        headrooms = self._headrooms(by_led(self.levels[level], least=self.least))
+            return KueueChoice(fitted=none.fitted)
         found = self._fewest(found, request.count, request.leaders, request.slice_size, SLICES)
-        self._record(self.rule, level, headrooms, found)
         last = len(self.levels) - 1
-        while not even and level < min(last, request.slice_level):
+        while level < min(last, request.slice_level):
             below = by_headroom((child for place in found for child in place.children), least=self.least)
-            headrooms = self._headrooms(below)
             found = self._fewest(below, request.count, request.leaders, request.slice_size, SLICES)
             level += 1
-            self._record(GangRule.FEWEST, level, headrooms, found)
         while level < last:
-            headrooms = self._headrooms(
-                child for place in found for child in by_headroom(place.children, least=self.least)
-            )
             found = self._inside(found, level)
             level += 1
-            self._record(GangRule.FEWEST_INSIDE, level, headrooms, found)
         leader = tuple(sorted(place.path for place in found if place.leaders)) if request.leaders else ()
         pods = sorted((place.path, place.headroom[PODS]) for place in found if place.headroom[PODS])
-        return KueueChoice(tuple(pods), leader, steps=tuple(self.steps))
+        return KueueChoice(tuple(pods), leader)
 
     def _inside(self, found: Sequence[KueueDomain], level: int) -> list[KueueDomain]:
         """Divide the pods of each domain among its children."""
@@ -120,32 +97,22 @@ class _Choice:
         places = by_led(self.levels[level], least=self.least)
         if not places:
             raise _TooLittle(0, wanted)
-        self._record(GangRule.LEAST_FIRST if self.least else GangRule.MOST_FIRST, level, places)
         top = places[0]
         if not self.least and top.led[SLICES] >= wanted and top.leaders >= leaders:
             return level, [tightest(places, wanted, leaders, SLICES)]
         if self.least:
             for place in places:
                 if place.leaders >= leaders and (place.led if leaders else place.headroom)[SLICES] >= wanted:
-                    self.rule = GangRule.FIRST_THAT_FITS
                     return level, [place]
             if request.required:
-                self._record(GangRule.NONE_FITS, level, places)
                 raise _TooLittle(places[-1].headroom[PODS], wanted)
             if top.led[SLICES] >= wanted and top.leaders >= leaders:
                 return level, [top]
         if request.required:
-            self._record(GangRule.NONE_FITS, level, places)
             raise _TooLittle(top.headroom[SLICES], wanted)
         if level and not request.unconstrained:
-            self._record(GangRule.WIDER, level, places)
             return self._level(level - 1)
-        self.rule = GangRule.SEVERAL
-        try:
-            return level, self._several(places)
-        except _TooLittle:
-            self._record(GangRule.TOO_LITTLE, level, places)
-            raise
+        return level, self._several(places)
 
     def _several(self, places: list[KueueDomain]) -> list[KueueDomain]:
         """Take domains one after the other until everything has a place."""
@@ -211,53 +178,6 @@ class _Choice:
             left -= here
             leaders -= place.leaders
         return []
-
-    def _record(
-        self,
-        rule: GangRule,
-        level: int,
-        places: Sequence[KueueDomain] | DomainHeadroom,
-        found: Sequence[KueueDomain] = (),
-    ) -> None:
-        """Record a step; `places` are the domains with their room before those of `found` got pods."""
-        headrooms = [row if isinstance(row, tuple) else self._headroom_of(row) for row in places]
-        taken = {place.path: place for place in found}
-        rows = [_filled(row, taken.get(row.path), self.request.leaders) for row, _ in headrooms]
-        # those that get pods are listed before any other
-        first = sorted(range(len(rows)), key=lambda at: not rows[at].taken)[:MOST_LISTED]
-        step = GangStep(
-            rule,
-            level,
-            wanted=self.request.count,
-            size=self.request.slice_size,
-            domains=tuple(rows[at] for at in sorted(first)),
-            more=len(rows) - len(first),
-            fits=(max((row.pods for row in rows), default=0), sum(row.pods for row in rows)),
-            fitting=sum(whole for _, whole in headrooms),
-            chosen=sum(row.taken > 0 for row in rows),
-        )
-        self.steps.append(step)
-
-    def _headroom_of(self, place: KueueDomain) -> tuple[StepDomain, bool]:
-        """Return the room of a domain, and whether it has room for everything."""
-        leaders = self.request.leaders
-        whole = (place.led if leaders else place.headroom)[SLICES] >= self.wanted and place.leaders >= leaders
-        return StepDomain(
-            place.path, place.headroom[PODS], place.headroom[SLICES] if self.request.slice_size > 1 else 0
-        ), whole
-
-    def _headrooms(self, places: Iterable[KueueDomain]) -> DomainHeadroom:
-        return [self._headroom_of(place) for place in places]
-
-
-DomainHeadroom = Sequence[tuple[StepDomain, bool]]
-"""Domains with the room that they have before pods are assigned, and whether all pods fit there."""
-
-
-def _filled(row: StepDomain, place: KueueDomain | None, leaders: int) -> StepDomain:
-    if place is None:
-        return row
-    return replace(row, taken=place.headroom[PODS], leader=bool(leaders and place.leaders))
 
 
 def _led(place: KueueDomain) -> list[int]:

@@ -17,18 +17,6 @@ PODS, SLICES = 0, 1
 Amounts = Mapping[str, int]
 
 
-class KueueGates(Struct, frozen=True):
-    """The feature gates of Kueue that change its choice, with their defaults of v0.19.2.
-
-    Args:
-        mixed: `TASProfileMixed`: without a level, pods go to the domains with the least room.
-        balanced: `TASBalancedPlacement`: a preferred level is filled evenly.
-    """
-
-    mixed: bool = True
-    balanced: bool = False
-
-
 class PodSetRequest(Struct, frozen=True):
     """What a pod set asks of the tree.
 
@@ -83,26 +71,6 @@ class KueueDomain:
     led: list[int] = field(default_factory=lambda: [0, 0])
     leaders: int = 0
 
-    def copy(self) -> KueueDomain:
-        """Return the domain and all below it with counts of their own."""
-        return KueueDomain(
-            self.path, [c.copy() for c in self.children], list(self.headroom), list(self.led), self.leaders
-        )
-
-    def clear(self) -> None:
-        """Take the room away from it and all below it."""
-        self.headroom[:] = [0, 0]
-        self.clear_led()
-        for child in self.children:
-            child.clear()
-
-    def clear_led(self) -> None:
-        """Take the room for a leader away from it and all below it."""
-        self.led[:] = [0, 0]
-        self.leaders = 0
-        for child in self.children:
-            child.clear_led()
-
 
 def tree_of(paths: Iterable[tuple[str, ...]]) -> list[list[KueueDomain]]:
     """Return the domains of each level, the outermost first, with their children."""
@@ -127,9 +95,8 @@ def fits(request: Amounts, headroom: Amounts) -> tuple[int, str]:
     return min(counts, default=(0, ""))
 
 
-def fill(place: KueueDomain, request: PodSetRequest, level: int = 0, sizes: Mapping[int, int] | None = None) -> None:
+def fill(place: KueueDomain, request: PodSetRequest, level: int = 0) -> None:
     """Count bottom-up what fits, from the counts of the lowest domains."""
-    inner = request.inner_sizes if sizes is None else sizes
     size = request.slice_size
     if not place.children:
         if level == request.slice_level:
@@ -137,9 +104,9 @@ def fill(place: KueueDomain, request: PodSetRequest, level: int = 0, sizes: Mapp
             place.led[SLICES] = place.led[PODS] // size
         return
     rows = []
-    whole = inner.get(level + 1, 1)
+    whole = request.inner_sizes.get(level + 1, 1)
     for child in place.children:
-        fill(child, request, level + 1, inner)
+        fill(child, request, level + 1)
         pods, led = child.headroom[PODS] // whole * whole, child.led[PODS] // whole * whole
         rows.append(
             (pods, pods - led, child.headroom[SLICES], child.headroom[SLICES] - child.led[SLICES], child.leaders)

@@ -14,7 +14,6 @@ from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, Queu
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
 from dra_lab.sources.live.resource_kinds import KINDS, Kind
-from dra_lab.sources.sharing import sharing
 
 FIELDS = {
     "ResourceSlice": "slices",
@@ -30,8 +29,8 @@ FIELDS = {
 class LiveObjects:
     """Begins with a Cluster and takes changes; calls may come from several threads.
 
-    Objects are shared with the snapshots: a change costs what differs of its own object, a snapshot the tuples of the
-    kinds that changed.
+    Objects are shared with the snapshots: a change costs its own object, a snapshot the tuples of the kinds that
+    changed.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -95,7 +94,6 @@ class LiveObjects:
             before = self._objects[kind].get(key_of(kept))
             if before == kept:
                 return False
-            kept = sharing(kept, before)
             self._objects[kind][key_of(kept)] = kept
             self._dirty.add(kind)
             return True
@@ -123,7 +121,7 @@ class LiveObjects:
         with self._lock:
             held = self._objects[kind]
             gone = [key for key in held if (not space or key[0] == space) and key not in listed.objects]
-            changed = {k: sharing(item, held.get(k)) for k, item in listed.objects.items() if held.get(k) != item}
+            changed = {key: item for key, item in listed.objects.items() if held.get(key) != item}
             for key in gone:
                 del held[key]
                 self._forget(kind, key)

@@ -12,9 +12,7 @@ from labelled_nodes import HOST, labelled, topology
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab.exports.gangs.gang_files import gang_files
-from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab import CELDeviceSelector, ClaimSketch, DeviceRequest, DeviceSelector, ExactDeviceRequest, gang_files
 
 PREFIX = "kueue.x-k8s.io/podset-"
 

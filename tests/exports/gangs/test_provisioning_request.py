@@ -8,15 +8,20 @@ import pytest
 import yaml
 from crd_schemas import problems
 
-from dra_lab import nodes_to_add
+from dra_lab import (
+    ClaimSketch,
+    DeviceRequest,
+    ExactDeviceRequest,
+    Gang,
+    GangGroup,
+    NewDomains,
+    NodeType,
+    Workload,
+    load_cluster,
+    nodes_to_add,
+    provisioning_request,
+)
 from dra_lab.errors import InputError
-from dra_lab.exports.gangs.provisioning_request import provisioning_request
-from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
-from dra_lab.model.node_type import NewDomains, NodeType
-from dra_lab.model.sketch import ClaimSketch
-from dra_lab.sources import load_cluster
 
 
 def pods(name: str, count: int, gpus: int) -> Workload:

@@ -6,16 +6,14 @@ import random
 
 import pytest
 import yaml
-from crd_schemas import FILES, fields, problems
-from gangs_to_export import gang, random_gang, tree
+from crd_schemas import fields
+from gangs_to_export import random_gang, tree
 
-from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
+from dra_lab import Cluster, KubernetesRelease, gang_files, read_manifests
+from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.exports.gangs.scheduler_fields import FIELDS, RENAMED, scheduler_fields
 from dra_lab.findings import Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.folder import read_manifests
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import KubernetesRelease
 
 JOB = """
 apiVersion: batch/v1
@@ -144,28 +142,3 @@ def test_check_reports_wrong_names(tmp_path):
     review = check_manifests(Cluster(), read_manifests([tmp_path]))
     found = next(one for one in review.findings if one.rule == "scheduler-field-unknown")
     assert (found.origin.line, found.origin.object) == (5, "ClusterQueue/q")
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_the_schemas_refuse_what_is_changed(kind):
-    """Otherwise the tests of the exports would prove nothing."""
-    version, _, name = kind.rpartition("/")
-    assert problems({"apiVersion": version, "kind": name, "metadata": {"name": "x"}, "spec": {"notThere": 1}}) != []
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [("a", "a"), (HOST, "a")],
-)
-def test_the_rules_of_the_schemas_are_evaluated(labels):
-    """Levels are unique, and the hostname is the last."""
-    spec = {"levels": [{"nodeLabel": label} for label in labels]}
-    topology = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Topology", "metadata": {}, "spec": spec}
-    assert len(problems(topology)) == 1
-
-
-def test_strict_schemas_are_used_for_kubernetes_itself():
-    """The API server would drop the field in silence."""
-    text = gang_files(gang(), "kube-scheduler").documents["job.yaml"]
-    job = yaml.safe_load(text.replace("schedulingGroup", "schedulingGroups"))
-    assert "schedulingGroups" in problems(job)[0]

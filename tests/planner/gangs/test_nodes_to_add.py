@@ -54,18 +54,6 @@ def test_identical_nodes_are_counted_by_division(pods, gpus, replicas, pod):
     assert (found.count, found.bound, found.proven) == (replicas * each, replicas * each, True)
 
 
-def test_a_spare_node_is_one_more_in_each_rack(pod):
-    """With identical nodes and one spare, each new rack has one node more than its gang needs."""
-    found = nodes_to_add(pod, [gang(6, replicas=2)], types=[new(18)], spare_per=(LEAF, 1))
-    assert ([one.count for one in found.added], found.proven) == ([13], True)
-
-
-def test_a_spare_node_counts_for_every_rack(pod):
-    """Racks with places for one gang and a spare node have one each."""
-    found = nodes_to_add(pod, [gang(6, replicas=2)], types=[new(8)], spare_per=(LEAF, 1))
-    assert ([one.count for one in found.added], found.proven) == ([7, 7], True)
-
-
 def test_the_cheapest_mix_is_found(pod):
     """A node of half the devices for less than half the cost is taken twice."""
     gpus, own = [{"gpu.nvidia.com": 4}], {"gpu.nvidia.com": {"type": "gpu"}}
@@ -132,12 +120,6 @@ def test_a_node_to_copy_must_be_there(pod):
     """Another name is refused before anything is planned."""
     with pytest.raises(NodeError, match="n41"):
         nodes_to_add(pod, [gang(6)], types=[NodeType.like("n41")])
-
-
-def test_spare_nodes_need_gangs_in_one_domain(pod):
-    """A gang that may use several racks is not covered, and is refused."""
-    with pytest.raises(InputError, match="several domains"):
-        nodes_to_add(pod, [gang(6, level="")], types=[new(6)], spare_per=(LEAF, 1))
 
 
 @pytest.mark.parametrize(

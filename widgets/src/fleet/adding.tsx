@@ -205,10 +205,10 @@ function Request({ row }: { row: AddingRow }) {
 function Choices({ row }: { row: AddingRow }) {
   const channel = useChannel();
   const { types = [], levels = [], hierarchy = "", level = "", word = "", words = "", example = "" } = row;
-  const { domains = 0, nodes = 1, spare = false, spareNote = "" } = row;
+  const { domains = 0, nodes = 1 } = row;
   const [node, setNode] = useState("");
-  const send = (by: Partial<Pick<AddingRow, "hierarchy" | "level" | "domains" | "nodes" | "spare">>) =>
-    channel.send({ type: "set-new-domains", hierarchy, level, domains, nodes, spare, ...by });
+  const send = (by: Partial<Pick<AddingRow, "hierarchy" | "level" | "domains" | "nodes">>) =>
+    channel.send({ type: "set-new-domains", hierarchy, level, domains, nodes, ...by });
   return (
     <fieldset className="dra-fleet-card dra-adding-choices">
       <legend className="dra-sr">What may be added</legend>
@@ -310,16 +310,6 @@ function Choices({ row }: { row: AddingRow }) {
             />
             <span>nodes</span>
           </div>
-          <label className="dra-fleet-line" title={spareNote || undefined}>
-            <input
-              type="checkbox"
-              checked={spare}
-              disabled={spareNote !== "" && !spare}
-              onChange={(event) => send({ spare: event.currentTarget.checked })}
-            />
-            <span>One spare node in each {word} with a gang</span>
-          </label>
-          {spareNote && <p className="dra-dim">{spareNote}</p>}
         </>
       )}
     </fieldset>

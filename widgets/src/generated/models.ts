@@ -24,8 +24,6 @@ export interface AddingRow {
   example?: string;
   domains?: number;
   nodes?: number;
-  spare?: boolean;
-  spareNote?: string;
   working?: boolean;
   found?: "" | "error" | "nodes" | "none" | "open";
   verdict?: string;
@@ -459,16 +457,6 @@ export interface FunnelRow {
   more?: number;
 }
 
-export interface GangDomainRow {
-  key: string;
-  name: string;
-  depth?: number;
-  pods?: number;
-  wanted?: number;
-  state?: "above" | "chosen" | "few" | "fits" | "later" | "maybe" | "none" | "waits";
-  words?: string;
-}
-
 export interface GangRow {
   size?: number;
   min?: number;
@@ -501,35 +489,6 @@ export interface GangSheetRow {
   noDomain?: string;
   notExpressed?: readonly string[];
   others?: string;
-}
-
-export interface GangStepRow {
-  number: number;
-  level?: string;
-  sentence?: string;
-}
-
-export interface GangTraceHead {
-  name?: string;
-  title?: string;
-  verdict?: string;
-  sentence?: string;
-  total?: number;
-  regret?: string;
-  tiles?: readonly TileRow[];
-  error?: string;
-  working?: string;
-}
-
-export interface GangTraceNow {
-  step?: number;
-  sentence?: string;
-  source?: string;
-  steps?: readonly GangStepRow[];
-  heading?: string;
-  rows?: readonly GangDomainRow[];
-  more?: string;
-  scale?: string;
 }
 
 export interface GoalRow {
@@ -1125,31 +1084,12 @@ export interface FollowingWidgetModel {
 export type FollowingWidgetMessage =
   | { type: "dismiss-problem" };
 
-export interface GangTraceModeModel {
-  gang_trace: GangTraceHead;
-  gang_trace_now: GangTraceNow;
-  gang_trace_scheduler: "kueue" | "kube-scheduler";
-  gang_trace_shown: boolean;
-  gang_trace_step: number;
-  highlight: string;
-  mode: string;
-  problem: string;
-}
-
-export type GangTraceModeMessage =
-  | { type: "dismiss-problem" };
-
 export interface HardwareViewModel {
   caption: string;
   empty: string;
   empty_action: string;
   examples: readonly ExampleRow[];
   fleet: Fleet;
-  gang_trace: GangTraceHead;
-  gang_trace_now: GangTraceNow;
-  gang_trace_scheduler: "kueue" | "kube-scheduler";
-  gang_trace_shown: boolean;
-  gang_trace_step: number;
   graph: string;
   highlight: string;
   mode: string;
@@ -1199,11 +1139,6 @@ export interface LessonPictureModel {
   empty_action: string;
   examples: readonly ExampleRow[];
   fleet: Fleet;
-  gang_trace: GangTraceHead;
-  gang_trace_now: GangTraceNow;
-  gang_trace_scheduler: "kueue" | "kube-scheduler";
-  gang_trace_shown: boolean;
-  gang_trace_step: number;
   graph: string;
   highlight: string;
   mode: string;
@@ -1369,7 +1304,7 @@ export type PlanViewMessage =
   | { type: "restore-kept"; name: string }
   | { type: "restore-scenario"; name: string }
   | { type: "set-gang"; size: number; name?: string; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
-  | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number; spare?: boolean }
+  | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number }
   | { type: "set-node-type"; node: string; cost?: string; places?: string }
   | { type: "set-replicas"; name: string; replicas: number }
   | { type: "show-difference" }
@@ -1382,11 +1317,6 @@ export type PlanViewMessage =
   | { type: "write-measure" };
 
 export interface TraceModeModel {
-  gang_trace: GangTraceHead;
-  gang_trace_now: GangTraceNow;
-  gang_trace_scheduler: "kueue" | "kube-scheduler";
-  gang_trace_shown: boolean;
-  gang_trace_step: number;
   highlight: string;
   mode: string;
   problem: string;

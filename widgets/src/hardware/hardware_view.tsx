@@ -1,7 +1,7 @@
 // HardwareView: the nodes that serve the drawing, and one of them as a picture of its hardware.
 import "../hardware_view.css";
 import { type KeyboardEvent, useRef, useState } from "react";
-import { TraceMode } from "../trace/trace_mode";
+import { TracePane } from "../trace/trace_pane";
 import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
 import { useLight } from "../view/light";
@@ -20,7 +20,7 @@ import { useChoosing } from "./use_choosing";
 
 function HardwareView() {
   const mode = useTrait("mode");
-  return mode === "trace" ? <TraceMode /> : mode === "lesson" ? <LessonPicture /> : <NodePicture />;
+  return mode === "trace" ? <TracePane /> : mode === "lesson" ? <LessonPicture /> : <NodePicture />;
 }
 
 function NodePicture() {

@@ -1,6 +1,6 @@
-// The controls of the search for one pod: the stepper, the next device, and predicting first.
+// The controls of the search: buttons and a slider that choose the present step, and predicting first.
 import { useChannel, useTrait } from "../hardware/model";
-import { Stepper } from "./stepper";
+import { Icon } from "../view/icon";
 
 interface Props {
   isPlaying: boolean;
@@ -13,36 +13,85 @@ export function StepControls({ isPlaying, onGo, onPlay, onPredict }: Props) {
   const channel = useChannel();
   const [trace, step, isPredicting] = [useTrait("trace"), useTrait("trace_step"), useTrait("trace_predict")];
   const total = trace.total ?? 0;
+  const [isFirst, isLast] = [step <= 0, step >= total];
+  const locked = isPredicting ? "Predict the next device first" : "";
   return (
-    <Stepper
-      step={step}
-      total={total}
-      isPlaying={isPlaying}
-      locked={isPredicting ? "Predict the next device first" : ""}
-      onGo={onGo}
-      onPlay={onPlay}
-      more={
-        <button
-          type="button"
-          className="dra-button"
-          title="Go to the next device that is allocated or given back"
-          disabled={step >= total}
-          onClick={() => channel.send({ type: "next-allocation" })}
-        >
-          {isPredicting ? "Show without predicting" : "Next device"}
-        </button>
-      }
-      end={
-        <button
-          type="button"
-          className={`dra-button${isPredicting ? " is-on" : ""}`}
-          aria-pressed={isPredicting}
-          title="Predict each device before it is shown (P)"
-          onClick={onPredict}
-        >
-          Predict first
-        </button>
-      }
-    />
+    <div className="dra-trace-controls">
+      <button
+        type="button"
+        className="dra-button"
+        aria-label="First step"
+        title="Before the first step (Home)"
+        disabled={isFirst}
+        onClick={() => onGo(0)}
+      >
+        <Icon name="first" />
+      </button>
+      <button
+        type="button"
+        className="dra-button"
+        title="The step before (Left arrow)"
+        disabled={isFirst}
+        onClick={() => onGo(step - 1)}
+      >
+        <Icon name="back" />
+        Back
+      </button>
+      <button
+        type="button"
+        className="dra-button dra-primary"
+        title={locked || "The next step (Right arrow)"}
+        disabled={isLast || locked !== ""}
+        onClick={() => onGo(step + 1)}
+      >
+        Next
+        <Icon name="next" />
+      </button>
+      <button
+        type="button"
+        className="dra-button"
+        title="Go to the next device that is allocated or given back"
+        disabled={isLast}
+        onClick={() => channel.send({ type: "next-allocation" })}
+      >
+        {isPredicting ? "Show without predicting" : "Next device"}
+      </button>
+      <input
+        type="range"
+        className="dra-trace-slider"
+        aria-label="Step"
+        aria-valuetext={`step ${step} of ${total}`}
+        min={0}
+        max={total}
+        step={1}
+        value={step}
+        onChange={(event) => {
+          const to = Number(event.currentTarget.value);
+          if (!locked || to < step) onGo(to);
+        }}
+      />
+      <span className="dra-trace-count">
+        {step.toLocaleString("en")} of {total.toLocaleString("en")}
+      </span>
+      <button
+        type="button"
+        className="dra-button"
+        title={locked || (isPlaying ? "Stop (Space)" : "Play the steps (Space)")}
+        disabled={locked !== "" || total === 0}
+        onClick={onPlay}
+      >
+        <Icon name={isPlaying ? "pause" : "play"} />
+        {isPlaying ? "Pause" : "Play"}
+      </button>
+      <button
+        type="button"
+        className={`dra-button${isPredicting ? " is-on" : ""}`}
+        aria-pressed={isPredicting}
+        title="Predict each device before it is shown (P)"
+        onClick={onPredict}
+      >
+        Predict first
+      </button>
+    </div>
   );
 }

@@ -7,7 +7,6 @@ import { PaneProblem } from "../view/pane_problem";
 import { PredictCard } from "./predict_card";
 import { StepControls } from "./step_controls";
 import { StepList } from "./step_list";
-import { Subject } from "./subject";
 import { TracePicture } from "./trace_picture";
 import { useSteps } from "./use_steps";
 
@@ -47,7 +46,6 @@ export function TracePane() {
             </button>
           </p>
         )}
-        <Subject />
         <StepControls isPlaying={steps.isPlaying} onGo={steps.go} onPlay={steps.play} onPredict={predict} />
       </header>
       <PaneProblem
@@ -142,7 +140,6 @@ function Nothing({ words }: { words: string }) {
     <section className="dra-mode-pane dra-trace" aria-label="Trace">
       <div className="dra-empty-state">
         <p>{words}</p>
-        <Subject />
       </div>
     </section>
   );

@@ -8,13 +8,13 @@ interface Asked {
   step: number;
   total: number;
   /** Whether no later step may be shown. */
-  isLocked?: boolean;
+  isLocked: boolean;
   /** What further keys do. */
-  more?: Readonly<Record<string, () => void>>;
+  more: Readonly<Record<string, () => void>>;
   set(step: number): void;
 }
 
-export function useSteps({ step, total, isLocked = false, more = {}, set }: Asked) {
+export function useSteps({ step, total, isLocked, more, set }: Asked) {
   const [wantsPlay, setPlay] = useState(false);
   const isPlaying = wantsPlay && step < total && !isLocked;
   const go = (to: number) => set(Math.max(0, Math.min(total, to)));
