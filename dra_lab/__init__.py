@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from dra_lab.session import Session, read_sketch
     from dra_lab.session.outputs import export, manifest
     from dra_lab.sources import KUBECTL, load_cluster
-    from dra_lab.sources.foreign import make_cluster, read_inventory, with_overlay
+    from dra_lab.sources.foreign import make_cluster, read_inventory
     from dra_lab.sources.samples import samples
     from dra_lab.topology.hierarchies import hierarchies, hierarchy_findings
     from dra_lab.widgets.claim_canvas import ClaimCanvas
@@ -205,7 +205,6 @@ _HOME = {
     "verdicts_frame": "dra_lab.words.gang_verdicts_document",
     "when_idle": "dra_lab.model.what_if",
     "with_more_nodes": "dra_lab.model.what_if",
-    "with_overlay": "dra_lab.sources.foreign",
     "within_search_budget": "dra_lab.pinning.search_budget",
     "without_nodes": "dra_lab.model.what_if",
 }
@@ -320,7 +319,6 @@ __all__ = [
     "verdicts_frame",
     "when_idle",
     "with_more_nodes",
-    "with_overlay",
     "within_search_budget",
     "without_nodes",
 ]

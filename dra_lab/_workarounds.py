@@ -26,21 +26,6 @@ _GRAMMAR = "rfc3987_syntax"
 _READER = "jsonschema"
 
 
-def close_cut(error: OSError) -> None:
-    """Close the TLS socket of a connection that was cut before TLS began; only the error refers to it.
-
-    Upstream: https://github.com/python/cpython/issues/113280
-    Remove: with Python 3.11, whose releases before 3.11.8 leave the socket to the garbage collector.
-    """
-    import ssl
-    import traceback
-
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        made = frame.f_locals.get("self")
-        if isinstance(made, ssl.SSLSocket):
-            made.close()
-
-
 def defer_iri_grammar() -> None:
     """Import jsonschema, which Altair needs, so that the grammar of IRIs is compiled at the first check of an IRI.
 

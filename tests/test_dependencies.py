@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+OF_A_PERSON = [*EXTRAS["charts"], *EXTRAS["lab"], *EXTRAS["live"]]
 INSTALLED = packages_distributions()
 
 
@@ -45,7 +46,10 @@ def undeclared(folder: Path, requirements: Iterable[str]) -> set[str]:
 
 def test_each_import_of_the_package_is_declared():
     """A distribution that only another one brings may be gone with its next release."""
-    assert undeclared(ROOT / "dra_lab", [*PROJECT["dependencies"], *EXTRAS["charts"], *EXTRAS["lab"]]) == set()
+    assert (
+        undeclared(ROOT / "dra_lab", [*PROJECT["dependencies"], *EXTRAS["charts"], *EXTRAS["lab"], *EXTRAS["live"]])
+        == set()
+    )
 
 
 def test_each_import_of_the_tests_is_declared():
@@ -85,7 +89,7 @@ PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] in hid
 
 def without_extras(code: str) -> subprocess.CompletedProcess[str]:
     """Run code in a Python that finds nothing of what the extras install."""
-    wanted = names_of([*EXTRAS["charts"], *EXTRAS["lab"]])
+    wanted = names_of(OF_A_PERSON)
     hidden = {module for module, found in INSTALLED.items() if wanted & {normal(one) for one in found}}
     return subprocess.run(
         [sys.executable, "-c", HIDE.format(hidden=hidden) + code], capture_output=True, text=True, check=False, cwd=ROOT
@@ -103,7 +107,7 @@ def without_extras(code: str) -> subprocess.CompletedProcess[str]:
     ids=" ".join,
 )
 def test_the_command_line_needs_no_extra(words):
-    """`pip install dra-lab` for CI brings neither JupyterLab nor a plotting stack."""
+    """`pip install dra-lab` for CI brings no JupyterLab, no plotting stack and no client of running clusters."""
     done = without_extras(f"from dra_lab.cli import main; sys.exit(main({words!r}))")
     assert done.returncode in (0, 1), done.stderr
 
@@ -115,6 +119,10 @@ def test_the_command_line_needs_no_extra(words):
         ("import dra_lab.pictures.charts.look", "charts"),
         ("import dra_lab; dra_lab.graph_page(dra_lab.load_cluster('sample:eks-p4d'), 'p4d-0')", "charts"),
         ("from dra_lab.words.document import frame_of; frame_of([], [])", "charts"),
+        (
+            "from dra_lab.cli import main; main(['plan', 'context:prod', '--claim', 'sample:eks-p4d/gpu-nic-pairs'])",
+            "live",
+        ),
     ],
 )
 def test_what_needs_an_extra_names_it(code, extra):

@@ -123,7 +123,6 @@ NAMES = [
     "verdicts_frame",
     "when_idle",
     "with_more_nodes",
-    "with_overlay",
     "within_search_budget",
     "without_nodes",
 ]

@@ -9,13 +9,11 @@ from typing import Any
 import yaml
 
 from dra_lab.checks.admission import BAD_REQUEST, Admission, admit
-from dra_lab.checks.oddities import find_oddities
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity, sort_findings
 from dra_lab.manifests.file_text import json_texts
-from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.strict import decode_strict_json
-from dra_lab.manifests.versions import short_version, text_of, upgrade, written_path
+from dra_lab.manifests.versions import removed, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.release import KubernetesRelease
 
@@ -29,7 +27,7 @@ def check_text(
     *,
     broken: Callable[[ManifestError], None] | None = None,
 ) -> tuple[Finding, ...]:
-    """Return what the API server of a release refuses, drops or takes oddly of the objects in a JSON or YAML text.
+    """Return what the API server of a release refuses or drops of the objects in a JSON or YAML text.
 
     Objects of other groups are not looked at. Raises ManifestError if the text is neither JSON nor YAML. `broken` gets
     the single YAML documents that are invalid, and the others are checked (`load_yaml`).
@@ -53,7 +51,7 @@ def check_text(
 def check_object(
     document: Mapping[str, Any], release: KubernetesRelease | None = None, origin: Origin | None = None
 ) -> tuple[Finding, ...]:
-    """Return what the API server of a release refuses, drops or takes oddly of one object of `resource.k8s.io`.
+    """Return what the API server of a release refuses or drops of one object of `resource.k8s.io`.
 
     Admin access is a warning, because the labels of the namespace are not known here. Raises ManifestError for an
     object of another group or version.
@@ -66,8 +64,7 @@ def check_object(
     found = [*_refused(answer, release, place), *_dropped(answer, release, place)]
     if answer.stored is not None:
         hub = upgrade(answer.stored)
-        odd = (*find_oddities(hub), *_admin(hub, place))
-        found.extend(replace(f, origin=replace(place, path=f.origin.path if f.origin else "")) for f in odd)
+        found.extend(_admin(hub, place))
     return sort_findings(found)
 
 
@@ -102,7 +99,7 @@ def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Li
                 yield from _objects({**head, **item}, origin, release, _inside(line, index))
         return
     if not short_version(document.get("apiVersion"), kind):
-        yield from _older(document, origin, line)
+        yield from _removed(document, kind, origin, line)
         return
     for finding in check_object(document, release, origin):
         place = finding.origin or origin
@@ -110,13 +107,14 @@ def _objects(document: Any, origin: Origin, release: KubernetesRelease, line: Li
         yield replace(finding, origin=replace(place, path=path, line=line(path)))
 
 
-def _older(document: Mapping[str, Any], origin: Origin, line: Line) -> Iterator[Finding]:
-    """Yield what to change in an object of a version that is gone, a Finding for each field."""
-    metadata = document.get("metadata")
-    name = text_of(metadata.get("name")) if isinstance(metadata, Mapping) else ""
-    subject = f"{text_of(document.get('kind'))}/{name}"
-    for path, message, advice in older_fields(document):
-        place = replace(origin, object=subject, path=path, line=line(path))
+def _removed(document: Mapping[str, Any], kind: str, origin: Origin, line: Line) -> Iterator[Finding]:
+    """Yield what to write in place of an object of a version that is gone."""
+    version = document.get("apiVersion")
+    if advice := removed(version, kind):
+        metadata = document.get("metadata")
+        subject = f"{kind}/{text_of(metadata.get('name')) if isinstance(metadata, Mapping) else ''}"
+        message = f"Kubernetes 1.34 has no {kind} of {text_of(version)}"
+        place = replace(origin, object=subject, path="apiVersion", line=line("apiVersion"))
         yield Finding("version-old", Severity.ERROR, subject, message, advice, place)
 
 
@@ -149,7 +147,7 @@ def _admin(hub: Mapping[str, Any], place: Origin) -> Iterator[Finding]:
         if isinstance(request, Mapping) and (request.get("exactly") or {}).get("adminAccess"):
             message = "admin access works only in a namespace with the admin label"
             advice = 'Label the namespace: resource.kubernetes.io/admin-access: "true".'
-            origin = Origin(path=f"{path}.devices.requests[{index}].exactly.adminAccess")
+            origin = replace(place, path=f"{path}.devices.requests[{index}].exactly.adminAccess")
             yield Finding("admin-access", Severity.WARNING, place.object, message, advice, origin)
 
 

@@ -124,17 +124,14 @@ def _print(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[F
 
 
 _NAMES = {
-    "ip4": "IPv4 address",
-    "ip6": "IPv6 address",
-    "mac": "MAC address",
-    "guid": "GUID",
     "uid": "UID",
     "label": "label key",
-    "instance": "instance id",
-    "serial": "serial number",
     "slice": "name of ResourceSlices",
     "number": "number",
     "value": "value of attributes and labels",
+    "added": "build of versions",
+    "condition": "type of conditions",
+    "part": "literal of selectors",
     "config": "device configuration",
     "labels": "label",
     "annotations": "annotation",

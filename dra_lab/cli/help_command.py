@@ -21,12 +21,11 @@ CLUSTER names the cluster that a command reads:
   FILE or FOLDER     kubectl's JSON or YAML, or a .tar.gz of dra-lab capture.
   -                  the same from standard input.
 
-Options instead of CLUSTER, or in addition to it:
+Options instead of CLUSTER:
 
   --topology FILE --nodes 8 --driver D
                      8 nodes made from the topology file of one server (nvidia-smi
                      topo -m, lstopo or NCCL), as driver D would publish them.
-  --overlay FILE     adds what a topology file knows to the slices of CLUSTER.
 
 To save a running cluster:
   kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json

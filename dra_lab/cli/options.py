@@ -63,13 +63,11 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--read-namespace", action="append", default=[], dest="read_namespaces", metavar="NAME", help=text
     )
-    text = "instead of CLUSTER: nodes made from a topology file (repeatable, for files about one server)"
+    text = "instead of CLUSTER: nodes made from the topology file of one server, all of one kind"
     group.add_argument("--topology", action="append", default=[], metavar="FILE", help=text)
     group.add_argument("--nodes", type=whole, metavar="N", help="with --topology: the number of nodes (default: 1)")
     text = "with --topology: a driver that publishes these devices (repeatable; default: the vendors' drivers)"
     group.add_argument("--driver", action="append", default=[], metavar="DRIVER", help=text)
-    text = "add what a topology file knows to the slices of CLUSTER (repeatable, for files about one server)"
-    group.add_argument("--overlay", action="append", default=[], metavar="FILE", help=text)
 
 
 class _AddLayer(argparse.Action):
@@ -140,8 +138,10 @@ def check_cluster_options(options: argparse.Namespace) -> None:
         )
     if (options.nodes is not None or options.driver) and not options.topology:
         raise InputError("--nodes and --driver need --topology FILE, the file that the nodes are made from")
-    if options.cluster.startswith("topo:") or "+topo:" in options.cluster:
-        raise InputError("CLUSTER does not name topology files; give --topology FILE --nodes 8, or --overlay FILE")
+    if len(options.topology) > 1:
+        raise InputError(f"--topology {options.topology[1]} is a second file; give one: all nodes are of one kind")
+    if options.cluster.startswith("topo:"):
+        raise InputError("CLUSTER does not name topology files; give --topology FILE --nodes 8")
 
 
 def cluster_of(options: argparse.Namespace) -> Cluster:
@@ -156,19 +156,15 @@ def cluster_of(options: argparse.Namespace) -> Cluster:
 
 
 def _read(options: argparse.Namespace) -> Cluster:
-    """Return the cluster of CLUSTER or --topology, with what --overlay adds and the what-if options change."""
+    """Return the cluster of CLUSTER or --topology, with what the what-if options change."""
     from dra_lab.sources import load_cluster
 
     if options.topology:
         from dra_lab.sources.foreign.loading import topology_cluster
 
-        cluster = topology_cluster(options.topology, 1 if options.nodes is None else options.nodes, options.driver)
+        cluster = topology_cluster(options.topology[0], 1 if options.nodes is None else options.nodes, options.driver)
     else:
         cluster = load_cluster(options.cluster, namespaces=tuple(options.read_namespaces))
-    if options.overlay:
-        from dra_lab.sources.foreign.loading import overlaid
-
-        cluster = overlaid(cluster, options.overlay)
     if layers := layers_of(options):
         from dra_lab.topology.layered import with_layers, with_possible_layers
 

@@ -1,4 +1,4 @@
-"""`dra-lab topology`: the hierarchies over the nodes of a cluster, or what topology files about one server contain."""
+"""`dra-lab topology`: the hierarchies over the nodes of a cluster, or what the topology file of a server contains."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ _NOTHING = (
 
 EXAMPLES = (
     "dra-lab topology sample:h100-pod",
-    "dra-lab topology topo.txt lstopo.xml",
+    "dra-lab topology lstopo.xml",
     "dra-lab topology topo.txt -o json",
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    text = "a cluster (sample:NAME, context:NAME, a YAML or JSON file, a folder), or output of tools about one server"
-    parser.add_argument("files", nargs="+", metavar="FILE", help=text)
+    text = "a cluster (sample:NAME, context:NAME, a YAML or JSON file, a folder), or the topology file of one server"
+    parser.add_argument("file", metavar="FILE", help=text)
     add_output(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the levels over the nodes of a cluster, or the devices of a server and how to plan on such nodes."""
-    clusters = [file for file in options.files if _is_cluster(file)]
-    if clusters and len(options.files) > 1:
-        raise InputError(f"{clusters[0]!r} is a cluster; give one cluster, or files about one server")
-    if clusters and _has_no_cluster(Path(clusters[0])):
-        raise InputError(f"the folder {clusters[0]!r} has no file of a cluster; name its files about one server")
-    return _hierarchies(options) if clusters else _devices(options)
+    if not _is_cluster(options.file):
+        return _devices(options)
+    if _has_no_cluster(Path(options.file)):
+        raise InputError(f"the folder {options.file!r} has no file of a cluster; name its file about one server")
+    return _hierarchies(options)
 
 
 def _is_cluster(text: str) -> bool:
@@ -72,7 +71,7 @@ def _hierarchies(options: argparse.Namespace) -> int:
         level_rows,
     )
 
-    cluster = load_cluster(options.files[0])
+    cluster = load_cluster(options.file)
     found, findings = hierarchies(cluster), hierarchy_findings(cluster)
     values = [hierarchy_values(tree) for tree in found]
     answer = answer_json("Hierarchies", "fits", findings, cluster=cluster.name, hierarchies=values)
@@ -91,14 +90,14 @@ def _devices(options: argparse.Namespace) -> int:
     from dra_lab.words.document import Sentence, Table, Words
     from dra_lab.words.facts import counted
 
-    inventory = read_inventory(*options.files)
+    inventory = read_inventory(options.file)
     findings = make_cluster(inventory).findings
     devices = [{"name": name, **facts} for name, facts in inventory_values(inventory).items()]
-    answer = answer_json("Topology", "fits", findings, files=options.files, devices=devices)
+    answer = answer_json("Topology", "fits", findings, file=options.file, devices=devices)
     rows = [*inventory_rows(inventory)]
     kinds = Counter(row[1] for row in rows)
     parts = [counted(kinds["gpu"], "GPU"), counted(kinds["nic"], "NIC"), counted(kinds["cpu"], "NUMA node")]
     first = Sentence(f"{parts[0]}, {parts[1]} and {parts[2]} with CPUs.")
-    files = " ".join(f"--topology {shlex.quote(file)}" for file in options.files)
-    more = Words(f"Plan on 8 such nodes: dra-lab plan {files} --nodes 8 --claim FILE")
+    file = shlex.quote(options.file)
+    more = Words(f"Plan on 8 such nodes: dra-lab plan --topology {file} --nodes 8 --claim FILE")
     return print_answer(options, lambda: answer, (first, Table(INVENTORY_HEAD, rows), more), findings)

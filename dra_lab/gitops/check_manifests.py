@@ -36,8 +36,7 @@ from dra_lab.gitops.workload_fit import (
     with_together,
 )
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.manifests.older_fields import older_fields
-from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, short_version, text_of
+from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, removed, short_version, text_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.model.what_if import when_idle
@@ -179,7 +178,7 @@ def _version_findings(manifests: Manifests) -> Iterator[Finding]:
     for document in manifests.documents:
         kind, version = document.kind, text_of(document.value.get("apiVersion"))
         ours = version.startswith(f"{GROUP}/") or (not version and kind in KIND_VERSIONS)
-        if not ours or short_version(version, kind) or kind in _NOT_PLANNED or older_fields(document.value):
+        if not ours or short_version(version, kind) or kind in _NOT_PLANNED or removed(version, kind):
             continue
         known = KIND_VERSIONS.get(kind, ())
         message = f"{kind or 'an object without `kind`'} in apiVersion {version!r} is not known"

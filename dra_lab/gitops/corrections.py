@@ -30,7 +30,7 @@ from dra_lab.sketch.needed_classes import is_known_class
 from dra_lab.sketch.palette import ask_for
 
 _CLAIM_PATHS = {"ResourceClaim": "spec", "ResourceClaimTemplate": "spec.spec"}
-_FLAT = (f"{GROUP}/v1beta1", f"{GROUP}/v1alpha3")
+_FLAT = f"{GROUP}/v1beta1"
 _UNDER_EXACTLY = (RESOURCE_V1, f"{GROUP}/v1beta2")
 _MAX_ROUNDS = 8
 _DOMAIN = re.compile(r"""(?:attributes|capacity)\[["']([^"']+)["']\]|device\.driver *== *["']([^"']+)["']""")
@@ -159,8 +159,6 @@ class _Finder:
         root = _CLAIM_PATHS.get(self.document.kind)
         if root is not None:
             yield from self._claim(root)
-        elif self.document.kind == "DeviceClass" and "suitableNodes" not in _at(self.document.value, "spec"):
-            yield from self._version(f"{GROUP}/v1alpha3", "Kubernetes serves DeviceClass in v1 since 1.34")
         for pod in pod_templates(self.document):
             entries = pod.spec.get("resourceClaims")
             for index, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -170,11 +168,11 @@ class _Finder:
         version = text_of(self.document.value.get("apiVersion"))
         devices = _at(self.document.value, f"{root}.devices")
         requests = [(i, item) for i, item in enumerate(_items(devices, "requests")) if isinstance(item, Mapping)]
-        if any("exactly" in item for _, item in requests) and version in _FLAT:
+        if any("exactly" in item for _, item in requests) and version == _FLAT:
             about = [f"{root}.devices.requests[{index}].exactly" for index, item in requests if "exactly" in item]
-            yield from self._version(version, f"{version.rpartition('/')[2]} has no `exactly`", about)
-        elif "controller" not in _at(self.document.value, root):
-            yield from self._version(f"{GROUP}/v1alpha3", "Kubernetes serves claims in v1 since 1.34")
+            edits = self.editable.replaced(self._inside("apiVersion"), RESOURCE_V1)
+            why = f"{version.rpartition('/')[2]} has no `exactly`"
+            yield self._found("apiVersion", version, f"apiVersion: {RESOURCE_V1}", why, edits, about)
         every = [meant for _, item in requests for _, _, _, meant in self._unknown(item)]
         for index, item in requests:
             path = f"{root}.devices.requests[{index}]"
@@ -188,11 +186,6 @@ class _Finder:
         for index, item in enumerate(_items(devices, "constraints")):
             if isinstance(item, Mapping):
                 yield from self._attribute(item, f"{root}.devices.constraints[{index}]", requests)
-
-    def _version(self, old: str, why: str, about: Sequence[str] = ("apiVersion",)) -> Iterator[Found]:
-        if text_of(self.document.value.get("apiVersion")) == old:
-            edits = self.editable.replaced(self._inside("apiVersion"), RESOURCE_V1)
-            yield self._found("apiVersion", old, f"apiVersion: {RESOURCE_V1}", why, edits, about)
 
     def _unknown(self, request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str, str, LikelyClass | None]]:
         """Yield (what is asked for, step to it, its class, the class that is meant) for each unknown class."""

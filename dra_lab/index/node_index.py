@@ -111,8 +111,8 @@ class NodeIndex:
             devices = tuple(devices_on(pools))
             kinds = tuple([item.kind.number for item in devices])
             whole = all(pool.complete and not pool.invalid for pool in pools)
-            overlay = self.cluster.overlays.get(node_name)
-            plain = not self._ruled and not self.cluster.network_slices and whole and overlay is None
+            of_file = self.cluster.file_places.get(node_name)
+            plain = not self._ruled and not self.cluster.network_slices and whole and of_file is None
             same = self._same.get(kinds) if plain else None
             if same is not None:
                 found = IndexedNode(node_name, devices, same.hardware, same.kinds, same.numbers)
@@ -122,9 +122,9 @@ class NodeIndex:
             counted = counted_pools(pools)
             numbers = tuple(chain.from_iterable(map(self._numbers, pools)))
             key: tuple[Hashable, ...] = (numbers, self._counters(pools, counted))
-            if overlay is not None:
+            if of_file is not None:
                 # it tells places by the devices' names, so names count here
-                key = (*key, overlay, tuple((item.driver, item.id.device) for item in devices))
+                key = (*key, of_file, tuple((item.driver, item.id.device) for item in devices))
             hardware = self.numbers.of("node", key if whole else node_name)
             found = IndexedNode(node_name, devices, hardware, kinds, numbers, counted)
             if plain and not counted:

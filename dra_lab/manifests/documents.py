@@ -15,9 +15,8 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.file_text import as_utf8, json_texts, utf8_text
 from dra_lab.manifests.kueue_config import CONFIG_KEY, kueue_configuration
-from dra_lab.manifests.older_fields import older_fields
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
-from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade, written_path
+from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, removed, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.custom import CUSTOM_VERSIONS, is_custom
@@ -106,10 +105,8 @@ class _Reader(Struct):
         found = value.get("apiVersion")
         if not is_read(kind, found):
             group, _, version = KINDS[kind][0].rpartition("/")
-            rows = older_fields(value) if kind != "ResourceSlice" else ()
-            for path, message, advice in rows:
-                self._refuse("version-old", message, replace(origin, path=path), advice)
-            if rows:
+            if advice := removed(found, kind):
+                self._refuse("version-old", f"Kubernetes 1.34 has no {kind} of {text_of(found)}", origin, advice)
                 return
             advice = f"Read it in {KINDS[kind][0]}: kubectl get {kind.lower()}s.{version}.{group} -o json"
             self._refuse("version-unknown", f"apiVersion {text_of(found)!r} of {kind} is not supported", origin, advice)

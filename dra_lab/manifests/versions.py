@@ -15,6 +15,7 @@ _Convert = Callable[[Mapping[str, Any]], dict[str, Any]]
 _UNTIL_1_34 = ("deviceClassName", "selectors")
 """Members of `deviceSelector` in Kubernetes 1.33 and 1.34 (`k8s.io/api/resource/v1alpha3`), gone in 1.35."""
 
+_REMOVED = ("v1alpha1", "v1alpha2", "v1alpha3")
 _ALL = ("v1", "v1beta2", "v1beta1")
 
 KIND_VERSIONS: Mapping[str, tuple[str, ...]] = {
@@ -39,6 +40,18 @@ def short_version(api_version: object, kind: str) -> str:
     """Return `v1beta1` for `resource.k8s.io/v1beta1`, or "" when the kind is not read in this version."""
     group, slash, version = text_of(api_version).partition("/")
     return version if slash and group == GROUP and version in KIND_VERSIONS.get(kind, ()) else ""
+
+
+def removed(api_version: object, kind: str) -> str:
+    """Return what to write in place of an object of v1alpha1 to v1alpha3, "" for a version that is not one of these."""
+    group, _, version = text_of(api_version).partition("/")
+    read = kind == "ResourcePoolStatusRequest" or short_version(api_version, kind)
+    if read or group != GROUP or version not in _REMOVED:
+        return ""
+    if kind == "ResourceSlice":
+        return "Update the driver: it publishes its slices itself."
+    now = {**dict.fromkeys(KIND_VERSIONS, kind), "ResourceClass": "DeviceClass"}.get(kind)
+    return f"Write it as a {now} of {RESOURCE_V1}." if now else f"Remove it, or write what it says in {RESOURCE_V1}."
 
 
 def upgrade(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.device import Device, DeviceTaint, has_empty_attributes, has_lists
+from dra_lab.model.file_places import FilePlaces
 from dra_lab.model.grouped import grouped, node_of, pool_of
 from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_slice, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.model.overlay import Overlay
 from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
@@ -37,7 +37,7 @@ class Cluster:
     (`sample:eks-p4d`, a path). `read_at` is an ISO time or "" for samples. `findings` are those of the reader.
     `claims_known` is False if no claims were read, so that devices in use are unknown. `read_as` is the user of the
     kubeconfig who read it, "" for files and samples; `resource_versions` says from where a watch of each kind
-    (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `overlays` has, by node, places
+    (`ResourceClaim`, or `ResourceClaim/namespace`) may go on, for a running cluster. `file_places` has, by node, places
     of devices that a file tells and no slice publishes; kube-scheduler sees none. `topologies` are objects
     that say which nodes are close and `queues` those of Kueue that limit what workloads may use; where it is
     followed, both as they were last read. `given_classes` are the names of
@@ -63,7 +63,7 @@ class Cluster:
     pods: tuple[Pod, ...] = ()
     read_as: str = ""
     resource_versions: Mapping[str, str] = field(default_factory=dict)
-    overlays: Mapping[str, Overlay] = field(default_factory=dict)
+    file_places: Mapping[str, FilePlaces] = field(default_factory=dict)
     topologies: tuple[TopologyObject, ...] = ()
     queues: tuple[QueueObject, ...] = ()
     given_classes: frozenset[str] = frozenset()
@@ -244,7 +244,7 @@ class Cluster:
             made.memo.slices = self.memo.slices
         else:
             made.memo.keep_slices(self.memo, made.slices)
-        if made.slices is self.slices and made.overlays is self.overlays:
+        if made.slices is self.slices and made.file_places is self.file_places:
             same_labels = _same_labels(self.nodes, made.nodes)
             # Labels place devices only where slices select nodes by them.
             if same_labels or (_same_names(self.nodes, made.nodes) and not self.network_slices):

@@ -17,7 +17,7 @@ class Memo:
     One rule holds for all of them. A function that derives data from a cluster has one of seven decorators. The
     decorator names the fields that the function may read. The value is kept while these fields are the same objects:
 
-    - `once_per_devices`: slices, names of the nodes, their labels where slices select nodes, overlays.
+    - `once_per_devices`: slices, names of the nodes, their labels where slices select nodes, file_places.
     - `once_per_hardware`: the same, DeviceClasses and DeviceTaintRules.
     - `once_per_labels`: the same, and all labels of the nodes.
     - `once_per_rules`: DeviceClasses and DeviceTaintRules.

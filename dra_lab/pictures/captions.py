@@ -109,8 +109,8 @@ def _source(branch: Branch) -> str:
 
 
 def _in_short(source: str) -> str:
-    """Shorten "from the NICs on the same PCIe root (...)", "overlay: FILE:LINE", or "derived: " and a fact."""
-    if source.startswith("overlay: "):
+    """Shorten "from the NICs on the same PCIe root (...)", "file: FILE:LINE", or "derived: " and a fact."""
+    if source.startswith("file: "):
         return "from a topology file"
     return f"inferred {source.split(' on the same', 1)[0]}" if " on the same" in source else "inferred"
 

@@ -102,7 +102,7 @@ class KnownDevices:
         self._first = layout.problem
 
     def _is_simple(self, name: str) -> bool:
-        return self._apart and not self.views.view(name).counted and name not in self.rules.cluster.overlays
+        return self._apart and not self.views.view(name).counted and name not in self.rules.cluster.file_places
 
     def _keys(self, name: str) -> Iterable[_Key]:
         view = self.views.view(name)

@@ -54,7 +54,7 @@ class LiveCluster:
         self._changed()
 
     def end(self) -> None:
-        """Follow nothing any more; returns when all threads have ended."""
+        """Follow nothing any more."""
         with self._lock:
             follower, self._follower = self._follower, None
         if follower is not None:

@@ -17,7 +17,6 @@ from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawin
 from dra_lab.sources.files import (
     CHOICES,
     CONTEXT,
-    OVER,
     folder_info,
     is_archive,
     is_pipe,
@@ -58,9 +57,8 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
     context.
 
     A topology file (`nvidia-smi topo -m`, hwloc or NCCL XML) becomes a cluster of one node, which is marked as made
-    from the file. `topo:FILE,FILE*8` joins files about one server and makes 8 identical nodes.
-    `topo:FILE*8@DRIVER,DRIVER` makes the slices of these drivers (`make_cluster` has more choices). `CLUSTER+topo:FILE`
-    adds such files to a cluster (`with_overlay`).
+    from the file. `topo:FILE*8` makes 8 identical nodes. `topo:FILE*8@DRIVER,DRIVER` makes the slices of these drivers
+    (`make_cluster` has more choices).
 
     Args:
         source: One of the texts above, or a path.
@@ -88,10 +86,6 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
 
 
 def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
-    if isinstance(source, str) and OVER in source:
-        from dra_lab.sources.foreign.loading import laid_over
-
-        return laid_over(source, lambda below: load_cluster(below, namespaces=namespaces))
     if isinstance(source, str) and source.startswith(PREFIX):
         return _sample(source)
     if isinstance(source, str) and source.startswith(CONTEXT):
@@ -108,9 +102,9 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     if str(source) == "-":
         return assemble(read_standard_input(), "standard input", read_at=_now())
     # Samples need no reader of topology files, and importing it takes a while.
-    from dra_lab.sources.foreign.loading import cluster_of_files
+    from dra_lab.sources.foreign.loading import cluster_of_file
 
-    made = cluster_of_files(source)
+    made = cluster_of_file(source)
     if made is not None:
         return made
     path = expanded(source)
@@ -132,14 +126,13 @@ def _sample(source: str) -> Cluster:
 def load_texts(texts: Mapping[str, str | bytes]) -> Cluster:
     """Return the cluster of several files by name, as dropped on the planner. Raises like `load_cluster`.
 
-    They may be the files of a snapshot, or one as a `.tar.gz`. Topology files become nodes, or an overlay of the rest.
+    They may be the files of a snapshot, or one as a `.tar.gz`. A topology file is a cluster by itself.
     """
-    from dra_lab.sources.foreign.loading import cluster_of_texts, topologies_of
+    from dra_lab.sources.foreign.loading import cluster_of_texts
 
-    topologies = topologies_of(texts)
-    if topologies:
-        rest = {name: text for name, text in texts.items() if name not in topologies}
-        return cluster_of_texts(topologies, load_texts(rest) if rest else None)
+    made = cluster_of_texts(texts)
+    if made is not None:
+        return made
     parts: list[Documents] = []
     info: SnapshotInfo | None = None
     for name, text in texts.items():

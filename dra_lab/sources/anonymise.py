@@ -1,36 +1,92 @@
-"""A cluster under pseudonyms, which hide its owner and leave its plans unchanged."""
+"""A cluster under pseudonyms: what is listed in `harmless` stays, and every other text is replaced.
+
+Equal texts have equal pseudonyms, which sort as the texts do.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
 from dra_lab.index.hyper_node_members import with_exact_members
-from dra_lab.model.allocation import DeviceRequestAllocationResult, ResourceClaimConsumerReference
-from dra_lab.model.claims import DeviceClass, DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import full_name
-from dra_lab.model.nodes import Node, NodeSystemInfo, ObjectMeta
-from dra_lab.model.slices import DeviceTaintRule
-from dra_lab.model.topologies import HyperNode, Member, NameMatch, ResourceFlavor, TopologyObject
-from dra_lab.sources.anonymise_cel import replace_in_cel
-from dra_lab.sources.anonymise_devices import Replacing, device_names
-from dra_lab.sources.anonymise_known import keeps_key, level_in
-from dra_lab.sources.anonymise_names import AnonymousNames
-from dra_lab.sources.anonymise_pods import replace_pod
-from dra_lab.sources.anonymise_queues import replace_queue
-from dra_lab.sources.snapshots_kept import portable
-from dra_lab.sources.snapshots_overlays import renamed_overlays
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.nodes import NodeSelector, ObjectMeta
+from dra_lab.model.topologies import HyperNode
+from dra_lab.sources.harmless import DOMAINS, in_machine, is_plain, is_word, level_in
+from dra_lab.sources.pseudonyms import Pseudonyms
+from dra_lab.sources.snapshots_kept import REQUIRED, portable
+from dra_lab.sources.snapshots_places import renamed_places
 
-_RELEASE = re.compile(r"v?\d+(?:\.\d+){0,2}")
-"""The part of a kubelet's version that is Kubernetes' own, without what its builder adds (`v1.36.2-acme.3`)."""
+
+def _by_field(fields_of_kind: Mapping[str, str]) -> dict[str, str]:
+    return {field: kind for kind, fields in fields_of_kind.items() for field in fields.split()}
+
+
+_RULES = _by_field({
+    "kept": """ResourceSliceSpec.driver ResourceSliceSpec.partition_type_attribute DeviceRequest.name
+        DeviceSubRequest.name ExactDeviceRequest.device_class_name DeviceSubRequest.device_class_name
+        DeviceConstraint.requests DeviceConstraint.match_attribute DeviceConstraint.distinct_attribute
+        DeviceDerivedAttribute.name DeviceRequestAllocationResult.request DeviceRequestAllocationResult.driver
+        DeviceClassSpec.extended_resource_name DeviceTaintSelector.driver ContainerResourceClaim.request
+        CounterSource.name CounterSource.driver DeviceClassMapping.device_class_names driver requestName capacityKey
+        ResourceSliceSpec.skip_node_operations DeviceRequestAllocationResult.skip_node_operations""",
+    "device": "Device.name DeviceRequestAllocationResult.device DeviceTaintSelector.device device",
+    "pool": "ResourcePool.name DeviceRequestAllocationResult.pool DeviceTaintSelector.pool pool",
+    "node": "ResourceSliceSpec.node_name Device.node_name PodSpec.node_name NodeSelectorTerm.match_fields",
+    "uid": "DeviceRequestAllocationResult.share_id ResourceClaimConsumerReference.uid shareID",
+    "condition": """Device.binding_conditions Device.binding_failure_conditions
+        DeviceRequestAllocationResult.binding_conditions type
+        DeviceRequestAllocationResult.binding_failure_conditions""",
+    "machine": """CounterSet.name DeviceCounterConsumption.counter_set
+        DeviceCounterConsumption.compatibility_groups""",
+    "cel": "CELDeviceSelector.expression DeviceDerivedAttribute.expression",
+    "podclaim": "PodResourceClaim.name ContainerResourceClaim.name PodResourceClaimStatus.name",
+    "claim": """PodResourceClaim.resource_claim_name PodResourceClaimStatus.resource_claim_name
+        PodExtendedResourceClaimStatus.resource_claim_name""",
+    "template": "PodResourceClaim.resource_claim_template_name",
+    "container": "Container.name ContainerStatus.name containerName",
+    "resource": """ResourceQuota.name ResourceGroup.covered_resources ResourceAmount.name DeviceClassMapping.name
+        Transformation.input resourceName""",
+    "flavor": "FlavorQuotas.name FlavorAmounts.name PodSetAssignment.flavors",
+    "check": "CheckRule.name ClusterQueueSpec.admission_checks",
+    "cohort": "ClusterQueueSpec.cohort_name ClusterQueueSpec.cohort CohortSpec.parent_name",
+    "queue": "LocalQueueSpec.cluster_queue WorkloadAdmission.cluster_queue",
+    "label": "TopologyLevel.node_label key name",
+    "level": "TopologyLevel.alias",
+    "tier": "HyperNodeSpec.tier_name",
+    "topology": "ResourceFlavorSpec.topology_name",
+    "podset": "PodSetAssignment.name",
+    "api": """effect operator status tolerationSeconds conditions capacityMultiplier allocationMultiplier
+        persistentVolumeClaim""",
+})  # fmt: skip
+"""The kind of text in a field, or under a key of an object without a type; a field that is not listed is replaced."""
+
+_KEYS = _by_field({
+    "resource": """NodeStatus.allocatable NodeStatus.capacity ResourceRequirements.limits ResourceRequirements.requests
+        PodSetAssignment.flavors PodSetAssignment.resource_usage Device.node_allocatable_resource_mappings
+        Device.node_allocatable_resources PodSpec.overhead""",
+    "label": """LabelSelector.match_labels LabelMatch.match_labels ResourceFlavorSpec.node_labels
+        PodSpec.node_selector""",
+    "kept": """Device.capacity DeviceCounterConsumption.counters CounterSet.counters CapacityRequirements.requests
+        DeviceRequestAllocationResult.consumed_capacity""",
+})  # fmt: skip
+"""The kind of the keys of a field."""
+
+_NAMES = {
+    "ResourceClaim": "claim", "ResourceSlice": "slice", "DeviceTaintRule": "rule", "ClusterQueue": "queue",
+    "KueueWorkload": "workload", "DeviceClass": "kept", "ResourceFlavor": "flavor",
+}  # fmt: skip
+"""Kinds of objects whose name is not of the kind that their type says in small letters."""
+
+_SCHEDULERS = ("", "default-scheduler", "volcano", "kai-scheduler")
 
 
 @dataclass(frozen=True)
@@ -51,36 +107,25 @@ class Anonymised:
 
 
 def anonymise(cluster: Cluster) -> Anonymised:
-    """Return a cluster whose names and identifiers are pseudonyms, the same for equal texts and in the same order.
+    """Return a cluster in which every text is replaced that is not known to be harmless.
 
-    It replaces names of nodes, hosts, pools, slices, namespaces, claims, pods, containers, taint rules, topologies and
-    queues, and the names that pods give to their claims. It replaces UIDs, UUIDs, serials, MACs, GUIDs, IP addresses
-    and instance ids everywhere. It replaces values of attributes and labels, except models, modes, versions and places
-    inside a machine. It replaces keys of labels that few clusters have, and what a builder added to the kubelet's
-    version. It replaces types of conditions, and what follows the three numbers of a version. Kept: names of drivers,
-    classes, attributes, capacities, counters and requests, PCI addresses, quantities. Selectors are rewritten in the
-    same way. Only what `snapshots_kept` keeps is in the result.
+    Kept: names of drivers, classes, attributes, capacities, counters and requests; models, modes, versions and places
+    inside a machine that drivers with a data file publish; labels that many clusters have; numbers and quantities.
+    Literals of selectors are replaced in the same way. Only what `snapshots_kept` keeps is in the result.
     """
-    kept, left_out = portable(_without_patterns(cluster))
-    names = AnonymousNames(_protected(kept))
-    replacing = Replacing(names)
-    _replace_all(kept, replacing)  # collects
-    device_names(kept.slices, names)
-    names.assign(_pools_by_driver(kept))
-    replacing.devices = device_names(kept.slices, names)
-    mapping = dict(names.tables)
-    renamed = {
-        f"{driver}/{old}": new
-        for driver, table in replacing.devices.items()
-        for old, new in table.items()
-        if old != new
-    }
-    if renamed:
-        mapping["device"] = renamed
-    hidden = _replace_all(kept, replacing)
-    node = partial(replacing.names.of, "node")
-    hidden = replace(hidden, overlays=renamed_overlays(cluster.overlays, node, replacing.device_name))
-    return Anonymised(hidden, {kind: table for kind, table in mapping.items() if table}, left_out)
+    hyper_nodes = [item.name for item in cluster.topologies if isinstance(item, HyperNode)]
+    exact = (
+        with_exact_members(item, cluster.node_by_name, hyper_nodes) if isinstance(item, HyperNode) else item
+        for item in cluster.topologies
+    )
+    kept, left_out = portable(replace(cluster, topologies=tuple(exact)))
+    names = Pseudonyms(kept)
+    _replaced(kept, names)  # collects
+    names.assign(kept)
+    hidden = _replaced(kept, names)
+    places = renamed_places(cluster.file_places, partial(names.of, "node"), names.device)
+    hidden = replace(hidden, file_places=places, templates=None, server_version=_release(cluster.server_version))
+    return Anonymised(hidden, names.mapping(), left_out)
 
 
 def mapping_text(hidden: Anonymised) -> str:
@@ -88,232 +133,152 @@ def mapping_text(hidden: Anonymised) -> str:
     return json.dumps(hidden.mapping, indent=1, ensure_ascii=False) + "\n"
 
 
-def _protected(cluster: Cluster) -> set[str]:
-    """Return the texts that are never taken for a name: drivers, classes, names of attributes and capacities."""
-    found = {*cluster.drivers, *cluster.class_by_name, "resource.kubernetes.io"}
-    found |= {str(c.spec.extended_resource_name) for c in cluster.classes if c.spec.extended_resource_name}
-    for item in cluster.slices:
-        for device in item.spec.devices or ():
-            for key in (*device.attributes, *device.capacity):
-                domain, _, identifier = full_name(key, item.spec.driver).rpartition("/")
-                found.update((key, domain, identifier))
-    return found
+def _release(version: str) -> str:
+    """Return a version of Kubernetes without what its builder added (`v1.36.2-acme.3`)."""
+    found = re.match(r"v?\d+(?:\.\d+){0,2}", version)
+    return found[0] if found else ""
 
 
-def _pools_by_driver(cluster: Cluster) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for item in cluster.slices:
-        found[item.spec.driver].add(item.spec.pool.name)
-    return found
+def _replaced(cluster: Cluster, names: Pseudonyms) -> Cluster:
+    fields = ("slices", "classes", "nodes", "claims", "taint_rules", "pods", "topologies", "queues")
+    new: dict[str, Any] = {f: tuple(map(_Walk(names).struct, getattr(cluster, f))) for f in fields}
+    return replace(cluster, **new)
 
 
-def _replace_all(cluster: Cluster, replacing: Replacing) -> Cluster:
-    return replace(
-        cluster,
-        slices=tuple(replacing.slice(item) for item in cluster.slices),
-        classes=tuple(_class(item, replacing) for item in cluster.classes),
-        nodes=tuple(_node(item, replacing) for item in cluster.nodes),
-        claims=tuple(_claim(item, replacing) for item in cluster.claims),
-        taint_rules=tuple(_rule(item, replacing) for item in cluster.taint_rules),
-        pods=tuple(replace_pod(item, replacing) for item in cluster.pods),
-        topologies=tuple(_topology(item, replacing) for item in cluster.topologies),
-        queues=tuple(replace_queue(item, replacing) for item in cluster.queues),
-        findings=cluster.findings,
-    )
+class _Walk:
+    """Goes through the fields of an object; `driver` is the one that the object at hand names."""
 
+    def __init__(self, names: Pseudonyms) -> None:
+        self.names = names
+        self.driver = ""
 
-def _class(item: DeviceClass, replacing: Replacing) -> DeviceClass:
-    spec = structs.replace(item.spec, selectors=_selectors(item.spec.selectors, replacing))
-    return structs.replace(item, metadata=ObjectMeta(name=item.name), spec=spec)
+    def struct(self, item: Any) -> Any:
+        """Return an object under pseudonyms."""
+        kind = type(item).__name__
+        self.driver = getattr(item, "driver", None) or ("" if hasattr(item, "metadata") else self.driver)
+        special: Callable[[Any], dict[str, Any]] = getattr(self, f"_{kind.lower()}", lambda _: {})
+        new = special(item)
+        for field in item.__struct_fields__:
+            value = getattr(item, field)
+            if field == "metadata":
+                new[field] = self._meta(_NAMES.get(kind, kind.lower()), value)
+            elif field not in ("kind", "api_version", *new) and value and value is not True:
+                new[field] = self.value(value, f"{kind}.{field}")
+        return structs.replace(item, **new) if new else item
 
+    def value(self, value: Any, where: str) -> Any:
+        """Return a value of a field."""
+        if isinstance(value, str):
+            return self.text(value, _RULES.get(where, "api"))
+        if isinstance(value, Struct):
+            return self.struct(value)
+        if isinstance(value, tuple | list):
+            return tuple(self.value(one, where) for one in value)
+        if not isinstance(value, dict):
+            return value
+        if (kind := _KEYS.get(where)) is not None:
+            named = self._labels(value) if kind == "label" else None
+            return named or {self.text(key, kind): self.value(one, where) for key, one in value.items()}
+        self.driver = str(value.get("driver") or self.driver)
+        key = str(value.get("key") or "")
+        known = {name: one for name, one in value.items() if name in _RULES}
+        new = {name: self.value(one, name) for name, one in known.items()}
+        return {**new, "value": self.names.label_value(key, str(value["value"]))} if "value" in value else new
 
-def _node(item: Node, replacing: Replacing) -> Node:
-    labels = {replacing.label_key(k): replacing.label_value(k, v) for k, v in item.metadata.labels.items()}
-    taints = tuple(_node_taint(taint, replacing) for taint in item.spec.taints)
-    metadata = ObjectMeta(name=replacing.names.of("node", item.name), labels=labels)
-    built = _RELEASE.match(item.status.node_info.kubelet_version)
-    status = structs.replace(
-        item.status,
-        node_info=NodeSystemInfo(kubelet_version=built[0] if built else ""),
-        allocatable={replacing.resource(key): value for key, value in item.status.allocatable.items()},
-        capacity={replacing.resource(key): value for key, value in item.status.capacity.items()},
-    )
-    return structs.replace(item, metadata=metadata, spec=structs.replace(item.spec, taints=taints), status=status)
+    def text(self, text: str, kind: str) -> str:
+        """Return a text of a kind of field."""
+        names = self.names
+        if not text or kind == "kept":
+            return text
+        if kind == "device":
+            return names.device(self.driver, text)
+        special = {"label": names.label, "resource": names.resource, "cel": names.cel, "level": level_in}.get(kind)
+        if special is not None:
+            return special(text)
+        if kind == "tier" and level_in(text):
+            return level_in(text)
+        plain = {"api": is_plain, "condition": is_word, "machine": in_machine}.get(kind)
+        if plain is not None and plain(text):
+            return text
+        return names.of("value" if kind in ("api", "machine") else kind, text)
 
-
-def _node_taint(taint: Mapping[str, object], replacing: Replacing) -> dict[str, object]:
-    key, value = str(taint.get("key") or ""), str(taint.get("value") or "")
-    new: dict[str, object] = {**taint, "key": replacing.label_key(key)} if key else {**taint}
-    return {**new, "value": replacing.label_value(key, value)} if value else new
-
-
-def _claim(item: ResourceClaim, replacing: Replacing) -> ResourceClaim:
-    devices, status = item.spec.devices, item.status
-    requests = tuple(
-        structs.replace(
-            request,
-            exactly=_ask(request.exactly, replacing) if request.exactly else None,
-            first_available=tuple(_ask(part, replacing) for part in request.first_available),
+    def _meta(self, kind: str, meta: ObjectMeta) -> ObjectMeta:
+        of = self.names.of
+        return ObjectMeta(
+            name=self.text(meta.name, kind),
+            namespace=of("namespace", meta.namespace),
+            uid=of("uid", meta.uid.lower()) if kind in ("claim", "pod") else "",
+            labels=self._labels(meta.labels),
+            # that it is being deleted matters, not when
+            deletion_timestamp=meta.deletion_timestamp and "2000-01-01T00:00:00Z",
         )
-        for request in devices.requests
-    )
-    allocation = status.allocation
-    if allocation is not None:
-        results = tuple(_result(result, replacing) for result in allocation.devices.results)
-        allocation = structs.replace(
-            allocation,
-            devices=structs.replace(allocation.devices, results=results),
-            node_selector=replacing.node_selector(allocation.node_selector),
-            allocation_timestamp=None,
-        )
-    status = structs.replace(
-        status,
-        allocation=allocation,
-        reserved_for=tuple(_consumer(one, replacing) for one in status.reserved_for),
-        devices=tuple(_device_status(one, replacing) for one in status.devices),
-    )
-    spec = structs.replace(item.spec, devices=structs.replace(devices, requests=requests))
-    return structs.replace(item, metadata=_meta(item.metadata, "claim", replacing), spec=spec, status=status)
 
+    def _labels(self, labels: Mapping[str, str]) -> dict[str, str]:
+        return {self.names.label(key): self.names.label_value(key, str(value)) for key, value in labels.items()}
 
-def _meta(meta: ObjectMeta, kind: str, replacing: Replacing) -> ObjectMeta:
-    names = replacing.names
-    gone = meta.deletion_timestamp and "2000-01-01T00:00:00Z"  # that it is being deleted matters, not when
-    namespace = names.of("namespace", meta.namespace)
-    return ObjectMeta(
-        name=names.of(kind, meta.name), namespace=namespace, uid=uid_of(meta.uid, names), deletion_timestamp=gone
-    )
+    def _device(self, item: Any) -> dict[str, Any]:
+        attribute = self.names.attribute
+        return {"attributes": {key: attribute(self.driver, key, value) for key, value in item.attributes.items()}}
 
+    def _devicetaint(self, item: Any) -> dict[str, Any]:
+        new = {"key": self.names.label(item.key), "value": self.names.label_value(item.key, item.value)}
+        return {**new, "time_added": None} if hasattr(item, "time_added") else new
 
-def uid_of(uid: str, names: AnonymousNames) -> str:
-    """Return the pseudonym of a UID; the same one that it has inside other texts."""
-    return names.of("uid", uid.lower())
+    _devicetoleration = _devicetaint
 
+    def _nodeselectorterm(self, item: Any) -> dict[str, Any]:
+        fields = (structs.replace(one, values=self.value(one.values, "Device.node_name")) for one in item.match_fields)
+        return {"match_fields": tuple(fields)}
 
-def _ask(part: Any, replacing: Replacing) -> Any:
-    literal = replacing.names.literal
-    derived = tuple(
-        structs.replace(one, expression=replace_in_cel(one.expression, literal)) for one in part.derived_attributes
-    )
-    tolerations = tuple(
-        structs.replace(one, key=replacing.label_key(one.key), value=replacing.free_text(one.value))
-        for one in part.tolerations
-    )
-    selectors = _selectors(part.selectors, replacing)
-    return structs.replace(part, selectors=selectors, tolerations=tolerations, derived_attributes=derived)
+    def _nodeselectorrequirement(self, item: Any) -> dict[str, Any]:
+        values = tuple(self.names.label_value(item.key, value) for value in item.values)
+        return {"key": self.names.label(item.key), "values": values}
 
+    def _podspec(self, item: Any) -> dict[str, Any]:
+        amounts = {key: value for key, value in item.resources.items() if isinstance(value, dict)}
+        return {
+            "affinity": self._affinity(item.affinity),
+            "resources": {key: self.value(value, "PodSpec.overhead") for key, value in amounts.items()},
+            "scheduling_group": item.scheduling_group and {"": ""},
+            "scheduler_name": item.scheduler_name if item.scheduler_name in _SCHEDULERS else "another-scheduler",
+        }
 
-def _selectors(selectors: tuple[DeviceSelector, ...], replacing: Replacing) -> tuple[DeviceSelector, ...]:
-    return tuple(
-        structs.replace(
-            selector,
-            cel=selector.cel
-            and structs.replace(
-                selector.cel, expression=replace_in_cel(selector.cel.expression, replacing.names.literal)
-            ),
-        )
-        for selector in selectors
-    )
+    def _affinity(self, affinity: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an affinity, of which `portable` kept the terms for nodes alone; terms that are none are left out."""
+        found = {field: value for field, value in affinity.items() if field != "nodeAffinity"}
+        try:
+            selector = from_builtins(affinity["nodeAffinity"][REQUIRED], NodeSelector)
+        except (msgspec.ValidationError, KeyError, TypeError):
+            return found
+        return {**found, "nodeAffinity": {REQUIRED: msgspec.to_builtins(self.struct(selector))}}
 
+    def _nodesysteminfo(self, item: Any) -> dict[str, Any]:
+        return {"kubelet_version": _release(item.kubelet_version)}
 
-def _result(result: DeviceRequestAllocationResult, replacing: Replacing) -> DeviceRequestAllocationResult:
-    tolerations = tuple(_toleration(one, replacing) for one in result.tolerations)
-    return structs.replace(
-        result,
-        pool=replacing.names.of("pool", result.pool),
-        device=replacing.device_name(result.driver, result.device),
-        share_id=uid_of(result.share_id, replacing.names) if result.share_id else result.share_id,
-        tolerations=tolerations,
-        binding_conditions=tuple(map(replacing.condition, result.binding_conditions)),
-        binding_failure_conditions=tuple(map(replacing.condition, result.binding_failure_conditions)),
-    )
+    def _member(self, item: Any) -> dict[str, Any]:
+        match = item.selector.exact_match
+        name = self.names.of("node" if item.type == "Node" else "hypernode", match.name)
+        return {"selector": structs.replace(item.selector, exact_match=structs.replace(match, name=name))}
 
+    def _resourceclaimconsumerreference(self, item: Any) -> dict[str, Any]:
+        if item.resource in ("pods", ""):
+            return {"resource": item.resource, "name": self.names.of("pod", item.name)}
+        group = item.api_group and f"{self.names.of('label', item.api_group)}.example"
+        return {"api_group": group, "resource": "consumers", "name": self.names.of("consumer", item.name)}
 
-def _toleration(one: Mapping[str, object], replacing: Replacing) -> dict[str, object]:
-    new = dict(one)
-    if "key" in one:
-        new["key"] = replacing.label_key(str(one["key"]))
-    if one.get("value"):
-        new["value"] = replacing.free_text(str(one["value"]))
-    return new
+    def _resourcestatus(self, item: Any) -> dict[str, Any]:
+        claim, _, rest = item.name.partition(":")
+        entry, slash, request = rest.partition("/")
+        if claim != "claim":
+            return {"name": self.names.resource(item.name)}
+        return {"name": f"claim:{self.names.of('podclaim', entry)}{slash}{request}"}
 
+    def _resourcehealth(self, item: Any) -> dict[str, Any]:
+        driver, _, rest = item.resource_id.partition("/")
+        pool, _, device = rest.rpartition("/")
+        if pool and driver in self.names.protected:
+            return {"resource_id": f"{driver}/{self.names.of('pool', pool)}/{self.names.device(driver, device)}"}
+        return {"resource_id": self.names.of("value", item.resource_id)}
 
-def _consumer(consumer: ResourceClaimConsumerReference, replacing: Replacing) -> ResourceClaimConsumerReference:
-    kind = "pod" if consumer.resource in ("pods", "") else "consumer"
-    name, uid = replacing.names.of(kind, consumer.name), uid_of(consumer.uid, replacing.names)
-    group, resource = consumer.api_group, consumer.resource
-    if group and not keeps_key(f"{group}/x"):
-        group, resource = f"{replacing.names.of('label', group)}.example", "consumers"
-    return structs.replace(consumer, name=name, uid=uid, api_group=group, resource=resource)
-
-
-def _device_status(entry: Mapping[str, object], replacing: Replacing) -> dict[str, object]:
-    new = {key: value for key, value in entry.items() if key in ("driver", "pool", "device", "shareID", "conditions")}
-    driver = str(entry.get("driver", ""))
-    new["pool"] = replacing.names.of("pool", str(entry.get("pool", "")))
-    new["device"] = replacing.device_name(driver, str(entry.get("device", "")))
-    if "shareID" in new:
-        new["shareID"] = uid_of(str(new["shareID"]), replacing.names)
-    conditions = new.get("conditions")
-    if isinstance(conditions, list | tuple):
-        new["conditions"] = [
-            {"type": replacing.condition(str(one.get("type", ""))), "status": str(one.get("status", ""))}
-            for one in conditions
-        ]
-    return new
-
-
-def _rule(item: DeviceTaintRule, replacing: Replacing) -> DeviceTaintRule:
-    names, wanted = replacing.names, item.spec.device_selector
-    if wanted is not None:
-        wanted = structs.replace(
-            wanted,
-            pool=wanted.pool and names.of("pool", wanted.pool),
-            device=wanted.device and replacing.device_name(wanted.driver or "", wanted.device),
-        )
-    spec = structs.replace(item.spec, taint=replacing.taint(item.spec.taint), device_selector=wanted)
-    return structs.replace(item, metadata=ObjectMeta(name=names.of("rule", item.metadata.name)), spec=spec)
-
-
-def _topology(item: TopologyObject, replacing: Replacing) -> TopologyObject:
-    names = replacing.names
-    if isinstance(item, HyperNode):
-        tier = level_in(item.spec.tier_name) or names.of("tier", item.spec.tier_name)
-        members = tuple(_member(member, replacing) for member in item.spec.members)
-        hyper = structs.replace(item.spec, tier_name=tier, members=members)
-        return structs.replace(item, metadata=ObjectMeta(name=names.of("hypernode", item.name)), spec=hyper)
-    if isinstance(item, ResourceFlavor):
-        labels = {replacing.label_key(k): replacing.label_value(k, v) for k, v in item.spec.node_labels.items()}
-        flavor = structs.replace(
-            item.spec,
-            node_labels=labels,
-            node_taints=tuple(_node_taint(one, replacing) for one in item.spec.node_taints),
-            tolerations=tuple(_node_taint(one, replacing) for one in item.spec.tolerations),
-            topology_name=names.of("topology", item.spec.topology_name),
-        )
-        return structs.replace(item, metadata=ObjectMeta(name=names.of("flavor", item.name)), spec=flavor)
-    levels = tuple(
-        structs.replace(one, node_label=replacing.label_key(one.node_label), alias=level_in(one.alias))
-        for one in item.spec.levels
-    )
-    spec = structs.replace(item.spec, levels=levels)
-    return structs.replace(item, metadata=ObjectMeta(name=names.of("topology", item.name)), spec=spec)
-
-
-def _member(member: Member, replacing: Replacing) -> Member:
-    exact = member.selector.exact_match
-    if exact is None:
-        return member
-    kind = "node" if member.type == "Node" else "hypernode"
-    selector = structs.replace(member.selector, exact_match=NameMatch(name=replacing.names.of(kind, exact.name)))
-    return structs.replace(member, selector=selector)
-
-
-def _without_patterns(cluster: Cluster) -> Cluster:
-    """Return a cluster whose HyperNodes name their members, since a pattern does not match pseudonyms."""
-    hyper_nodes = [item.name for item in cluster.topologies if isinstance(item, HyperNode)]
-    topologies = tuple(
-        with_exact_members(item, cluster.node_by_name, hyper_nodes) if isinstance(item, HyperNode) else item
-        for item in cluster.topologies
-    )
-    return replace(cluster, topologies=topologies)
+    def _kueueresources(self, item: Any) -> dict[str, Any]:
+        return {"exclude_resource_prefixes": tuple(one for one in item.exclude_resource_prefixes if one in DOMAINS)}

@@ -20,7 +20,7 @@ from dra_lab.model.topologies import TopologyObject
 from dra_lab.model.workloads import Pod
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, check_age, findings_of
-from dra_lab.sources.snapshots_overlays import overlays_of
+from dra_lab.sources.snapshots_places import file_places_of
 
 KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json"
 """The command that writes everything that is needed into one file."""
@@ -63,7 +63,7 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         tuple(findings),
         known,
         _of(kept, Pod),
-        overlays=overlays_of(info.overlays) if info is not None else {},
+        file_places=file_places_of(info.file_places) if info is not None else {},
         topologies=_of(kept, TopologyObject),
         queues=_of(kept, QueueObject),
         templates=_of(kept, ResourceClaimTemplate) or None,

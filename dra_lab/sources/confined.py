@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dra_lab.errors import InputError
 from dra_lab.manifests.file_text import expanded
-from dra_lab.sources.files import CONTEXT, OVER, TOPOLOGY
+from dra_lab.sources.files import CONTEXT, TOPOLOGY
 from dra_lab.sources.samples import PREFIX
 
 FOLDERS = "DRA_LAB_FOLDERS"
@@ -22,8 +22,8 @@ _COUNT = re.compile(r"\*\d+(@.*)?$", re.DOTALL)
 
 
 def is_live(source: object) -> bool:
-    """Say whether reading a cluster by its name contacts a running one, also with topology files over it."""
-    return str(source).strip().partition(OVER)[0].startswith(CONTEXT)
+    """Say whether reading a cluster by its name contacts a running one."""
+    return str(source).strip().startswith(CONTEXT)
 
 
 def confined(path: str | Path) -> Path:
@@ -64,12 +64,9 @@ def why_refused(source: str) -> str:
 
 
 def _files(source: str) -> Iterator[str]:
-    """Yield the files that a source names; with a count or a driver behind it also as if that were part of the name."""
-    base, *over = source.split(OVER)
-    lists = over
-    if base.startswith(TOPOLOGY):
-        lists = [base.removeprefix(TOPOLOGY), _COUNT.sub("", base.removeprefix(TOPOLOGY)), *over]
-    elif not base.startswith((CONTEXT, PREFIX)):
-        yield base
-    for text in lists:
-        yield from filter(None, map(str.strip, text.split(",")))
+    """Yield the file that a source names; with a count or a driver behind it also as if that were part of the name."""
+    if source.startswith(TOPOLOGY):
+        file = source.removeprefix(TOPOLOGY)
+        yield from filter(None, (file, _COUNT.sub("", file)))
+    elif not source.startswith((CONTEXT, PREFIX)):
+        yield source

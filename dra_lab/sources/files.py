@@ -29,13 +29,10 @@ CONTEXT = "context:"
 """The prefix of a running cluster; the rest of the name is a context of the kubeconfig."""
 
 TOPOLOGY = "topo:"
-"""`topo:FILE[,FILE...][*COUNT[@DRIVER,...]]`: COUNT equal nodes (default 1) made from files about one server.
+"""`topo:FILE[*COUNT[@DRIVER,...]]`: COUNT equal nodes (default 1) made from the topology file of one server.
 
 The drivers are those to plan for (`sources.foreign.make_cluster`).
 """
-
-OVER = f"+{TOPOLOGY}"
-"""`CLUSTER+topo:FILE[,FILE...]`: the files are laid over the cluster (`sources.foreign.with_overlay`)."""
 
 
 def read_documents(path: Path) -> Documents:

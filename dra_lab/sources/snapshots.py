@@ -22,7 +22,7 @@ from dra_lab.sources.archives import archive_bytes, read_archive
 from dra_lab.sources.files import ARCHIVES, is_archive
 from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
 from dra_lab.sources.snapshots_kept import portable
-from dra_lab.sources.snapshots_overlays import kept_overlays
+from dra_lab.sources.snapshots_places import kept_places
 
 FILES = {
     "DeviceClass": "deviceclasses.json",
@@ -77,7 +77,7 @@ def make_snapshot(
         left_out=dict(sorted((Counter(dropped) + Counter(left_out or {})).items())),
         replaced=dict(replaced or {}),
         findings=noted(cluster.findings, anonymised=replaced is not None),
-        overlays=kept_overlays(cluster.overlays),
+        file_places=kept_places(cluster.file_places),
         server_version=cluster.server_version,
     )
     files = {FILES[kind]: _list(kind, items) for kind, items in parts.items()}

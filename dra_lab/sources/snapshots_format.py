@@ -10,7 +10,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.index.not_read import UNREAD
 from dra_lab.model.decoding import from_json
-from dra_lab.sources.snapshots_overlays import KeptOverlay
+from dra_lab.sources.snapshots_places import KeptPlaces
 
 FILE = "snapshot.json"
 KIND = "ClusterSnapshot"
@@ -34,8 +34,8 @@ class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     `format_version` counts the layout of the folder and belongs to no tool's release. `captured_at` is the ISO time at
     which the cluster was read, "" if that is not known (a shipped sample). `source` is the context, the file's name or
-    the sample. `counts` has a number for each kind. `left_out` and `replaced` count what did not leave. `overlays` is
-    what topology files contained in addition to the slices. `server_version` is that of the API server.
+    the sample. `counts` has a number for each kind. `left_out` and `replaced` count what did not leave. `file_places`
+    is what a topology file contained in addition to the slices. `server_version` is that of the API server.
     """
 
     kind: str = KIND
@@ -48,7 +48,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     left_out: dict[str, int] = {}
     replaced: dict[str, int] = {}
     findings: tuple[NotedFinding, ...] = ()
-    overlays: tuple[KeptOverlay, ...] = ()
+    file_places: tuple[KeptPlaces, ...] = ()
     server_version: str = ""
 
 

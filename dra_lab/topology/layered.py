@@ -156,7 +156,9 @@ def _with_published_numa(cluster: Cluster, _layer: Layer) -> Cluster:
             known += sum(after is not before for after, before in zip(new, old, strict=True))
             unknown += sum(NUMA_NODE not in device.attributes for device in new)
     if not known:
-        raise InputError("no NUMA node is known that the drivers do not publish; add a topology file with --overlay")
+        raise InputError(
+            "no NUMA node is known that the drivers do not publish; plan on nodes made with --topology FILE"
+        )
     rest = f"; the NUMA node of {unknown:,} more is not known" if unknown else ""
     message = f"{known:,} device{'' if known == 1 else 's'} would publish {NUMA_NODE}{rest}"
     return cluster.with_objects(

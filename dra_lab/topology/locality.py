@@ -29,9 +29,9 @@ from dra_lab.drivers import (
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
+from dra_lab.model.file_places import FilePlace, FilePlaces
 from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
-from dra_lab.model.overlay import Overlay, OverlayPlace
 from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, level_value, shared_place, shared_value
 
 __all__ = [
@@ -170,13 +170,13 @@ def _filled(
     known = [_known(item, memo) for item in devices.values()]
     # the values in the memo live as long as it does, so their addresses tell them apart
     key: tuple[object, ...] = tuple(id(locality) for locality in known)
-    overlay = cluster.overlays.get(node_name)
-    if overlay is not None:
-        key = (overlay, tuple((device_id.driver, device_id.device) for device_id in devices), *key)
+    of_file = cluster.file_places.get(node_name)
+    if of_file is not None:
+        key = (of_file, tuple((device_id.driver, device_id.device) for device_id in devices), *key)
     filled = memo.filled.get(key)
     if filled is None:
-        if overlay is not None:
-            known = [_overlaid(i, locality, overlay) for i, locality in zip(devices, known, strict=True)]
+        if of_file is not None:
+            known = [_completed(i, locality, of_file) for i, locality in zip(devices, known, strict=True)]
         filled = memo.filled[key] = _derive(known, [item.device for item in devices.values()])
     return filled
 
@@ -202,11 +202,11 @@ def _seen(cluster: Cluster, node_name: str) -> list[PoolDevice | SkippedDevice]:
     return seen
 
 
-def _overlaid(device_id: DeviceID, locality: Locality, overlay: Overlay) -> Locality:
+def _completed(device_id: DeviceID, locality: Locality, of_file: FilePlaces) -> Locality:
     """Fill in what a topology file says and the driver does not publish; say where made attributes come from."""
     key = (device_id.driver, device_id.device)
-    places: Mapping[str, OverlayPlace] = overlay.places.get(key, {})
-    made = overlay.made.get(key, {})
+    places: Mapping[str, FilePlace] = of_file.places.get(key, {})
+    made = of_file.made.get(key, {})
     changes: dict[str, Any] = {}
     for level, member in LEVEL_FIELDS.items():
         published = locality.place(level)

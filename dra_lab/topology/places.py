@@ -24,7 +24,7 @@ class Place(Struct, frozen=True):
 
     `source` is the full name of the attribute that publishes it, with ", made from FILE:LINE" in slices that no driver
     published. If `derived`, it is words that name the source ("from the NICs on the same PCIe root (dra.net/numaNode)",
-    "overlay: dgx.xml:36, Bridge 0000:[2b-3b]").
+    "file: dgx.xml:36, Bridge 0000:[2b-3b]").
     """
 
     value: str | int

@@ -66,8 +66,8 @@ class RuleEntry:
 
     Example:
         >>> from dra_lab.words.rule_catalogue import rule_entry
-        >>> rule_entry("claim-empty").remedy
-        'Add a request, or remove the claim.'
+        >>> rule_entry("admin-access").remedy
+        'Label the namespace, turn the gate on, or remove adminAccess.'
     """
 
     name: str
@@ -141,7 +141,7 @@ def rule_entry(name: str) -> RuleEntry:
     """Return the entry of a rule.
 
     Args:
-        name: A rule, such as "claim-empty", or the class of an error, such as "SourceError".
+        name: A rule, such as "admin-access", or the class of an error, such as "SourceError".
 
     Returns:
         The entry.

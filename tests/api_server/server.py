@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+import traceback
 import zlib
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,8 +15,6 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import trustme
-
-from dra_lab._workarounds import close_cut
 
 from .answers import (
     VERSIONS,
@@ -336,3 +335,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 class _NoSuchPath(Exception):
     """A path of a group that the server does not have: plain text, no Status."""
+
+
+def close_cut(error: OSError) -> None:
+    """Close the TLS socket of a connection that was cut before TLS began; only the error refers to it.
+
+    Upstream: https://github.com/python/cpython/issues/113280
+    Remove: with Python 3.11, whose releases before 3.11.8 leave the socket to the garbage collector.
+    """
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        made = frame.f_locals.get("self")
+        if isinstance(made, ssl.SSLSocket):
+            made.close()

@@ -2,7 +2,7 @@
 
 Each sort of changes comes alone for DRA_LAB_FOLLOW_SECONDS (30), then all of them mixed. DRA_LAB_FOLLOW_EVENTS (20) is
 the number of claims that change a second, and of changes in the mixture, of which each tenth is a slice with another
-value and each tenth a node's label. Comparing with the server's lists has its own benchmark (`bench_consistency`).
+value and each tenth a node's label.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from array import array
 from bisect import bisect_left
@@ -134,8 +133,6 @@ async def _follow(folder: Path, server: subprocess.Popen[str]) -> None:
         lines = [line.split() for line in (folder / "changes").read_text().splitlines()]
         _print_phase(phase, watcher, lines)
     lab.unfollow()
-    left = [t.name for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
-    print(f"threads left after following: {len(left)}")
     lab.close()
 
 

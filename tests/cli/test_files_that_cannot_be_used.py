@@ -20,7 +20,6 @@ COMMANDS = {
     "cluster": ["plan", "FILE", "--claim", PAIRS],
     "claim": ["plan", EKS, "--claim", "FILE"],
     "topology": ["topology", "FILE"],
-    "overlay": ["plan", EKS, "--overlay", "FILE", "--claim", PAIRS],
     "replay": ["replay", "FILE"],
     "draw": ["draw", EKS, "--claim", "FILE", "--file", "OUT"],
     "export": ["export", EKS, "--claim", PAIRS, "--workload", "FILE", "--dir", "OUT"],

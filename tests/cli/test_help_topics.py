@@ -16,7 +16,6 @@ def test_help_clusters_names_every_form_of_a_cluster(capsys):
         "FOLDER",
         "  - ",
         "--topology FILE --nodes 8 --driver D",
-        "--overlay FILE",
         "-A -o json",
     )
     assert (status, [form for form in forms if form not in text]) == (0, [])

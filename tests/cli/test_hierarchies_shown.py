@@ -21,14 +21,8 @@ def test_a_cluster_that_says_nothing(capsys, tmp_path):
     assert "says where its nodes are" in shown(capsys, str(file))[1]
 
 
-def test_a_cluster_is_given_alone(capsys):
-    """Files about a server are something else."""
-    status, _, err = shown(capsys, "sample:h100-pod", "topo.txt")
-    assert (status, "give one cluster, or files about one server" in err) == (2, True)
-
-
 def test_a_folder_of_topology_files_is_not_called_a_cluster(tmp_path, capsys):
-    """The message names the files of the folder as the way out, not the endings of a cluster's files."""
+    """The message names the file of a server as the way out, not the endings of a cluster's files."""
     (tmp_path / "topo.txt").write_text("GPU0 X")
     assert main(["topology", str(tmp_path)]) == 2
-    assert "name its files about one server" in capsys.readouterr().err
+    assert "name its file about one server" in capsys.readouterr().err

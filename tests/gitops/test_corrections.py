@@ -94,7 +94,6 @@ spec:
       resourceClaimTemplateName: t
   - {name: b, source: {resourceClaimName: c}}
 """
-OLD_CLAIM = FLAT.replace("/v1\n", "/v1alpha3\n")
 MIXED = FLAT.replace("/v1\n", "/v1beta1\n") + "    - {name: x, exactly: {deviceClassName: dranet}}\n"
 JSON = json.dumps(next(load_yaml(ARTICLE)).value, indent=2) + "\n"
 JSON_LINE = json.dumps(next(load_yaml(FLAT)).value) + "\n"
@@ -104,7 +103,6 @@ TEXTS = {
     "kyaml": KYAML,
     "flat": FLAT,
     "pod": OLD_POD,
-    "v1alpha3": OLD_CLAIM,
     "mixed": MIXED,
     "json": JSON,
     "json line": JSON_LINE,

@@ -102,7 +102,7 @@ def test_a_field_that_every_device_has_is_reported_once_and_hides_none():
 @pytest.mark.parametrize(
     ("value", "rule"),
     [
-        (changed(["apiVersion"], "resource.k8s.io/v1alpha3"), "version-unknown"),
+        (changed(["apiVersion"], "resource.k8s.io/v1alpha3"), "version-old"),
         (changed(["kind"], "Deployment"), "kind-ignored"),
         (changed(["spec"], None), "document-broken"),
         ({"a": 1}, "document-broken"),

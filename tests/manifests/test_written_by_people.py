@@ -178,90 +178,19 @@ def test_a_step_of_another_version_stays_in_the_path():
     }
 
 
-OLD = """\
-apiVersion: resource.k8s.io/v1alpha2
-kind: ResourceClaimTemplate
-metadata: {name: one}
-spec:
-  spec:
-    resourceClassName: gpu.example.com
-    allocationMode: WaitForFirstConsumer
-    parametersRef: {apiGroup: gpu.example.com, kind: GpuClaimParameters, name: single}
----
-apiVersion: resource.k8s.io/v1alpha2
-kind: ResourceClass
-metadata: {name: gpu.example.com}
-driverName: gpu.resource.example.com
-structuredParameters: true
-suitableNodes: {nodeSelectorTerms: []}
----
-apiVersion: resource.k8s.io/v1alpha2
-kind: ResourceClaimParameters
-metadata: {name: p}
-driverRequests: []
-shareable: true
-generatedFrom: {kind: GpuClaimParameters, name: single}
----
-apiVersion: resource.k8s.io/v1alpha3
-kind: PodSchedulingContext
-metadata: {name: p}
-spec: {}
----
-apiVersion: resource.k8s.io/v1alpha3
-kind: ResourceClaim
-metadata: {name: c}
-spec:
-  controller: gpu.resource.example.com
-  devices:
-    requests:
-    - name: gpu
-      deviceClassName: gpu.example.com
-      count: 2
----
-apiVersion: resource.k8s.io/v1alpha3
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec:
-  suitableNodes: {nodeSelectorTerms: []}
-"""
-
-
-def test_an_object_of_a_version_that_is_gone_is_reported_field_by_field(tmp_path):
-    """Each field of v1alpha2 and v1alpha3 that is gone has a row, at its line, with what to write in its place."""
-    found = [f for f in check_text(OLD, "a.yaml") if f.rule == "version-old"]
-    assert {(f.origin.document, f.origin.path, f.origin.line) for f in found} == {
-        (1, "apiVersion", 1),
-        (1, "spec.spec.resourceClassName", 6),
-        (1, "spec.spec.allocationMode", 7),
-        (1, "spec.spec.parametersRef", 8),
-        (2, "apiVersion", 10),
-        (2, "kind", 11),
-        (2, "driverName", 13),
-        (2, "structuredParameters", 14),
-        (2, "suitableNodes", 15),
-        (3, "apiVersion", 17),
-        (3, "kind", 18),
-        (3, "driverRequests", 20),
-        (3, "shareable", 21),
-        (3, "generatedFrom", 22),
-        (4, "kind", 25),
-        (5, "apiVersion", 29),
-        (5, "spec.controller", 33),
-        (5, "spec.devices.requests[0].deviceClassName", 37),
-        (5, "spec.devices.requests[0].count", 38),
-        (6, "apiVersion", 40),
-        (6, "spec.suitableNodes", 44),
-    }
-    assert all(f.severity is Severity.ERROR and f.advice for f in found)
-    reported = {f.origin.path: f"{f.message} {f.advice}" for f in found}
-    assert "deviceClassName: gpu.example.com" in reported["spec.spec.resourceClassName"]
-    assert "GpuClaimParameters/single" in reported["spec.spec.parametersRef"]
-    assert "'device.driver == \"gpu.resource.example.com\"'" in reported["driverName"]
-    assert "requests[0].exactly.count" in reported["spec.devices.requests[0].count"]
-
-
-def test_a_reader_of_claims_tells_the_fields_too():
-    """The reader for planning reports the same rows as the check."""
-    found = decode_documents(OLD, "a.yaml").findings
-    paths = {f.origin.path for f in found if f.rule == "version-old"}
-    assert {"spec.spec.resourceClassName", "spec.devices.requests[0].count", "spec.suitableNodes"} <= paths
+@pytest.mark.parametrize(
+    ("version", "kind", "said"),
+    [
+        ("v1alpha2", "ResourceClass", "Write it as a DeviceClass of resource.k8s.io/v1."),
+        ("v1alpha2", "ResourceClaimParameters", "Remove it, or write what it says in resource.k8s.io/v1."),
+        ("v1alpha3", "PodSchedulingContext", "Remove it, or write what it says in resource.k8s.io/v1."),
+        ("v1alpha3", "ResourceClaim", "Write it as a ResourceClaim of resource.k8s.io/v1."),
+        ("v1alpha3", "ResourceSlice", "Update the driver: it publishes its slices itself."),
+    ],
+)
+def test_an_object_of_a_version_that_is_gone_is_refused_in_one_sentence(version, kind, said):
+    """The finding is at the line of the version, and says what to write instead."""
+    text = f"metadata: {{name: a}}\napiVersion: resource.k8s.io/{version}\nkind: {kind}\nspec: {{controller: d}}\n"
+    (found,) = check_text(text, "a.yaml")
+    assert (found.rule, found.origin.line, found.severity, found.advice) == ("version-old", 2, Severity.ERROR, said)
+    assert found.message == f"Kubernetes 1.34 has no {kind} of resource.k8s.io/{version}"

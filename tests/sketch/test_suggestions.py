@@ -8,7 +8,7 @@ from small_nodes import NUMA, a_slice, cluster, gpu, nic, real_cluster
 
 from dra_lab import ClaimSketch, Finding, How, KubernetesRelease, Link, ObjectMeta, ResourceClaim, make_plan
 from dra_lab.findings import Severity
-from dra_lab.model.overlay import Overlay, OverlayPlace
+from dra_lab.model.file_places import FilePlace, FilePlaces
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.scheduler.first_fit import first_fit
@@ -125,10 +125,10 @@ def test_suggested_selectors_call_no_more_nodes_free_than_claims_tell(read, expe
 
 def test_a_link_where_roots_are_unknown_is_moved_to_the_switch_that_is_known():
     """What shares a switch shares its root too: that comes before any coarser level."""
-    places = {("gpu.nvidia.com", "gpu-0"): {"switch": OverlayPlace("s", "nccl.xml:3")}}
+    places = {("gpu.nvidia.com", "gpu-0"): {"switch": FilePlace("s", "nccl.xml:3")}}
     places["dra.net", "a"] = places["gpu.nvidia.com", "gpu-0"]
     slices = a_slice(GPU, gpu(0, **{NUMA: 0})), a_slice("dra.net", nic("a", numa=0))
-    on = cluster(*slices, overlays={"n1": Overlay("nccl.xml", places)})
+    on = cluster(*slices, file_places={"n1": FilePlaces("nccl.xml", places)})
     titles = [s.title for s in suggest(on, pairs(), R136)]
     assert "Move the PCIe root link of gpu and nic to the PCIe switch" in titles
     assert not [title for title in titles if title.startswith("Relax")]

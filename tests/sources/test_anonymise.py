@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import uuid
 from dataclasses import replace
 
 import pytest
@@ -28,8 +27,6 @@ from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_cluster, samples
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.anonymise_check import changed_selectors
-from dra_lab.sources.anonymise_known import is_plain
-from dra_lab.sources.anonymise_names import AnonymousNames
 from dra_lab.sources.snapshots import make_snapshot
 
 RELEASE = KubernetesRelease("1.36")
@@ -110,35 +107,6 @@ def test_the_same_cluster_has_the_same_pseudonyms():
     assert make_snapshot(one.cluster, replaced=one.counts) == make_snapshot(other.cluster, replaced=other.counts)
 
 
-@pytest.mark.parametrize(
-    ("text", "shape"),
-    [
-        ("GPU-04e241cc-0567-5a97-8c78-f5cc969a9832", "GPU-00000000-0000-4000-8000-000000000001"),
-        ("02:0f:ba:9a:78:11", "02:00:00:00:00:01"),
-        ("00:00:10:49:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:15:00:01", f"02:{'00:' * 18}01"),
-        ("b83f:d203:0015:0001", "0000:0000:0000:0001"),
-        ("0xb83fd20300150001", "0x0000000000000001"),
-        ("10.20.0.11/24", "198.18.0.1/24"),
-        ("fe80::1234:5678/64", "2001:db8::1/64"),
-        ("10.0.0.1/24,10.0.0.2/24", "198.18.0.1/24,198.18.0.2/24"),
-        ("i-0123456789abcdef0", "i-00000000000000001"),
-        ("1a923111-af18-5396-a41b-d7a26d5f9e6e.1", "00000000-0000-4000-8000-000000000001.1"),
-        ("enx0a1b2c3d4e5f", "enx020000000001"),
-        ("berlin-rack-7", "value-01"),
-        ("0000:05:00.0", "0000:05:00.0"),
-        ("pci0000:05", "pci0000:05"),
-        ("1.2.3", "1.2.3"),
-    ],
-)
-def test_an_identifier_keeps_its_shape(text, shape):
-    """What is replaced looks like what it was, so that prefixes still hold; places in a machine stay."""
-    names = AnonymousNames(())
-    act = names.keep if is_plain(text) else names.value
-    act(text)
-    names.assign({})
-    assert act(text) == shape
-
-
 def test_the_summary_of_an_anonymised_snapshot_names_nobody(tmp_path):
     """Neither the source's name nor the words of findings go along, only what was the matter."""
     cluster = replace(load_cluster("sample:mig"), name="context:prod-of-acme")
@@ -155,7 +123,7 @@ def of_class(cluster, expression):
     return replace(cluster, classes=(one,), claims=())
 
 
-@pytest.mark.parametrize(("part", "rules"), [('startsWith("02:")', []), ('endsWith("b")', ["selector-changed"])])
+@pytest.mark.parametrize(("part", "rules"), [("size() > 3", []), ('startsWith("02:")', ["selector-changed"])])
 def test_a_selector_that_looks_at_a_part_of_a_replaced_value_is_reported(part, rules):
     """The report names a selector that selects other devices under pseudonyms."""
     mac = 'device.attributes["dra.net"].mac'
@@ -186,7 +154,7 @@ def test_the_mapping_is_written_only_when_asked_and_only_outside(tmp_path, capsy
 def test_what_is_replaced_is_named_in_the_plural(tmp_path, capsys):
     """Each number has the words of what it counts, not the name of a table."""
     main(["capture", "sample:eks-p4d", str(tmp_path / "out"), "--anonymise"])
-    assert "12 IPv4 addresses" in capsys.readouterr().out
+    assert "8 names of ResourceSlices" in capsys.readouterr().out
 
 
 def test_an_anonymised_snapshot_says_so(tmp_path):
@@ -194,12 +162,3 @@ def test_an_anonymised_snapshot_says_so(tmp_path):
     out = str(tmp_path / "out.tgz")
     assert main(["capture", "sample:mig", out, "--anonymise"]) == 0
     assert "snapshot-anonymised" in {finding.rule for finding in load_cluster(out).findings}
-
-
-def test_uids_inside_texts_have_the_pseudonym_of_the_uid():
-    """An identifier is the same one wherever it stands."""
-    names, text = AnonymousNames(()), str(uuid.UUID(int=7 << 80))
-    names.of("uid", text)
-    names.keep(f"k8s.gpu.nvidia.com/claim={text}-gpu-0")
-    names.assign({})
-    assert names.of("uid", text) in names.keep(f"k8s.gpu.nvidia.com/claim={text}-gpu-0")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 
-import msgspec
 import pytest
-from small_nodes import a_slice, gpu, nic
-from topology_texts import SERVER, TOPO
+from topology_texts import SERVER
 
 from dra_lab.cli import main
 from dra_lab.errors import InputError, SourceError
@@ -15,26 +13,18 @@ from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.foreign import read_inventory
 from dra_lab.sources.foreign.loading import topology_cluster
 
-BUS = "resource.kubernetes.io/pciBusID"
-
 
 @pytest.fixture
 def files(tmp_path):
-    """A folder with a topology, a matrix, and the slices of a node that fits both."""
+    """A folder with a topology file and a cluster."""
     (tmp_path / "dgx.xml").write_bytes(SERVER)
-    (tmp_path / "topo.txt").write_text(TOPO)
-    gpus = a_slice("gpu.nvidia.com", gpu(0, **{BUS: "0000:13:00.0"}))
-    slices = [gpus, a_slice("dra.net", nic("pci-0000-14-00-0"))]
-    items = [
-        msgspec.to_builtins(slice_) | {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"} for slice_ in slices
-    ]
-    (tmp_path / "cluster.json").write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items}))
+    (tmp_path / "cluster.json").write_text('{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1"}}')
     return tmp_path
 
 
-def test_topology_prints_what_the_files_say(files, capsys):
+def test_topology_prints_what_the_file_says(files, capsys):
     """A line for each GPU, NIC and NUMA node, with root, switch, NUMA node and the line of the file."""
-    assert main(["topology", str(files / "topo.txt"), str(files / "dgx.xml")]) == 0
+    assert main(["topology", str(files / "dgx.xml")]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     places = ["0000:14:00.0", "pci0000:10", "0000:11:00.0", "0"]
     assert any(line[0] == "mlx5_0" and line[1] == "nic" and line[-5:-1] == places for line in lines if len(line) > 6)
@@ -55,20 +45,14 @@ def test_the_drivers_to_plan_for_are_named_behind_the_count(files):
         load_cluster(f"topo:{files / 'dgx.xml'}*2@gpu.example.org")
 
 
-def test_an_overlay_is_a_part_of_the_clusters_name(files):
-    """`CLUSTER+topo:FILE` is read again by its name, wherever a cluster is named."""
-    name = f"{files / 'cluster.json'}+topo:{files / 'dgx.xml'}"
-    world = load_cluster(name)
-    assert (world.name, list(world.overlays)) == (name, ["n1"])
+def test_a_dropped_topology_file_is_a_cluster_by_itself(files):
+    """Other files that are dropped with it are refused, and the message says what to do."""
+    assert load_texts({"dgx.xml": SERVER}).node_names == ("node-1",)
+    with pytest.raises(SourceError, match=r"'dgx\.xml' is a topology file, .* load it alone"):
+        load_texts({name: (files / name).read_bytes() for name in ("cluster.json", "dgx.xml")})
 
 
-def test_dropped_files_meet(files):
-    """Slices and a topology file dropped together become the slices with the file laid over them."""
-    texts = {name: (files / name).read_bytes() for name in ("cluster.json", "dgx.xml")}
-    assert list(load_texts(texts).overlays) == ["n1"]
-
-
-@pytest.mark.parametrize("name", ["topo:", "topo:*8", "topo:,"])
+@pytest.mark.parametrize("name", ["topo:", "topo:*8"])
 def test_no_file_is_an_error(name):
     """A name without a file says how to write it."""
     with pytest.raises(SourceError, match=r"write topo:FILE"):
@@ -95,7 +79,7 @@ def test_a_mistyped_number_of_nodes_is_reported_as_one(tmp_path):
 
 def test_options_name_the_same_nodes_as_the_name_of_the_cluster(files):
     """`--topology FILE --nodes 2 --driver D` makes the cluster that is read again by its name."""
-    made = topology_cluster([str(files / "dgx.xml")], 2, ["dra.net", "dra.cpu"])
+    made = topology_cluster(str(files / "dgx.xml"), 2, ["dra.net", "dra.cpu"])
     again = load_cluster(made.name)
     assert (made.name, made.slices) == (f"topo:{files / 'dgx.xml'}*2@dra.net,dra.cpu", again.slices)
 
@@ -103,24 +87,21 @@ def test_options_name_the_same_nodes_as_the_name_of_the_cluster(files):
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 REFUSED = {
     "a name": (["topo:FILE*2"], "give --topology FILE --nodes 8"),
-    "an overlaid name": (["sample:eks-p4d+topo:FILE"], "give --topology FILE --nodes 8"),
+    "two files": (["--topology", "a.xml", "--topology", "b.xml"], "--topology b.xml is a second file; give one"),
     "nodes of nothing": (["sample:eks-p4d", "--nodes", "2"], "need --topology FILE"),
     "a driver of nothing": (["sample:eks-p4d", "--driver", "dra.net"], "need --topology FILE"),
 }
 
 
 @pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
-def test_topology_files_are_named_by_options_alone(words, said, capsys):
-    """A command line has one spelling for the files, and the message has it."""
+def test_a_topology_file_is_named_by_options_alone(words, said, capsys):
+    """A command line has one spelling for the file, and the message has it."""
     assert main(["plan", *words, "--claim", PAIRS]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_commands_plan_on_nodes_made_of_a_file_and_on_overlaid_slices(files, capsys):
-    """`--topology` takes the place of CLUSTER, and `--overlay` comes with it."""
+def test_a_command_reads_the_nodes_of_a_topology_file(files, capsys):
+    """`--topology` takes the place of CLUSTER."""
     file = str(files / "dgx.xml")
     assert main(["check", "--topology", file, "--nodes", "2", str(files / "cluster.json"), "-o", "json"]) == 0
-    name = json.loads(capsys.readouterr().out)["cluster"]
-    assert main(["capture", str(files / "cluster.json"), "--overlay", file, str(files / "out")]) == 0
-    kept = json.loads((files / "out" / "snapshot.json").read_text())
-    assert (name, bool(kept.get("overlays"))) == (f"topo:{file}*2", True), capsys.readouterr().err
+    assert json.loads(capsys.readouterr().out)["cluster"] == f"topo:{file}*2"

@@ -32,14 +32,11 @@ def server(*inside: str, buses: str = "0000:[10-1f]", version: str = "2.0") -> b
     return hwloc(package(0, host_bridge(buses, "".join(inside))), version=version)
 
 
-MODEL = pci("0000:11:00.0", GPU, named("cuda0", 5)).replace("<object", '<object name="GH100 [H100]"', 1)
-NUMA_1 = '<object type="NUMANode" os_index="1" cpuset="0xc" nodeset="0x2" local_memory="1">\n{}</object>\n'
-VERSION_1 = hwloc(NUMA_1.format(host_bridge("0000:[10-1f]", MODEL)), version="1.0")
 GPU_MEMORY = '<object type="NUMANode" subtype="GPUMemory" os_index="1" cpuset="0x3" nodeset="0x2" local_memory="1"/>\n'
 WITH_GPU_MEMORY = package(0, GPU_MEMORY + host_bridge("0000:[10-1f]", pci("0000:11:00.0", GPU)))
 AT_THE_MACHINE = package(0, "") + package(1, "") + host_bridge("0000:[10-1f]", pci("0000:11:00.0", GPU))
 NIC_ALONE = host_bridge("0000:[10-1f]", pci("0000:11:00.0", NIC))
-ENDLESS = f'<object type="Socket" os_index="0" nodeset="0xf...f">{NIC_ALONE}</object>'
+ENDLESS = f'<object type="Package" os_index="0" nodeset="0xf...f">{NIC_ALONE}</object>'
 CARD = bridge("0000:12:00.0", pci("0000:13:00.0", NIC) + pci("0000:13:00.1", NIC))
 IN_A_CARD = bridge("0000:10:00.0", bridge("0000:11:01.0", CARD))
 NVLINK_ONLY = TOPO.replace("PHB", "SYS")
@@ -71,12 +68,6 @@ SAYS: dict[str, tuple[bytes | str, str, int, dict[str, object]]] = {
             "numaNode": 0,
             "socket": 0,
         },
-    ),
-    "hwloc 1: the NUMA node is in the tree": (
-        VERSION_1,
-        "gpu",
-        0,
-        {"numaNode": 1, "model": "GH100 [H100]", "pcieRoot": "pci0000:10"},
     ),
     "hwloc: a root of the machine": (hwloc(AT_THE_MACHINE), "gpu", 0, {"pcieRoot": "pci0000:10", "numaNode": None}),
     "hwloc: GPU memory is no place": (
@@ -130,7 +121,7 @@ def test_a_file_says_this_of_a_device(rule):
     assert {name: device.value(name) for name in facts} == facts
 
 
-@pytest.mark.parametrize(("version", "kinds"), [("1.0", (2, 3)), ("2.0", (2, 3)), ("3.0", (16, 32)), ("3.0", (48, 48))])
+@pytest.mark.parametrize(("version", "kinds"), [("2.0", (2, 3)), ("3.0", (16, 32)), ("3.0", (48, 48))])
 def test_hwloc_names_of_nics_in_every_version(version, kinds):
     """The type of a kernel name is an enumeration up to version 2 and a set of bits from version 3."""
     nic = pci("0000:11:00.0", NIC, named("eth0", kinds[0]) + named("mlx5_0", kinds[1]))
@@ -289,6 +280,13 @@ def test_a_nic_may_have_the_address_of_a_bridge():
     """RCCL's own models have a NIC at the address of a bridge; both are read."""
     text = '<system><cpu numaid="0" affinity="ff"><pci busid="0000:a1:00.0" class="0x060400">{}</pci></cpu></system>'
     assert len(read(text.format('<pci busid="0000:a1:00.0" class="0x020700"/>')).of("nic")) == 1
+
+
+@pytest.mark.parametrize("version", [' version="1.0"', ""])
+def test_hwloc_1_is_refused(version):
+    """Its NUMA nodes stand elsewhere in the tree; the message says how to write the file again."""
+    with pytest.raises(SourceError, match=r"this is XML of hwloc 1.*write it again with lstopo of hwloc 2 or later"):
+        read(SERVER.replace(b' version="2.0"', version.encode(), 1))
 
 
 def test_the_graphs_of_nccl_are_named_as_such():

@@ -12,7 +12,7 @@ from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
 from dra_lab.errors import DraLabError, SourceError
 from dra_lab.sources import load_texts
-from dra_lab.sources.foreign import decode_inventory, join, make_cluster, read_inventory
+from dra_lab.sources.foreign import decode_inventory, make_cluster, read_inventory
 from dra_lab.sources.foreign.xml_text import MAX_DEPTH
 
 
@@ -214,7 +214,7 @@ def test_a_matrix_whose_ties_contradict_is_refused():
 
 def test_other_files_are_reported_what_is_read():
     """A file of another kind is refused with the formats that are read."""
-    assert "nvidia-smi topo -m, hwloc XML (lstopo topology.xml)" in refused("hello\n", "a.txt")
+    assert "nvidia-smi topo -m, XML of hwloc 2 and later (lstopo topology.xml)" in refused("hello\n", "a.txt")
     assert "<html>" in refused("<!DOCTYPE html>\n<html></html>")
 
 
@@ -232,20 +232,6 @@ def test_tables_of_other_tools_are_reported_as_such(text):
     """A text file with the table of another tool is refused as a topology file, not as a broken manifest."""
     with pytest.raises(SourceError, match="does not read this topology format; it reads nvidia-smi topo -m"):
         load_texts({"topo.txt": text})
-
-
-def test_files_of_two_servers_are_refused():
-    """Files without one address in common do not describe one server."""
-    other = hwloc(package(0, host_bridge("0000:[50-5f]", pci("0000:51:00.0", GPU))))
-    with pytest.raises(SourceError, match=r"b\.xml: b\.xml and a\.xml have no PCI address in common"):
-        join([decode_inventory(SERVER, "a.xml"), decode_inventory(other, "b.xml")])
-
-
-def test_a_matrix_of_another_server_is_refused():
-    """A matrix with a NIC that the addressed file does not know is of another server, or one file is cut."""
-    text = TOPO.replace("NIC1: mlx5_3", "NIC1: mlx5_9")
-    with pytest.raises(SourceError, match=r"topo\.txt:6, row NIC1: NIC1 is not in dgx\.xml"):
-        join([decode_inventory(SERVER, "dgx.xml"), decode_inventory(text.encode(), "topo.txt")])
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -15,14 +15,13 @@ from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.sources import load_cluster, load_texts
-from dra_lab.sources.foreign import decode_inventory, join, make_cluster
+from dra_lab.sources.foreign import decode_inventory, make_cluster
 from dra_lab.topology import localities
 
 
-def made(*texts: bytes | str, **choices):
-    """Return the cluster made from texts about one server."""
-    data = [text.encode() if isinstance(text, str) else text for text in texts]
-    return make_cluster(join([decode_inventory(text, f"file-{number}") for number, text in enumerate(data)]), **choices)
+def made(text: bytes | str, **choices):
+    """Return the cluster made from the text about a server."""
+    return make_cluster(decode_inventory(text.encode() if isinstance(text, str) else text, "file-0"), **choices)
 
 
 def attributes(cluster, driver: str) -> dict[str, dict[str, object]]:
@@ -76,7 +75,7 @@ def test_cpus_come_in_both_modes():
 def test_what_the_driver_does_not_publish_is_known_and_derived():
     """The NUMA node and switch of a GPU come from the file, marked, with line and element."""
     place = places(made(SERVER))["gpu-0"].numa_node
-    assert (place.value, place.derived, place.source) == (0, True, "overlay: file-0:5, Package 0, nodeset")
+    assert (place.value, place.derived, place.source) == (0, True, "file: file-0:5, Package 0, nodeset")
 
 
 def test_what_the_driver_publishes_says_which_line_it_was_made_from():
@@ -100,20 +99,6 @@ def test_no_root_is_made_of_a_switch_that_a_file_invents():
     cluster = made(NCCL.replace(b"0000:11:00.0", b"ffff:ff:01.0"))
     assert "resource.kubernetes.io/pcieRoot" not in attributes(cluster, "gpu.nvidia.com")["gpu-0"]
     assert places(cluster)["gpu-0"].switch.value == "ffff:ff:01.0"
-
-
-def test_two_files_complete_each_other():
-    """Addresses and root names come from hwloc, whichever file is given first."""
-    cluster = made(TOPO.replace("PHB", "SYS"), SERVER)
-    assert attributes(cluster, "gpu.nvidia.com")["gpu-2"]["resource.kubernetes.io/pcieRoot"] == "pci0001:80"
-
-
-def test_files_that_contradict_each_other_are_reported():
-    """The earlier file is used and a finding names both places."""
-    cluster = made(SERVER, TOPO.replace("112-167\t0\t", "112-167\t1\t"))
-    found = [finding for finding in cluster.findings if finding.rule == "topology-contradiction"]
-    assert [finding.subject for finding in found][:1] == ["0000:13:00.0"]
-    assert "its numaNode is 0 in file-0:5" in found[0].message
 
 
 def test_equal_nodes():
@@ -182,12 +167,11 @@ def test_pairs_are_planned_on_made_nodes(text, where):
 
 
 def test_files_load_as_clusters(tmp_path):
-    """A topology file is a CLUSTER by its content; `topo:` joins files and counts nodes."""
+    """A topology file is a CLUSTER by its content; `topo:` counts nodes."""
     (tmp_path / "dgx.xml").write_bytes(SERVER)
-    (tmp_path / "topo.txt").write_text(TOPO)
-    assert load_cluster(tmp_path / "topo.txt").node_names == ("node-1",)
-    both = load_cluster(f"topo:{tmp_path / 'topo.txt'},{tmp_path / 'dgx.xml'}*8")
-    assert (len(both.node_names), len(both.slices)) == (8, 24)
+    assert load_cluster(tmp_path / "dgx.xml").node_names == ("node-1",)
+    eight = load_cluster(f"topo:{tmp_path / 'dgx.xml'}*8")
+    assert (len(eight.node_names), len(eight.slices)) == (8, 24)
     assert load_texts({"dgx.xml": SERVER.decode()}).drivers == ("dra.cpu", "dra.net", "gpu.nvidia.com")
 
 

@@ -11,7 +11,7 @@ from api_server.server import ApiServer
 from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import Cancelled, SourceError
-from dra_lab.sources.live import ClusterFollower, ReadLimits, load_context
+from dra_lab.sources.live import ClusterFollower, FollowState, ReadLimits, load_context
 
 SOON = 10.0
 """Seconds to wait for a thread; the time-outs of the default limits are 30 and 45."""
@@ -26,33 +26,19 @@ def server(tmp_path, monkeypatch):
         yield made
 
 
-def readers() -> list[str]:
-    """The names of the threads that read or follow; those that solve belong to other tests."""
-    names = [t.name for t in threading.enumerate()]
-    return [name for name in names if name.startswith("dra-lab-") and not name.startswith("dra-lab-solve")]
-
-
-def test_following_ends_at_once_where_watches_get_no_headers(server):
-    """No thread is left once it has stopped."""
+@pytest.mark.parametrize(("where", "times"), [("watch=true", 3), ("/apis/", 1)])
+def test_following_stops_at_once_where_the_server_is_silent(server, where, times):
+    """Also before the first watch; the threads that wait for the server keep the program from nothing."""
     cluster = load_context("test")
-    server.faults.add("watch=true", silent=True, times=3)
+    server.faults.add(where, silent=True, times=times)
     follower = ClusterFollower(cluster, lambda _cluster: None, lambda: None)
     follower.start()
-    for _ in range(3):
+    for _ in range(times):
         assert server.faults.waiting.acquire(timeout=60)
-    follower.stop(timeout=SOON)
-    assert readers() == []
-
-
-def test_following_ends_at_once_where_discovery_gets_no_headers(server):
-    """Also before the first watch."""
-    cluster = load_context("test")
-    server.faults.add("/apis/", silent=True)
-    follower = ClusterFollower(cluster, lambda _cluster: None, lambda: None)
-    follower.start()
-    assert server.faults.waiting.acquire(timeout=60)
-    follower.stop(timeout=SOON)
-    assert readers() == []
+    follower.stop()
+    assert follower.following.state is FollowState.STOPPED
+    left = [t for t in threading.enumerate() if t.name.startswith(("dra-lab-follow", "dra-lab-watch"))]
+    assert all(thread.daemon for thread in left)
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ def test_publishing_numa_is_refused_if_nothing_becomes_known():
     """The message says what to add."""
     layers = [read_layer("publish-numa")]
     published = with_layers(cluster_of(documents()), layers)
-    with pytest.raises(InputError, match="add a topology file"):
+    with pytest.raises(InputError, match="--topology FILE"):
         with_layers(published, layers)
 
 

@@ -40,7 +40,7 @@ def test_the_options_of_an_example_exist(command):
     assert [words for words in lines if not _parser(words).parse_args(words).run] == []
 
 
-@pytest.mark.parametrize("word", ["topology-contradiction", "source-error", "SourceError"])
+@pytest.mark.parametrize("word", ["topology-cpus-cut", "source-error", "SourceError"])
 def test_help_prints_the_entry_of_a_rule(word, capsys):
     """The rule with its meaning comes first, then cause, remedy, source, page and example."""
     entry = next(e for e in ENTRIES if word in (e.name, e.error))

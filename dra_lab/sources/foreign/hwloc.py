@@ -1,4 +1,4 @@
-"""hwloc XML (`lstopo topology.xml`), versions 1 to 3: packages, NUMA nodes, PCIe tree, GPUs and NICs."""
+"""hwloc XML (`lstopo topology.xml`), versions 2 and 3: packages, NUMA nodes, PCIe tree, GPUs and NICs."""
 
 from __future__ import annotations
 
@@ -47,15 +47,17 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
 
     A device's PCIe root is named by the host bridge above it, its NUMA node by the place where that bridge hangs; a
     bridge at the whole machine has none if there are several NUMA nodes. Without Bridge objects nothing but the
-    NUMA node is known. Raises SourceError with line and element for a file that is no hwloc export or that names an
-    address, a CPU or a NUMA node twice or not at all.
+    NUMA node is known. Raises SourceError with line and element for a file that is no hwloc export, is of version 1, or
+    names an address, a CPU or a NUMA node twice or not at all.
     """
     version = root.get("version")
     machine = next(root.named("object"), None)
     if root.tag != "topology" or machine is None:
         raise SourceError("this is not hwloc XML, which has a <topology> with an <object>", origin=Origin(source))
-    written = unsigned_number(version.partition(".")[0])
-    major = 1 if written is None else written
+    major = unsigned_number(version.partition(".")[0]) or 1
+    if major < 2:
+        what = "this is XML of hwloc 1, which dra-lab does not read; write it again with lstopo of hwloc 2 or later"
+        raise SourceError(what, origin=Origin(source, line=root.line))
     objects = HwlocObjects(source, bits=major >= 3)
     visit(objects, machine, HwlocPlace())
     findings: list[Finding] = []
@@ -79,7 +81,7 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
         message = "the file has no GPU and no NIC; hwloc leaves out PCI devices that it may not read"
         advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
         findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
-    return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(objects, major)))
+    return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(objects)))
 
 
 def _refuse_twice(objects: HwlocObjects, devices: Iterable[tuple[XmlElement, str, HwlocPlace]]) -> None:
@@ -91,7 +93,7 @@ def _refuse_twice(objects: HwlocObjects, devices: Iterable[tuple[XmlElement, str
         seen[address] = element.line
 
 
-def _strange(objects: HwlocObjects, major: int) -> Iterator[Finding]:
+def _strange(objects: HwlocObjects) -> Iterator[Finding]:
     """Yield what is no error by itself and says that lines may be missing or changed.
 
     A device or a name that is missing at the end of a series leaves no trace, so it is not reported.
@@ -103,8 +105,7 @@ def _strange(objects: HwlocObjects, major: int) -> Iterator[Finding]:
             "topology-unknown-object", Severity.WARNING, objects.source, message, advice, objects.origin(element)
         )
     known = {number for _, number in objects.numa_nodes}
-    # up to version 1 a machine of one NUMA node has no object for it
-    for element, nodes in objects.nodesets if known or major >= 2 else ():
+    for element, nodes in objects.nodesets:
         if nodes and not nodes <= known:
             lost = ", ".join(map(str, sorted(nodes - known)[:8]))
             message = f"its nodeset names the NUMA nodes {lost}, which the file does not contain"
@@ -161,7 +162,7 @@ def _device(
         facts["switch"] = Fact(switches[address], objects.origin(element, f"below the bridge {switches[address]}"))
     numa = _numa(at, nodes)
     if numa is not None and at.place is not None:
-        place = objects.origin(at.place, "nodeset" if at.place.get("nodeset") else "os_index")
+        place = objects.origin(at.place, "nodeset")
         facts["numaNode"] = Fact(numa.numa_node, place)
         if numa.socket is not None:
             facts["socket"] = Fact(numa.socket, place)
@@ -177,8 +178,6 @@ def _name(facts: Mapping[str, Fact], address: str) -> str:
 def _named(objects: HwlocObjects, element: XmlElement) -> Iterator[tuple[str, Fact]]:
     """Yield what the infos of a PCI device and the kernel's own names below it say."""
     infos = _infos(element)
-    if element.get("name"):  # up to version 1.10
-        yield "model", Fact(element.get("name"), objects.origin(element, "name"))
     if "PCIDevice" in infos:
         yield "model", Fact(infos["PCIDevice"].get("value"), objects.origin(infos["PCIDevice"]))
         if "virtual function" in infos["PCIDevice"].get("value").lower():
@@ -254,11 +253,8 @@ def _threads(objects: HwlocObjects, cpus: tuple[int, ...]) -> int | None:
 
 def _numa(at: HwlocPlace, nodes: tuple[CpuNode, ...]) -> CpuNode | None:
     """Return the one NUMA node of main memory at the place where a bridge hangs, None where there are several."""
-    if at.numa_ancestor:
-        here = [node for node in nodes if str(node.numa_node) == at.numa_ancestor]
-    else:
-        numbers = mask_numbers(at.nodeset) or ()
-        here = [node for node in nodes if node.numa_node in numbers]
+    numbers = mask_numbers(at.nodeset) or ()
+    here = [node for node in nodes if node.numa_node in numbers]
     # a node without CPUs is far memory; next to one with CPUs it is not where a device sits
     with_cpus = [node for node in here if node.cpus] or here
     return with_cpus[0] if len(with_cpus) == 1 else None

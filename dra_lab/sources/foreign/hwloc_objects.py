@@ -13,9 +13,9 @@ from dra_lab.sources.foreign.xml_text import XmlElement
 
 _IO = ("Bridge", "PCIDev", "OSDev")
 _KNOWN = re.compile(
-    r"System|Machine|Package|Socket|Die|Tile|Module|Group|NUMANode|Node|MemCache|(L[1-9]i?)?Cache|Core|PU|Bridge|PCIDev|OSDev|Misc"
+    r"Machine|Package|Die|Tile|Module|Group|NUMANode|MemCache|L[1-9]i?Cache|Core|PU|Bridge|PCIDev|OSDev|Misc"
 )
-"""Types of objects (hwloc.h, `hwloc_obj_type_t`, and those of version 1)."""
+"""Types of objects (hwloc.h, `hwloc_obj_type_t`)."""
 _PCI = ("pci_busid", "pci_type", "bridge_pci", "bridge_type")
 _BRIDGE_PCI = re.compile(r"([0-9a-f]{4,8}):\[([0-9a-f]{2})-([0-9a-f]{2})\]", re.IGNORECASE)
 
@@ -28,7 +28,6 @@ class HwlocPlace:
     """
 
     package: str = ""
-    numa_ancestor: str = ""
     nodeset: str = ""
     place: XmlElement | None = None
     root: Fact | None = None
@@ -86,15 +85,13 @@ def visit(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:
         objects.nodesets.append((element, frozenset(mask_numbers(element.get("nodeset")) or ())))
     if kind == "OSDev":
         return
-    if kind in ("Package", "Socket"):
+    if kind == "Package":
         number = _package(element)
         if number is not None:
             objects.packages.append((number, frozenset(mask_numbers(element.get("nodeset")) or ())))
-        at = HwlocPlace("" if number is None else str(number), at.numa_ancestor)
-    if kind in ("NUMANode", "Node"):
-        node = objects.number(element, "os_index")
-        objects.numa_nodes.append((element, node))
-        at = HwlocPlace(at.package, str(node))
+        at = HwlocPlace("" if number is None else str(number))
+    if kind == "NUMANode":
+        objects.numa_nodes.append((element, objects.number(element, "os_index")))
     if kind == "Core":
         objects.cores.append(mask_numbers(element.get("cpuset")) or ())
     if kind == "Bridge":
@@ -103,7 +100,7 @@ def visit(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:
         _pci_device(objects, element, at)
     else:
         _check_cpus(objects, element, at.place)
-        at = HwlocPlace(at.package, at.numa_ancestor, element.get("nodeset"), element)
+        at = HwlocPlace(at.package, element.get("nodeset"), element)
     for child in element.named("object"):
         visit(objects, child, at)
 
@@ -116,9 +113,9 @@ def _check_nesting(objects: HwlocObjects, element: XmlElement) -> None:
     kind = element.get("type")
     if kind not in _IO and any(element.get(name) for name in _PCI):
         objects.refuse(f"an object of type {kind[:40]!r} has an address on PCI", element)
-    inside = {"Bridge": ("Package", "Socket"), "PCIDev": ("Bridge", "PCIDev", "Package", "Socket")}
-    barred = inside.get(kind, (*inside["PCIDev"], "NUMANode", "Node") if kind == "OSDev" else ())
-    barred = (*barred, "Machine") if kind != "System" else barred  # of version 1: several machines as one
+    inside = {"Bridge": ("Package",), "PCIDev": ("Bridge", "PCIDev", "Package")}
+    barred = inside.get(kind, (*inside["PCIDev"], "NUMANode") if kind == "OSDev" else ())
+    barred = (*barred, "Machine")
     for child in element.named("object"):
         if child.get("type") in barred:
             objects.refuse(f"it is inside the {kind} of line {element.line}, where it cannot be", child)
@@ -164,11 +161,11 @@ def _bridge(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> Hwloc
             objects.refuse(f"the root {name} appears twice (first on line {objects.roots[name]})", element)
         objects.roots[name] = element.line
         root = Fact(name, objects.origin(element, "bridge_pci"))
-        return HwlocPlace(at.package, at.numa_ancestor, at.nodeset, at.place, root)
+        return HwlocPlace(at.package, at.nodeset, at.place, root)
     address = pci_address(element.get("pci_busid"))
     if not address:
         objects.refuse(f"pci_busid of a bridge is {element.get('pci_busid')[:40]!r}", element)
-    return HwlocPlace(at.package, at.numa_ancestor, at.nodeset, at.place, at.root, (*at.bridges, address))
+    return HwlocPlace(at.package, at.nodeset, at.place, at.root, (*at.bridges, address))
 
 
 def _pci_device(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:

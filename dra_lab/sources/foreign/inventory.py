@@ -101,9 +101,9 @@ class CpuNode:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The hardware of one server as one file, or several joined ones, describe it.
+    """The hardware of one server as a file describes it.
 
-    `source` names the files, `format` what they are (`nvidia-smi topo -m`, `hwloc XML`, `NCCL topology XML`).
+    `source` names the file, `format` what it is (`nvidia-smi topo -m`, `hwloc XML`, `NCCL topology XML`).
     """
 
     source: str

@@ -12,8 +12,8 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.file_places import LEVELS, FilePlace, FilePlaces
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.model.overlay import LEVELS, Overlay, OverlayPlace
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.sources.foreign.device_templates import Known, TemplateWords, in_packs, made_device, made_name
 from dra_lab.sources.foreign.inventory import CpuNode, Fact, Inventory, InventoryDevice
@@ -35,7 +35,7 @@ class _Made:
     inventory: Inventory
     vendors: Vendors = field(default_factory=Vendors)
     devices: dict[str, dict[str, Device]] = field(default_factory=dict)
-    places: dict[tuple[str, str], dict[str, OverlayPlace]] = field(default_factory=dict)
+    places: dict[tuple[str, str], dict[str, FilePlace]] = field(default_factory=dict)
     origins: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     unused: list[InventoryDevice] = field(default_factory=list)
 
@@ -45,7 +45,7 @@ def make_cluster(
 ) -> Cluster:
     """Return `count` equal nodes (`node-1`, ...) with the slices that drivers would publish for an inventory.
 
-    The data file of each driver says what it would publish. Other data of an inventory becomes the nodes' overlay: a
+    The data file of each driver says what it would publish. Other data of an inventory becomes the nodes' places: a
     plan uses it, and kube-scheduler never sees it. The cluster's name and findings say that nothing was read from a
     cluster. Classes are left out: the documented ones stand in for them and are exported with a claim.
 
@@ -84,7 +84,7 @@ def make_cluster(
     _make_cpus(made, rules)
     if not any(made.devices.values()):
         raise InputError(f"no driver would publish a device of {inventory.source}; chosen: {_listed(rules)}")
-    overlay = Overlay(inventory.source, made.places, made.origins)
+    places = FilePlaces(inventory.source, made.places, made.origins)
     width = len(str(count))
     names = [f"{node}-{number:0{width}d}" for number in range(1, count + 1)]
     slices = tuple(slice_ for name in names for slice_ in _slices(made, name))
@@ -94,7 +94,7 @@ def make_cluster(
     )
     findings = (*_findings(made, rules), *inventory.findings)
     title = f"made from {inventory.source}"
-    return Cluster(slices, (), nodes, name=title, findings=findings, overlays=dict.fromkeys(names, overlay))
+    return Cluster(slices, (), nodes, name=title, findings=findings, file_places=dict.fromkeys(names, places))
 
 
 def _chosen(inventory: Inventory, drivers: Sequence[str], found: Vendors) -> tuple[str, ...]:
@@ -202,19 +202,19 @@ def _add(made: _Made, driver: str, rule: MadeDevice, words: TemplateWords, facts
     made.places[driver, name] = places_of(facts)
 
 
-def places_of(facts: Mapping[str, Fact]) -> dict[str, OverlayPlace]:
-    """Return the levels that are known of a device, as an overlay has them."""
+def places_of(facts: Mapping[str, Fact]) -> dict[str, FilePlace]:
+    """Return the levels that are known of a device, as the places of a file."""
     found = {}
     for level in LEVELS:
         fact = facts.get(level)
         if fact is not None and not isinstance(fact.value, bool):
-            found[level] = OverlayPlace(fact.value, f"overlay: {fact.origin}")
+            found[level] = FilePlace(fact.value, f"file: {fact.origin}")
     return found
 
 
 def _mark(inventory: Inventory) -> dict[str, str]:
-    # the names alone, because a folder of the person's machine is private
-    return {MADE_FROM: " + ".join(Path(name).name for name in inventory.source.split(" + "))}
+    # the name alone, because a folder of the person's machine is private
+    return {MADE_FROM: Path(inventory.source).name}
 
 
 def _slices(made: _Made, node: str) -> Iterator[ResourceSlice]:
@@ -247,7 +247,7 @@ def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[
             "the names of PCIe roots (root-...) are made up, because the file says which devices share a "
             "root but not its name"
         )
-        advice = "Do not use them in selectors, or give an hwloc XML as well."
+        advice = "Do not use them in selectors, or plan on the file of `lstopo topology.xml` instead."
         yield Finding("made-root-names", Severity.WARNING, source, message, advice, invented[0].origin)
     yield from vendor_findings(made.inventory, made.vendors)
     yield from _not_made(made, rules)

@@ -140,7 +140,7 @@ def _report_several_nodes(matrix: Matrix, with_cpus: Mapping[str, tuple[int, ...
                 ", ".join(names),
                 f"the NUMA affinity is {text}, which are several nodes that may all have CPUs, so the NUMA node is "
                 "not known",
-                "Give an hwloc XML as well: lstopo topology.xml",
+                "Give an hwloc XML instead: lstopo topology.xml",
                 matrix.origin(names[0], "NUMA Affinity"),
             )
         )
@@ -200,7 +200,7 @@ def _report_hidden(matrix: Matrix, roots: Mapping[str, tuple[str, str]], finding
                 Severity.NOTE,
                 ", ".join(hidden),
                 "the table shows NVLink for these GPUs, so it does not show whether they share a PCIe root",
-                "Write the file with: nvidia-smi topo -mp, or give an hwloc XML as well.",
+                "Write the file with: nvidia-smi topo -mp, or give an hwloc XML instead.",
                 Origin(matrix.source, line=matrix.header),
             )
         )
@@ -227,7 +227,7 @@ def _cpu_nodes(matrix: Matrix, numa_of: Mapping[str, Fact | None], findings: lis
                     Severity.NOTE,
                     f"NUMA node {numa}",
                     "the list of its CPUs is incomplete or broken in this text, so the number of CPUs is not known",
-                    "Give an hwloc XML as well: lstopo topology.xml",
+                    "Give an hwloc XML instead: lstopo topology.xml",
                     matrix.origin(cut, "CPU Affinity"),
                 )
             )

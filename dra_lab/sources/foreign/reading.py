@@ -12,7 +12,6 @@ from dra_lab.findings import Origin
 from dra_lab.manifests.file_text import as_utf8, expanded, read_bytes
 from dra_lab.sources.foreign.hwloc import read_hwloc
 from dra_lab.sources.foreign.inventory import MAX_BYTES, Inventory
-from dra_lab.sources.foreign.joining import join
 from dra_lab.sources.foreign.nccl import read_nccl
 from dra_lab.sources.foreign.nvidia_smi import read_topo
 from dra_lab.sources.foreign.topo_matrix import looks_like_topo
@@ -27,7 +26,7 @@ class XmlFormat(NamedTuple):
 
 
 XML_FORMATS: Mapping[str, XmlFormat] = {
-    "topology": XmlFormat("hwloc XML (lstopo topology.xml)", read_hwloc),
+    "topology": XmlFormat("XML of hwloc 2 and later (lstopo topology.xml)", read_hwloc),
     "system": XmlFormat("the XML of NCCL or RCCL", read_nccl),
 }
 """The formats in XML, by the name of the outermost element."""
@@ -44,11 +43,11 @@ _OTHER_TOOLS = re.compile(
 """Lines of xpu-smi, npu-smi, cnmon, hl-smi, amd-smi, rocm-smi and lstopo: text about topology that is not read."""
 
 
-def read_inventory(*paths: str | Path) -> Inventory:
-    """Return the hardware that one file describes, or several files of one server together (`join`).
+def read_inventory(path: str | Path) -> Inventory:
+    """Return the hardware of one server, as a topology file describes it.
 
     Args:
-        *paths: Files with the output of `nvidia-smi topo -m`, or with the XML of hwloc or NCCL.
+        path: A file with the output of `nvidia-smi topo -m`, or with the XML of hwloc or NCCL.
 
     Returns:
         The devices and CPUs, each value with the line that it comes from.
@@ -66,7 +65,7 @@ def read_inventory(*paths: str | Path) -> Inventory:
         >>> [device.kind for device in read_inventory("nccl.xml").devices]
         ['gpu']
     """
-    return join([decode_inventory(_bytes(path), str(path)) for path in paths])
+    return decode_inventory(_bytes(path), str(path))
 
 
 def decode_inventory(data: bytes, source: str) -> Inventory:

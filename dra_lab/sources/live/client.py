@@ -59,16 +59,13 @@ class ReadingClient:
         query: Query = {},  # noqa: B006  never changed
         *,
         attempts: int = 0,
-        accept: str = "",
     ) -> bytes:
         """Return the body of an answer of status 200, tried again where that may help.
 
-        `attempts` are those of the limits, or as many as are given; `accept` replaces the header that asks for JSON.
-        Raises Refusal for another status, Unreachable when there is no whole answer, Cancelled, SourceError when the
-        overall time is over.
+        `attempts` are those of the limits, or as many as are given. Raises Refusal for another status, Unreachable when
+        there is no whole answer, Cancelled, SourceError when the overall time is over.
         """
-        extra = {"Accept-Encoding": "gzip", **({"Accept": accept} if accept else {})}
-        return self._retried(lambda: self._once(path, query, extra), attempts or self.limits.attempts)
+        return self._retried(lambda: self._once(path, query), attempts or self.limits.attempts)
 
     def stream(self, path: str, query: Query = {}) -> Stream:  # noqa: B006  never changed
         """Begin an answer that comes line by line (a watch); not tried again. Raises like `get`."""
@@ -85,10 +82,6 @@ class ReadingClient:
     def close(self) -> None:
         """Close the connections."""
         self._connection.close()
-
-    def hang_up(self) -> None:
-        """End every call at once, also one that waits for the server's first byte; `cancel` must be set before."""
-        self._connection.hang_up()
 
     # -- inside
 
@@ -144,8 +137,8 @@ class ReadingClient:
                 used.close()
                 self._connection = self._connect()
 
-    def _once(self, path: str, query: Query, extra: Mapping[str, str]) -> bytes:
-        response = self._request(path, query, extra, self.limits.read)
+    def _once(self, path: str, query: Query) -> bytes:
+        response = self._request(path, query, {"Accept-Encoding": "gzip"}, self.limits.read)
         parts, size = [], 0
         try:
             for part in response.stream(_CHUNK, decode_content=True):
@@ -190,14 +183,13 @@ class ReadingClient:
 
 
 class Stream:
-    """The lines of an answer that goes on until the server ends it, or `close` is called from any thread."""
+    """The lines of an answer that goes on until the server ends it."""
 
     def __init__(self, response: Any, server: str, limit: int) -> None:
         """Read from a response whose headers have come; a line longer than `limit` bytes is refused."""
         self._response = response
         self._server = server
         self._limit = limit
-        self.closed = False
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines without their ends. Raises Unreachable when the connection is cut or silent too long."""
@@ -211,8 +203,7 @@ class Stream:
         except SourceError:
             raise
         except Exception as error:  # noqa: BLE001  see ReadingClient
-            if not self.closed:
-                raise unreachable_of(error, self._server) from None
+            raise unreachable_of(error, self._server) from None
 
     def _parts(self) -> Iterator[bytes]:
         if self._response.chunked:
@@ -220,15 +211,6 @@ class Stream:
             return
         while part := self._response.read1(_CHUNK, decode_content=True):
             yield part
-
-    def close(self) -> None:
-        """End the answer; a thread that waits for its next line comes back at once."""
-        self.closed = True
-        shutdown = getattr(self._response, "shutdown", None)
-        with suppress(Exception):
-            if shutdown is not None:
-                shutdown()
-        # the thread that reads closes the response itself where it cannot be woken from here
 
     def release(self) -> None:
         """Give the socket back; called by the thread that read the lines."""

@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.live.cancellable_http import CancellableSockets
 from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server
 from dra_lab.sources.live.kubeconfig import Settings, kubeconfig, read_kubeconfig
 from dra_lab.version import __version__
@@ -30,7 +29,6 @@ class Connection:
     configuration: Any
     server: str
     agent: str
-    sockets: CancellableSockets
     acts_as: tuple[tuple[str, str], ...] = ()
     kept: list[tuple[float, Any]] = field(default_factory=list)
 
@@ -66,10 +64,6 @@ class Connection:
         """Close the connections that are not in use."""
         self.pool.clear()
 
-    def hang_up(self) -> None:
-        """Shut all connections: threads that wait for an answer come back with an error. Nothing is sent after it."""
-        self.sockets.hang_up()
-
 
 def connect(context: Context) -> Connection:
     """Return a connection for a context; plug-ins of the kubeconfig run now. Raises SourceError."""
@@ -91,7 +85,7 @@ def connect(context: Context) -> Connection:
         raise SourceError(f"{words}; check whether this works: kubectl get nodes{context.option}") from None
     server = bare_server(configuration.host) or context.server
     pool = client.rest_client.pool_manager
-    return Connection(pool, configuration, server, f"dra-lab/{__version__}", CancellableSockets(pool), acts_as)
+    return Connection(pool, configuration, server, f"dra-lab/{__version__}", acts_as)
 
 
 def _configure(context: Context, configuration: Any) -> Settings:

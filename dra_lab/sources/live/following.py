@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,15 +11,13 @@ from enum import StrEnum
 from dra_lab.errors import DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.files import OVER
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.connection import connect
-from dra_lab.sources.live.consistency import Consistency
 from dra_lab.sources.live.contexts import PREFIX, Context, find_context
 from dra_lab.sources.live.live_objects import LiveObjects
 from dra_lab.sources.live.missing import refused_credentials, right_missing
 from dra_lab.sources.live.read_limits import ReadLimits
-from dra_lab.sources.live.refusals import Refusal, Unreachable
+from dra_lab.sources.live.refusals import Refusal
 from dra_lab.sources.live.resource_kinds import Served, discover
 from dra_lab.sources.live.topology_objects import read_custom
 from dra_lab.sources.live.watching import Watch
@@ -80,19 +77,14 @@ class ClusterFollower:
             raise InputError(f"{cluster.name!r} is not a running cluster; load one with context:NAME to follow it")
         self.following = Following(FollowState.CONNECTING)
         self._versions = dict(cluster.resource_versions)
-        # topology files that are laid over it stay as they are
-        self._context = find_context(cluster.name.removeprefix(PREFIX).partition(OVER)[0])
+        self._context = find_context(cluster.name.removeprefix(PREFIX))
         self._objects = LiveObjects(cluster)
         self._on_cluster, self._on_state = on_cluster, on_state
         self._limits, self._gather, self._ready = limits or ReadLimits(), gather, ready
         self._stop, self._change = threading.Event(), threading.Event()
         self._lock = threading.RLock()
-        self._client: ReadingClient | None = None
         self._watches: list[Watch] = []
-        self._consistency: Consistency | None = None
-        self._threads: list[threading.Thread] = []
         self._troubles: dict[str, str] = {}
-        self._away: dict[str, float] = {}
         self._waiting: set[str] = set()
         self._barred: dict[str, Finding | None] = {}
         self._unread: set[str] = set()
@@ -101,25 +93,10 @@ class ClusterFollower:
         """Begin to follow, in threads of its own; returns at once."""
         self._begin(self._run, "dra-lab-follow")
 
-    def stop(self, timeout: float = 5.0) -> None:
-        """End all threads and connections; returns when they have ended. Nothing is called after it."""
+    def stop(self) -> None:
+        """End the following at once; a thread that waits for the server ends at its next event or time-out."""
         self._stop.set()
         self._change.set()
-        while True:
-            with self._lock:
-                for watch in self._watches:
-                    watch.close()
-                if self._consistency is not None:
-                    self._consistency.soon()
-                if self._client is not None:
-                    self._client.hang_up()
-                threads = [t for t in self._threads if t is not threading.current_thread() and t.is_alive()]
-            if not threads:
-                break
-            threads[0].join(min(0.05, timeout))
-            timeout -= 0.05
-            if timeout <= 0:
-                break
         self._state(FollowState.STOPPED, "")
 
     def wait_stopped(self, seconds: float) -> bool:
@@ -141,21 +118,11 @@ class ClusterFollower:
         """Events of a kind come."""
         with self._lock:
             self._troubles.pop(watch.label, None)
-            away = self._away.pop(watch.label, math.inf)
             self._waiting.discard(watch.label)
             allowed = self._barred.pop(watch.label, None)
             self._report_state()
         if allowed is not None or self._now_read(watch):
             self.changed()
-        if away < math.inf and self._consistency is not None:
-            is_long = time.monotonic() - away >= self._limits.outage
-            self._consistency.soon(whole=watch.label if is_long else "")
-
-    def replaced(self, watch: Watch) -> None:
-        """Let all other kinds be listed again: what is known of them is of the old store."""
-        for other in self._watches:
-            if other is not watch:
-                other.list_again()
 
     def lost(self, watch: Watch, error: SourceError) -> None:
         """Events of a kind do not come for the moment."""
@@ -163,11 +130,6 @@ class ClusterFollower:
             error = refused_credentials(self._context, error)
         with self._lock:
             self._troubles[watch.label] = error.message
-            # a server that has too much to do is not asked for more
-            if isinstance(error, Unreachable):
-                self._away.setdefault(watch.label, time.monotonic())
-            else:
-                self._away.pop(watch.label, None)
             self._report_state()
 
     def barred(self, watch: Watch, error: Refusal) -> None:
@@ -190,11 +152,8 @@ class ClusterFollower:
     # -- inside
 
     def _begin(self, target: Callable[[], None], name: str) -> None:
-        thread = threading.Thread(target=target, name=name, daemon=True)
-        with self._lock:
-            if not self._stop.is_set():
-                self._threads.append(thread)
-                thread.start()
+        if not self._stop.is_set():
+            threading.Thread(target=target, name=name, daemon=True).start()
 
     def _run(self) -> None:
         try:
@@ -231,9 +190,7 @@ class ClusterFollower:
         attempt = 0
         while True:
             try:
-                client = self._client = client or ReadingClient(
-                    lambda: connect(self._context), self._limits, self._stop
-                )
+                client = client or ReadingClient(lambda: connect(self._context), self._limits, self._stop)
                 served = {entry.kind.name: entry for entry in discover(client)}
                 break
             except SourceError as error:
@@ -251,8 +208,6 @@ class ClusterFollower:
         self._waiting = {watch.label for watch in self._watches}
         for watch in self._watches:
             self._begin(watch.run, f"dra-lab-watch-{watch.label}")
-        self._consistency = Consistency(client, self._watches, self._objects, self._other_store)
-        self._begin(self._consistency.run, "dra-lab-watch-consistency")
         self._begin(lambda: self._ask_for_custom(client), "dra-lab-watch-custom")
         return client
 
@@ -265,10 +220,6 @@ class ClusterFollower:
                 continue  # the watches say what is wrong
             if self._objects.take_custom(found, [one.subject for one in findings]):
                 self.changed()
-
-    def _other_store(self, watch: Watch) -> None:
-        watch.list_again()
-        self.replaced(watch)
 
     def _of_unread(self, client: ReadingClient, served: Mapping[str, Served]) -> Iterator[Watch]:
         """Yield watches of kinds that could not be read: they are listed as soon as that is possible."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import CUSTOM_RESOURCES
-from dra_lab.model.overlay import Overlay
 from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
-from dra_lab.sources.foreign.overlay_followed import FollowedOverlays
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
 from dra_lab.sources.live.resource_kinds import KINDS, Kind
 
@@ -48,8 +46,6 @@ class LiveObjects:
         self._order: dict[str, list[Key]] = {kind: list(objects) for kind, objects in self._objects.items()}
         self._findings: dict[tuple[str, Key], tuple[Finding, ...]] = {}
         self._dirty: set[str] = set()
-        self._overlays = FollowedOverlays(cluster)
-        self._moved: set[str] = set()
 
     def now_read(self, kind: Kind, space: str) -> None:
         """Remove the findings about a kind, of a namespace or of all, that could not be read and now is."""
@@ -98,7 +94,6 @@ class LiveObjects:
             before = self._objects[kind].get(key_of(kept))
             if before == kept:
                 return False
-            self._move(kind, before, kept)
             self._objects[kind][key_of(kept)] = kept
             self._dirty.add(kind)
             return True
@@ -107,10 +102,8 @@ class LiveObjects:
         """Take an object away; returns False when it was not there."""
         with self._lock:
             self._forget(kind, key)
-            gone = self._objects[kind].pop(key, None)
-            if gone is None:
+            if self._objects[kind].pop(key, None) is None:
                 return False
-            self._move(kind, gone)
             self._dirty.add(kind)
             return True
 
@@ -123,25 +116,12 @@ class LiveObjects:
                 self._findings[kind, key] = findings
             return before != findings
 
-    def held(self, kind: str, space: str) -> dict[Key, str]:
-        """Return the keys of the objects of a kind, of a namespace or of all, with their `uid`."""
-        with self._lock:
-            found = self._objects[kind].items()
-            return {key: item.metadata.uid for key, item in found if not space or key[0] == space}
-
-    def unlike(self, kind: str, items: Iterable[Any]) -> dict[Key, Any]:
-        """Return those of some tidy objects that are held with another content, by key."""
-        with self._lock:
-            held = self._objects[kind]
-            return {key: item for item in items if held.get(key := key_of(item), item) != item}
-
     def replace_all(self, kind: str, space: str, listed: ListedObjects) -> bool:
         """Take a new list of a kind, of a namespace or of all; returns whether anything is different."""
         with self._lock:
             held = self._objects[kind]
             gone = [key for key in held if (not space or key[0] == space) and key not in listed.objects]
             changed = {key: item for key, item in listed.objects.items() if held.get(key) != item}
-            self._move(kind, *map(held.get, (*gone, *changed)), *changed.values())
             for key in gone:
                 del held[key]
                 self._forget(kind, key)
@@ -158,9 +138,6 @@ class LiveObjects:
         with self._lock:
             changes: dict[str, Any] = {FIELDS[kind]: self._in_order(kind) for kind in self._dirty}
             self._dirty.clear()
-            if self._moved:
-                self._latest = self._latest.with_objects(slices=changes.pop("slices"))
-                changes["overlays"] = self._overlays_now()
             findings = (*self._own_findings, *(f for found in self._findings.values() for f in found), *extra)
             read_at = datetime.now().astimezone().isoformat(timespec="seconds")
             changes |= {"findings": tuple(dict.fromkeys(findings)), "read_at": read_at}
@@ -169,19 +146,6 @@ class LiveObjects:
             changes["queues"] = self._queues
             self._latest = self._latest.with_objects(**changes)
             return self._latest
-
-    def _move(self, kind: str, *items: Any) -> None:
-        """Note the nodes of slices that come, go or change, where topology files are laid over nodes."""
-        if kind == "ResourceSlice" and self._overlays:
-            self._moved.update(item.spec.node_name for item in items if item is not None and item.spec.node_name)
-
-    def _overlays_now(self) -> Mapping[str, Overlay]:
-        """Return what the files say of the nodes, asked again about those whose slices changed; the lock is held."""
-        overlays = self._overlays.after(self._latest, self._moved)
-        self._moved.clear()
-        if overlays is not self._latest.overlays:
-            self._own_findings = self._overlays.findings(self._own_findings)
-        return overlays
 
     def _in_order(self, kind: str) -> tuple[Any, ...]:
         """Return the objects of a kind by namespace and name; the lock is held."""

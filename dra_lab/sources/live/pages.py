@@ -98,13 +98,11 @@ def _share_attributes(slices: Iterable[ResourceSlice], known: dict[DeviceAttribu
                 attributes[name] = first(value, value)
 
 
-def each_page(
-    client: ReadingClient, served: Served, path: str, source: str, limit: int, *, attempts: int = 0
-) -> Iterator[Page]:
+def each_page(client: ReadingClient, served: Served, path: str, source: str, limit: int) -> Iterator[Page]:
     """Yield the pages of a list, of `limit` objects each (0: one page), as the server has them. Raises as `get`."""
     query: dict[str, str | int] = {"limit": limit} if limit else {}
     while True:
-        page = _page_of(client.get(path, query, attempts=attempts), served, client.server, source)
+        page = _page_of(client.get(path, query), served, client.server, source)
         yield page
         if not page.meta.continue_:
             return

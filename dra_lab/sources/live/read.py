@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from dra_lab.errors import Cancelled, InputError, SourceError
+from dra_lab.errors import Cancelled, InputError, SourceError, require
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
@@ -138,8 +140,10 @@ def load_context(
     `namespaces` reads the claims and pods of these only. `progress` is called in this thread about ten times a second
     with the counts so far; without it a bar is shown. `cancel` and an interrupt end the reading, nothing is kept.
     Raises SourceError with what to do next when the cluster cannot be reached, refuses the credentials or dies while
-    it is read; InputError for a namespace that cannot be; Cancelled. What may not be read stands in `findings`.
+    it is read; InputError for a namespace that cannot be; MissingPackage; Cancelled. What may not be read stands in
+    `findings`.
     """
+    require("kubernetes", "live")
     namespaces = tuple(dict.fromkeys((namespaces,) if isinstance(namespaces, str) else namespaces))
     for namespace in namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
@@ -152,6 +156,7 @@ def load_context(
         with bar(context.source) as shown:
             return read_all(client, context, namespaces, shown, cancel).cluster()
     finally:
+        client.cancel.set()  # threads that still wait for an answer end with it
         client.close()
 
 
@@ -168,9 +173,8 @@ def read_all(
     reading = Reading(context, tuple(namespaces), read_at=datetime.now().astimezone().isoformat(timespec="seconds"))
     tally = watched.tally
     try:
-        with _threads(client) as pool:
-            found = pool.submit(lambda: (discover(client), _release(client)))
-            _wait(client, (found,), watched)
+        (found,) = _begun([lambda: (discover(client), _release(client))])
+        _wait(client, (found,), watched)
         reading.served, release = found.result()
         # what a builder of Kubernetes adds names a product, and nothing depends on it
         reading.server_version = re.split(r"[-+]", release)[0]
@@ -206,28 +210,32 @@ def _release(client: ReadingClient) -> str:
 
 def _read_kinds(client: ReadingClient, reading: Reading, watched: _Watched) -> None:
     jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
-    with _threads(client) as pool:
-        futures = {pool.submit(_list, client, reading, job, watched.tally): job for job in jobs}
-        levels = pool.submit(read_custom, client, reading.context)
-        _wait(client, (*futures, levels), watched)
-        for future, (served, space) in futures.items():
-            _take(reading, served, space, future)
-        reading.custom, unread = levels.result()
-        reading.findings += unread
+    lists = [partial(_list, client, reading, job, watched.tally) for job in jobs]
+    *futures, levels = _begun([*lists, partial(read_custom, client, reading.context)])
+    _wait(client, (*futures, levels), watched)
+    for future, (served, space) in zip(futures, jobs, strict=True):
+        _take(reading, served, space, future)
+    reading.custom, unread = levels.result()
+    reading.findings += unread
 
 
-@contextmanager
-def _threads(client: ReadingClient) -> Iterator[ThreadPoolExecutor]:
-    pool = ThreadPoolExecutor(THREADS, "dra-lab-read")
-    try:
-        yield pool
-    except BaseException:
-        # an interrupt, or the end of it: the other threads need not wait for their answers
-        client.cancel.set()
-        client.hang_up()
-        raise
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+def _begun(jobs: Iterable[Callable[[], Any]]) -> list[Future[Any]]:
+    """Begin jobs, THREADS at a time, in daemon threads; returns their results to come."""
+    waiting = deque((Future[Any](), job) for job in jobs)
+    futures = [future for future, _ in waiting]
+
+    def run() -> None:
+        while waiting:
+            with suppress(IndexError):  # another thread took the last one
+                future, job = waiting.popleft()
+                try:
+                    future.set_result(job())
+                except BaseException as error:  # noqa: BLE001  raised by who waits
+                    future.set_exception(error)
+
+    for _ in range(min(THREADS, len(futures))):
+        threading.Thread(target=run, name="dra-lab-read", daemon=True).start()
+    return futures
 
 
 def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tally: Tally) -> ListedObjects:

@@ -20,9 +20,7 @@ class ReadLimits:
     load balancers do that. A kind that may not be watched is requested again after `barred`: rights come back, and a
     server just begun does not know them yet. Credentials that are refused are requested again (plug-ins are run) after
     `renew`, and the first time at once. Topology objects of Kueue and KAI are not watched but read again after
-    `topologies`. After `consistency` seconds the followed objects are compared with a list; a difference counts once
-    events had `settle` seconds to arrive. Their versions are compared, and after `whole` seconds their content: a
-    restored store may give the same versions again. After `outage` seconds without the server that is done at once.
+    `topologies`. Each kind is listed again after `relist` although events come: a restored etcd sends none.
     """
 
     connect: float = 10.0
@@ -40,10 +38,7 @@ class ReadLimits:
     barred: float = 30.0
     renew: float = 60.0
     topologies: float = 60.0
-    consistency: float = 60.0
-    settle: float = 5.0
-    whole: float = 1800.0
-    outage: float = 5.0
+    relist: float = 600.0
 
     def delay(self, attempt: int, retry_after: float | None = None) -> float:
         """Return the pause after a failed attempt (from 0): the server's wish, or the doubled base with jitter."""

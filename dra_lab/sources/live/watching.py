@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import random
-import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.model.decoding import decoder
-from dra_lab.model.numbers import whole_number
 from dra_lab.sources.live.client import ReadingClient, Stream
 from dra_lab.sources.live.live_objects import LiveObjects
-from dra_lab.sources.live.pages import Key, decode_item, list_kind
+from dra_lab.sources.live.pages import decode_item, list_kind
 from dra_lab.sources.live.refusals import Refusal, Unreachable, status_of_event
 from dra_lab.sources.live.resource_kinds import Served, discover
 
@@ -43,9 +40,6 @@ class Follower(Protocol):
     def barred(self, watch: Watch, error: Refusal) -> None:
         """No events come, as the right is missing; it is asked for again now and then."""
 
-    def replaced(self, watch: Watch) -> None:
-        """The server has another store than before: what the other watches know is of the old one."""
-
 
 class _Meta(msgspec.Struct, rename="camel"):
     name: str = ""
@@ -70,11 +64,9 @@ _OBJECT = decoder(_Object)
 class Watch:
     """Keeps the objects of one kind, of a namespace or of all, up to date until the client is cancelled.
 
-    `version` is the resource version that was seen last; "" lists the kind first. `moved` is when the open watch began
-    or gave its last line, and endless where none is open. `last` is the version that was seen last, also while the kind
-    is listed. `base` is the version of the last list, and `changes` has the version of each object that is known: that
-    of its last event, or that of a list it was compared with. `forgotten` counts how often in a row the server had
-    forgotten the version.
+    `version` is the resource version that was seen last; "" lists the kind first. `due` is when it is listed again
+    although events come: a restored etcd sends none. `moved` is when the open watch began or gave its last line, and
+    endless where none is open. `forgotten` counts how often in a row the server had forgotten the version.
     """
 
     client: ReadingClient
@@ -84,17 +76,13 @@ class Watch:
     objects: LiveObjects
     follower: Follower
     source: str
-    stream: Stream | None = None
     failures: int = 0
     moved: float = math.inf
-    must_list: bool = False
     forgotten: int = 0
-    changes: dict[Key, int] = field(default_factory=dict)
-    changing: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         """Begin with the content of the first list."""
-        self.base = self.last = self.version
+        self.due = self._next_list()
 
     @property
     def label(self) -> str:
@@ -122,26 +110,6 @@ class Watch:
                     stop.wait(self.client.limits.barred)
                 else:
                     self._failed(error)
-
-    def close(self) -> None:
-        """Wake the thread that waits for events."""
-        if self.stream is not None:
-            self.stream.close()
-
-    def list_again(self) -> None:
-        """Let the kind be listed again, also while the watch waits for events; any thread may call it."""
-        self.must_list = True
-        self.close()
-
-    def agreed(self, version: str, versions: Mapping[Key, int]) -> None:
-        """Take note that a list of a version has the same objects, and the versions of those objects."""
-        at = number_of(version)
-        if at is None or self.must_list or went_back(version, self.base):
-            return
-        with self.changing:
-            later = {key: changed for key, changed in self.changes.items() if changed > at}
-            self.changes = {**versions, **later}
-            self.base = version
 
     def _failed(self, error: SourceError) -> None:
         if isinstance(error, Refusal) and error.expired:
@@ -178,11 +146,12 @@ class Watch:
 
     def _go_on(self) -> None:
         self.moved = math.inf
-        if self.must_list:
-            self.must_list, self.version, self.last = False, "", ""
+        if time.monotonic() >= self.due:
+            self.version = ""
         if not self.version:
             self._list()
-        seconds = int(self.client.limits.watch * random.uniform(1.0, 1.3)) or 1  # noqa: S311  so that not all end at once
+        longest = self.client.limits.watch * random.uniform(1.0, 1.3)  # noqa: S311  so that not all end at once
+        seconds = max(1, int(min(longest, self.due - time.monotonic())))
         query: dict[str, str | int] = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -190,32 +159,27 @@ class Watch:
             "timeoutSeconds": seconds,
         }
         begin = time.monotonic()
-        stream = self.stream = self.client.stream(self.served.path(self.space), query)
+        stream = self.client.stream(self.served.path(self.space), query)
         try:
-            if self.client.cancel.is_set() or self.must_list:
-                return
             self.moved = time.monotonic()
             self.follower.well(self)
             some = self._events(stream)
-            if not some and not self.must_list and time.monotonic() - begin < min(SHORTEST, seconds / 2):
+            if not some and time.monotonic() - begin < min(SHORTEST, seconds / 2):
                 raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
         finally:
             if time.monotonic() - begin >= SHORTEST:
                 self.failures = self.forgotten = 0
             stream.release()
-            self.stream = None
 
     def _list(self) -> None:
         listed = list_kind(self.client, self.served, self.space, _ignore, self.source)
         changed = self.objects.replace_all(self.served.kind.name, self.space, listed)
-        other = went_back(listed.resource_version, self.last)
-        with self.changing:
-            self.changes = {}
-        self.version = self.base = self.last = listed.resource_version
-        if other:
-            self.follower.replaced(self)
+        self.version, self.due = listed.resource_version, self._next_list()
         if changed:
             self.follower.changed()
+
+    def _next_list(self) -> float:
+        return time.monotonic() + self.client.limits.relist * random.uniform(0.8, 1.0)  # noqa: S311  one kind at a time
 
     def _events(self, stream: Stream) -> bool:
         """Take the events of a watch until it ends; returns whether there were any."""
@@ -226,6 +190,8 @@ class Watch:
             some = True
             self.failures = self.forgotten = 0
             self.moved = time.monotonic()
+            if self.client.cancel.is_set() or self.moved >= self.due:
+                break
         return some
 
     def _event(self, line: bytes) -> bool:
@@ -238,18 +204,12 @@ class Watch:
             raise Unreachable(f"{self.client.server} sends something that is not an event", passing=True) from None
         if event.type == "ERROR":
             raise status_of_event(raw)
-        if went_back(meta.resource_version, self.version):
-            raise Refusal(410, "Expired", "", f"{self.client.server} went back to an earlier resource version")
         changed = event.type != "BOOKMARK" and self._apply(event.type, meta, raw)
-        self.version = self.last = meta.resource_version or self.version
+        self.version = meta.resource_version or self.version
         return changed
 
     def _apply(self, type_: str, meta: _Meta, raw: bytes) -> bool:
         kind, key = self.served.kind.name, (meta.namespace, meta.name)
-        at = number_of(meta.resource_version)
-        if at is not None and kind != "Pod":
-            with self.changing:
-                self.changes[key] = at
         if type_ == "DELETED":
             return self.objects.remove(kind, key)
         item: Any
@@ -260,18 +220,3 @@ class Watch:
 
 def _ignore(_done: int, _remaining: int) -> None:
     """The progress of a kind that is listed again is not shown."""
-
-
-_LONGEST = 40
-
-
-def number_of(version: str) -> int | None:
-    """Return a resource version as a number, None where it is none."""
-    found = whole_number(version) if len(version) <= _LONGEST else None
-    return found if found is None or found >= 0 else None
-
-
-def went_back(version: str, known: str) -> bool:
-    """Say whether a version is lower than one that the server gave before."""
-    new, old = number_of(version), number_of(known)
-    return new is not None and old is not None and new < old

@@ -1,16 +1,18 @@
-"""Snapshots of clusters that topology files complete."""
+"""Snapshots of clusters that a topology file made."""
 
 from __future__ import annotations
 
-import pytest
-from sources.test_foreign_commands import files
+from topology_texts import SERVER
 
 from dra_lab.sources import load_cluster
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 from dra_lab.topology.locality import localities
 
-__all__ = ["files"]
+
+def _made(folder):
+    (folder / "dgx.xml").write_bytes(SERVER)
+    return load_cluster(f"topo:{folder / 'dgx.xml'}*3")
 
 
 def _places(cluster):
@@ -22,25 +24,19 @@ def _places(cluster):
     ]
 
 
-def _names(files):
-    return f"{files / 'cluster.json'}+topo:{files / 'dgx.xml'}", f"topo:{files / 'dgx.xml'}*3"
-
-
-@pytest.mark.parametrize("which", [0, 1])
-def test_what_a_file_said_is_read_back(files, tmp_path, which):
-    """A captured cluster knows the same places, from the same lines of the same files."""
-    cluster = load_cluster(_names(files)[which])
+def test_what_a_file_said_is_read_back(tmp_path):
+    """A captured cluster knows the same places, from the same lines of the same file."""
+    cluster = _made(tmp_path)
     write_snapshot(make_snapshot(cluster), tmp_path / "out")
     again = load_cluster(tmp_path / "out")
     assert _places(again) == _places(cluster)
-    sources = [{o.source for o in c.overlays.values()} for c in (cluster, again)]
+    sources = [{o.source for o in c.file_places.values()} for c in (cluster, again)]
     assert sources[0] == sources[1]
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_under_pseudonyms_the_places_stay_and_the_files_names_go(files, tmp_path, which):
-    """The plan needs the places; a person's file names are private."""
-    cluster = load_cluster(_names(files)[which])
+def test_under_pseudonyms_the_places_stay_and_the_name_of_the_file_goes(tmp_path):
+    """The plan needs the places; the name of a person's file is private."""
+    cluster = _made(tmp_path)
     hidden = anonymise(cluster)
     write_snapshot(make_snapshot(hidden.cluster, replaced=hidden.counts), tmp_path / "out")
     again = load_cluster(tmp_path / "out")
