@@ -14,16 +14,16 @@ say     = @printf '\n== %s\n' "$(1)"
 
 # Seconds that each stage may take on two cores; the stages of `make test` add up to 480, `make test-long` to an hour.
 BUDGET_front-end  := 15
-BUDGET_lint       := 5
+BUDGET_lint       := 10
 BUDGET_contracts  := 5
 BUDGET_types      := 50
 BUDGET_typescript := 30
 BUDGET_pages      := 30
 BUDGET_together   := 75
-BUDGET_unit       := 220
+BUDGET_unit       := 255
 BUDGET_browser    := 120
 BUDGET_packaging  := 100
-BUDGET_installed  := 160
+BUDGET_installed  := 120
 BUDGET_docs       := 85
 BUDGET_long       := 3500
 
