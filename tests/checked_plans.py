@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from recounted_goals import wrong_goals, wrong_sums
 
+from dra_lab import make_plan, plan_fleet
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
@@ -23,8 +24,6 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import release_of
-from dra_lab.planner import make_plan
-from dra_lab.planner.fleet import plan_fleet
 
 
 def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
