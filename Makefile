@@ -20,10 +20,10 @@ BUDGET_types      := 50
 BUDGET_typescript := 30
 BUDGET_pages      := 30
 BUDGET_together   := 75
-BUDGET_unit       := 255
+BUDGET_unit       := 240
 BUDGET_browser    := 120
 BUDGET_packaging  := 100
-BUDGET_installed  := 120
+BUDGET_installed  := 135
 BUDGET_docs       := 85
 BUDGET_long       := 3500
 
