@@ -31,14 +31,6 @@ def greedy(problem: GangProblem, budget: Budget, *, by_value: bool = True) -> Ga
     return found.solution
 
 
-def with_ordinary(problem: GangProblem, solution: GangSolution, budget: Budget) -> GangSolution:
-    """Return a solution without ordinary pods with as many of them as fit, where they have the best values."""
-    found = _Greedy(problem, budget)
-    found.solution, found.by_value = solution, True
-    found.place_ordinary()
-    return found.solution
-
-
 class _Greedy:
     def __init__(self, problem: GangProblem, budget: Budget) -> None:
         self.problem, self.budget = problem, budget

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import le
 
 import numpy as np
 
 from dra_lab.planner.budget import Budget, Sizes
+from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.needs import GangNeed
 from dra_lab.planner.gangs.problem import GangProblem
-from dra_lab.planner.gangs.region_values import NEVER, Cells, RegionValues
 from dra_lab.planner.states.columns import Array
 
 
@@ -17,8 +18,11 @@ def tables_for(problem: GangProblem, need: GangNeed, budget: Budget) -> Headroom
     """Return the tables of a gang, None if it has one group only, or levels inside that of its own."""
     plain = not any(group.required >= 0 or group.slices for group in need.groups)
     known = problem.whole and all(profile.least is not None for profile in problem.profiles)
-    tables = HeadroomTables(problem, need, budget.sizes) if plain and known and len(need.groups) > 1 else None
-    return tables if tables is not None and tables.are_small else None
+    return HeadroomTables(problem, need, budget.sizes) if plain and known and len(need.groups) > 1 else None
+
+
+Cells = tuple[tuple[int, int], ...]
+"""The nodes of a region: how many have each profile."""
 
 
 class HeadroomTables:
@@ -33,10 +37,6 @@ class HeadroomTables:
         for group in need.groups:
             self.least[group.kind] += group.least
             self.most[group.kind] += group.most
-        every = {problem.profiles_of(regions): None for regions in problem.inside[need.required].values()}
-        self._bounds = RegionValues(problem, every, least=True)
-        self._found = self._bounds if problem.closed else RegionValues(problem, every, least=False)
-        self.are_small = self._bounds.are_small and self._found.are_small
         self._known: dict[Cells, tuple[int, int, int, int]] = {}
 
     def headroom(self, regions: Sequence[int]) -> tuple[int, int, int, int] | None:
@@ -52,10 +52,26 @@ class HeadroomTables:
             limits = np.minimum(headroom, np.maximum(self.most, self.least * times))
             if np.prod(limits + 1.0) > self.sizes.domain_pods:
                 return None
-            found, bounds = (each.table(cells, tuple(limits.tolist())) < NEVER for each in (self._found, self._bounds))
+            bounds = self._fits(cells, tuple(limits.tolist()), least=True)
+            found = bounds if self.problem.closed else self._fits(cells, tuple(limits.tolist()), least=False)
             pods = self._pods(found), self._pods(bounds)
             self._known[cells] = *pods, self._gangs(found, times), self._gangs(bounds, times)
         return self._known[cells]
+
+    def _fits(self, cells: Cells, limits: Counts, *, least: bool) -> Array:
+        """Say of all numbers of pods up to limits whether nodes hold them, by the ways that may exist or were found."""
+        table = np.zeros([limit + 1 for limit in limits], bool)
+        table[(0,) * len(limits)] = True
+        for number, nodes in cells:
+            profile = self.problem.profiles[number]
+            able = (profile.least or {}) if least else profile.found
+            ways = [one for one in able if all(map(le, one, limits))]
+            for _ in range(nodes):
+                before, table = table, table.copy()
+                for counts in ways:
+                    start = tuple(slice(None, limit + 1 - count) for limit, count in zip(limits, counts, strict=True))
+                    table[tuple(slice(count, None) for count in counts)] |= before[start]
+        return table
 
     def _pods(self, fits: Array) -> int:
         """Return the most pods of one gang; its shared claims are there, and count as none."""
