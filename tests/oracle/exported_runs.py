@@ -143,8 +143,7 @@ class Judge:
 
 def goal_values(judge: Judge, plan: FleetPlan, workload: str, own: Sequence[tuple[str, AllocationResult]], node: str):
     """Return the values of the devices of a placed pod by the drawing of its planned workload; first broken links."""
-    base = base_of(plan, workload)
-    (drawn,) = next(w.claims for w in plan.workloads if w.name == base)
+    (drawn,) = next(w.claims for w in plan.workloads if w.name == workload)
     sketch = expand(drawn, judge.cluster, judge.release).sketch
     names = sorted((request.name for request in sketch.requests), key=len, reverse=True)
     subs = {r.name: [sub.name for sub in r.first_available] for r in sketch.requests}
@@ -163,12 +162,12 @@ def goal_values(judge: Judge, plan: FleetPlan, workload: str, own: Sequence[tupl
             placements.append(Placement(reference, result.id, result.request, amounts))
     places = localities(judge.cluster, node)
     devices = {item.id: item.device for item in all_devices(judge.cluster) if item.id in places}
-    goals = next((r.goals for r in plan.replicas if r.workload == base), ())
+    goals = next((r.goals for r in plan.replicas if r.workload == workload), ())
     order = [goal.goal for goal in goals if goal.goal in COUNTED]
     paired = _paired(judge, sketch)
     scale = Scale(sketch, places, devices, paired)
     values = tuple(goal.value for goal in value_placements(scale, placements, order))
-    return base, (len(broken_links(scale, placements)), *values)
+    return (len(broken_links(scale, placements)), *values)
 
 
 def _paired(judge: Judge, sketch) -> bool:
@@ -181,18 +180,11 @@ def _paired(judge: Judge, sketch) -> bool:
     return {"gpu", "nic"} <= kinds
 
 
-def base_of(plan: FleetPlan, workload: str) -> str:
-    """Return the planned workload of an exported one: an exported pod can have a number behind the name."""
-    names = [w.name for w in plan.workloads]
-    return workload if workload in names else next(n for n in names if _PART.fullmatch(workload.removeprefix(n)))
-
-
 def kept(judge: Judge, plan: FleetPlan, outcome: Outcome) -> tuple[int, int]:
     """Return how many planned replicas are served no worse than planned, and how many are planned."""
     served: dict[str, list[tuple[int, ...]]] = {}
     for workload, own, node in outcome.served:
-        base, values = goal_values(judge, plan, workload, own, node)
-        served.setdefault(base, []).append(values)
+        served.setdefault(workload, []).append(goal_values(judge, plan, workload, own, node))
     good = 0
     for workload in plan.workloads:
         planned = sorted(
