@@ -312,14 +312,16 @@ class _Handler(BaseHTTPRequestHandler):
         since = int(query.get("resourceVersion") or 0)
         end = time.monotonic() + float(query.get("timeoutSeconds") or 1800)
         bookmarks = query.get("allowWatchBookmarks") in ("true", "1")
+        bookmark_at = time.monotonic() + api.bookmark
         while not api.stopping.is_set() and time.monotonic() < end:
             with store.changed:
                 events = store.after(plural, namespace, since)
                 if not events:
-                    quiet = not store.changed.wait(max(0.0, min(api.bookmark, end - time.monotonic())))
+                    store.changed.wait(max(0.0, min(bookmark_at, end) - time.monotonic()))
                     at = store.version
-                    if not quiet:
+                    if time.monotonic() < bookmark_at or store.after(plural, namespace, since):
                         continue
+            bookmark_at = time.monotonic() + api.bookmark
             if events:
                 since = events[-1].version
                 lines = b"".join(event_line(e.type, plural, version, e.body) for e in events)
