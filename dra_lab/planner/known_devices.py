@@ -17,9 +17,9 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import NodeIndex
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.eligible import Rules
-from dra_lab.planner.node.link_places import LIST
+from dra_lab.planner.node.link_places import LIST, typed
 from dra_lab.planner.node_classes import Layout
-from dra_lab.topology.locality import localities
+from dra_lab.topology.locality import Locality, localities
 
 _LEVELS = ("pcieRoot", "numaNode")
 _NOBODY, _EACH_NODE = -1, -2
@@ -41,6 +41,7 @@ class KnownDevices:
     _templates: list[DeviceGroup] = field(default_factory=list)
     _fields: list[tuple[Any, ...]] = field(default_factory=list)
     _numbers: dict[DeviceGroup, int] = field(default_factory=dict)
+    _published: dict[int, bool] = field(default_factory=dict)
     _first: AllocationProblem | None = None
 
     def __post_init__(self) -> None:
@@ -58,6 +59,8 @@ class KnownDevices:
         if self._first is None or not self._is_simple(name):
             return None
         view = self.views.view(name)
+        if not all(number in self._published for number in view.numbers):
+            return None
         numbers = [self._groups.get(key, _EACH_NODE) for key in self._keys(name)]
         if _EACH_NODE in numbers:
             return None
@@ -80,18 +83,18 @@ class KnownDevices:
         """Keep what was found out about the devices of a node."""
         if not self._is_simple(name) or layout.problem.counters:
             return
-        places = localities(self.rules.cluster, name)
+        places, view = localities(self.rules.cluster, name), self.views.view(name)
+        for number, item in zip(view.numbers, view.devices, strict=True):
+            where = (places[item.id].numa_node, places[item.id].pcie_root)
+            self._published[number] = all(place is not None and not place.derived for place in where)
         for at, key in enumerate(self._keys(name)):
-            number, device = layout.group_of[at], self.views.view(name).devices[at].id
-            numa = places[device].numa_node
-            own = numa is not None and not numa.derived
+            number = layout.group_of[at]
             if number < 0:
-                # A required link may refuse a device whose place other devices tell on another node.
-                self._groups[key] = _NOBODY if own or "match" not in key else _EACH_NODE
+                self._groups[key] = _NOBODY
                 continue
             group = layout.problem.groups[number]
-            own = own and group.tie is not Tie.TERMS and not group.draws
-            if not own or any(kind == LIST for values in group.places for kind, _ in values):
+            listed = any(kind == LIST for values in group.places for kind, _ in values)
+            if group.tie is Tie.TERMS or group.draws or listed:
                 self._groups[key] = _EACH_NODE
                 continue
             template = replace(group, devices=())
@@ -106,6 +109,19 @@ class KnownDevices:
 
     def _keys(self, name: str) -> Iterable[_Key]:
         view = self.views.view(name)
+        places: list[object] = [()] * len(view.devices)
+        if not all(self._published[number] for number in view.numbers):
+            # What a device does not publish, others on the same node may tell.
+            found = localities(self.rules.cluster, name)
+            places = [
+                () if self._published[number] else _place(found[item.id])
+                for number, item in zip(view.numbers, view.devices, strict=True)
+            ]
         stages = [self.views.stages(ask, name) for ask in self._asks]
         values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self.rules.attributes]
-        return zip(view.numbers, *stages, *values, strict=True)
+        return zip(view.numbers, places, *stages, *values, strict=True)
+
+
+def _place(locality: Locality) -> tuple[object, ...]:
+    """Return where a device is, whatever tells it."""
+    return tuple(typed(place.value) if place else None for place in (locality.numa_node, locality.pcie_root))

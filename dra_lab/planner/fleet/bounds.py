@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -26,6 +26,10 @@ _Patterns = tuple[frozenset[tuple[Counts, Values]], bool, tuple[Cap, ...]]
 
 _Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[AnyTable]]]
 """The tables with the same patterns, and these in the order of the first table."""
+
+
+Start = Callable[[], Iterable[tuple[AnyTable, str, Counts]]]
+"""Yields the table, member and numbers of pods of each node of a plan."""
 
 
 @dataclass
@@ -188,15 +192,18 @@ def best_answer(
     all_placed: bool = False,
     closed: bool = False,
     shared: Sequence[SharedNodes] = (),
+    start: Start | None = None,
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
 
-    `shared` are planned at once with what stands in the tables.
+    `shared` are planned at once with what stands in the tables. `start` yields a plan that is known.
     """
     classed = replace(found_classes(tables), shared=tuple(shared))
     master = _master(classed, demand, order, solver)
     part = budget if closed else budget.part(budget.shares.step)
-    found = master.run(best_start(master, None, part, all_placed=all_placed), part, all_placed=all_placed, reports=True)
+    given = None if start is None else classed.again(start())
+    begin = best_start(master, given, part, all_placed=all_placed)
+    found = master.run(begin, part, all_placed=all_placed, reports=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, groupby
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from dra_lab.errors import SolverError
@@ -47,11 +47,33 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
         key = id(table), counts
         if key not in known:
             known[key] = table.takes(counts)
-        by_node.append(PodsOnNode(table.site, node, counts, known[key]))
+        where = table.site.home_nodes.get(node, node) if table.site.state is not None else node
+        by_node.append(PodsOnNode(table.site, where, counts, known[key]))
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
         site, counts, takes = shared_nodes.placed(taken)
         by_node.append(PodsOnNode(site, site.members[0], counts, takes))
-    return sorted(by_node, key=attrgetter("node"))
+    return _joined(sorted(by_node, key=attrgetter("node")))
+
+
+def _joined(by_node: Sequence[PodsOnNode]) -> list[PodsOnNode]:
+    """Return pods on leaves of one node together; they take of different groups."""
+    found: list[PodsOnNode] = []
+    for _, some in groupby(by_node, key=lambda on_node: (on_node.node, on_node.site.state is None)):
+        mine = list(some)
+        if len(mine) == 1 or mine[0].site.state is None:
+            found += mine
+            continue
+        rows = [(at, take) for one in mine for at, take in zip(_parts(one.counts), one.takes, strict=True)]
+        counts = tuple(map(sum, zip(*(one.counts for one in mine), strict=True)))
+        takes = tuple(take for _, take in sorted(rows, key=itemgetter(0)))
+        found.append(PodsOnNode(mine[0].site, mine[0].node, counts, takes))
+    return found
+
+
+def _parts(counts: Counts) -> Iterator[int]:
+    """Yield the position of the part of each pod."""
+    for at, count in enumerate(counts):
+        yield from [at] * count
 
 
 _Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]

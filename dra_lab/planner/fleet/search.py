@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.planner.fleet.admin_pods import admin_pods
-from dra_lab.planner.fleet.bounds import Answer, best_answer
+from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
 from dra_lab.planner.fleet.by_option import all_by_option_or_copy
 from dra_lab.planner.fleet.counting import Counts, counted_together
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
@@ -22,9 +22,9 @@ from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
-from dra_lab.planner.fleet.tree_table import TreeTable, tree_tables
+from dra_lab.planner.fleet.tables import AnyTable, SiteTable, tables_of
 from dra_lab.planner.node.solver_outcome import agreed
+from dra_lab.planner.places.place_table import PlaceTable, place_tables
 
 
 @dataclass(frozen=True)
@@ -51,25 +51,24 @@ def search(work: FleetWork) -> Found:
 
 
 def _search(work: FleetWork) -> Found:
-    listed = work.fleet.survey.plain and is_listed(work.fleet, work.budget.sizes)
     order = device_goals(work.order)
-    trees = None if listed else tree_tables(work.fleet, order, work.solver, work.budget)
-    if trees is not None:
-        examined = sum(len(table.site.members) for table in trees)
-        whole = examined == len(work.fleet.scan.rules.nodes)
-        closed = whole and all(table.closed for table in trees)
+    places = place_tables(work.fleet, order, work.budget)
+    if places is not None:
+        tables = places.tables
+        whole = len({node for table in tables for node in table.site.all_nodes}) == len(work.fleet.scan.rules.nodes)
         work.clock.lap("patterns")
-        answer, by_node = _over(work, trees, (), closed=closed, whole=whole, states=len(trees))
+        closed = whole and all(table.closed for table in tables)
+        answer, by_node = _over(work, tables, (), closed=closed, whole=whole, states=len(tables), start=places.placed)
         if whole:
-            _count(work, answer, trees, ())
-        return Found(answer, by_node, len(trees))
+            _count(work, answer, tables, ())
+        return Found(answer, by_node, len(tables))
     states = sites_of(work.fleet, work.budget)
     first = FirstPlan()
     if any(site.nodes for site in states):
         first = first_plan(work.fleet, states, order, work.fleet.demand, work.budget)
         work.clock.lap("first plan")
-    places = with_components(work.fleet, states, work.budget.part(work.budget.shares.step))
-    sites = apart(work.fleet, places, work.budget)
+    components = with_components(work.fleet, states, work.budget.part(work.budget.shares.step))
+    sites = apart(work.fleet, components, work.budget)
     answer, by_node = _searched(work, sites)
     if first.whole:
         answer.not_examined = len(work.fleet.scan.unseen)
@@ -133,20 +132,22 @@ def _over(
     closed: bool,
     whole: bool,
     states: int,
+    start: Start | None = None,
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer over tables and who stands where, improved as long as there is time.
 
-    `whole` says that the tables are those of all nodes, of `states` node states.
+    `whole` says that the tables are those of all nodes, of `states` node states. `start` yields a plan that is known.
     """
     if work.budget.deadline is None and sum(one.variables for one in shared) > work.budget.sizes.variables:
         work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
     first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    answer, by_node = _answer(first, tables, shared, closed=closed)
+    answer, by_node = _answer(first, tables, shared, closed=closed, start=start)
     work.clock.lap("master")
     every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
     if not closed and whole:
-        answer, by_node = _improved(work, tables, shared, (answer, by_node), states, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        answer, by_node = _improved(work, tables, shared, (answer, by_node), states, seconds, start)
     tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
     tried.update(node for one in shared for node in one.nodes)
     answer.not_examined = len(set(every) - tried)
@@ -156,8 +157,8 @@ def _over(
 
 def _is_blank(work: FleetWork, table: AnyTable) -> bool:
     """Say whether time was over before any number of pods was tried on the nodes of a table."""
-    if isinstance(table, TreeTable):
-        return not table.numbers.examined
+    if isinstance(table, PlaceTable):
+        return not table.examined
     alone = isinstance(table, SiteTable) and table.filled is None and len(table.packed) == 1
     return alone and work.budget.reached and any(table.caps)
 
@@ -168,10 +169,11 @@ def _answer(
     shared: Sequence[SharedNodes],
     *,
     closed: bool = False,
+    start: Start | None = None,
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     given = tables, work.fleet.demand, work.order, work.budget, work.solver
-    answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared)
+    answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared, start=start)
     return answer, pods_by_node(answer)
 
 
@@ -182,6 +184,7 @@ def _improved(
     known: tuple[Answer, list[PodsOnNode]],
     states: int,
     seconds: float,
+    start: Start | None,
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
@@ -194,10 +197,16 @@ def _improved(
         deadline = time.monotonic() + work.budget.shares.improve
     budget = changed(work.budget, deadline=deadline)
     looking = budget if deadline is None else changed(budget, deadline=deadline - seconds)
+    widened = False
     while not (answer.proven or answer.infeasible or looking.reached):
         doubtful = _doubtful(answer)
         if not doubtful:
-            break
+            if widened or answer.goals[0].proven:
+                break
+            widened = True
+            for table in tables:
+                if isinstance(table, PlaceTable) and not looking.reached:
+                    table.states.widen(table.state, looking)
         # A cancel then leaves only those nodes to write that another answer changes.
         if work.written is not None:
             work.written.pods(by_node)
@@ -208,7 +217,7 @@ def _improved(
         work.clock.lap("patterns")
         if work.budget.cancelled and seconds > work.budget.shares.cancelled:
             break
-        better, better_by_node = _answer(replace(work, budget=budget), tables, shared)
+        better, better_by_node = _answer(replace(work, budget=budget), tables, shared, start=start)
         work.clock.lap("master")
         if answer.chosen is not None and (better.chosen is None or better.values > answer.values):
             break

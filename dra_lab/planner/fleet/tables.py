@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, pack
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Site, idle_site, parts_on
-from dra_lab.planner.fleet.tree_table import TreeTable
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.states.columns import number_of_ways
 from dra_lab.planner.states.node_state import NodeState
@@ -219,7 +219,8 @@ class SiteTable:
         )
 
 
-AnyTable = SiteTable | TreeTable
+AnyTable = Any
+"""A SiteTable or a PlaceTable."""
 
 
 def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[SiteTable]:

@@ -1,0 +1,112 @@
+"""The nested levels of places on nodes: PCIe roots, NUMA nodes, and the places of links that are nested in or around them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.link_places import typed
+
+ROOT, NUMA, DEVICE = "root", "numa", "device"
+"""Levels that are there without a link: `device` tells devices apart that pods share or take parts of."""
+
+Where = str | int
+"""A level: a name, or the first link that holds there."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a fleet, coarsest first; `of_link` is the position of the level at which each nested link holds."""
+
+    where: tuple[Where, ...]
+    of_link: Mapping[int, int]
+
+    def path(self, group: DeviceGroup, at: Hashable) -> tuple[Hashable, ...]:
+        """Return the place of a group at each level, None where it is not known; `at` is its place at `device`."""
+        return tuple(at if where == DEVICE else value_at(group, where) for where in self.where)
+
+
+def value_at(group: DeviceGroup, where: Where) -> Hashable:
+    """Return the place of a group at a level, None if it is not known."""
+    if where == ROOT:
+        return group.root
+    if where == NUMA:
+        return group.numa
+    assert isinstance(where, int), "the level of a link"
+    return group.places[where][0] if group.places[where] else None
+
+
+def levels_of(
+    first: AllocationProblem, groups: Sequence[DeviceGroup], nodes: Iterable[Sequence[DeviceGroup]], *, parts: bool
+) -> Levels | None:
+    """Return the levels of a fleet; None if NUMA nodes and PCIe roots are not nested.
+
+    Args:
+        first: A problem with the links.
+        groups: One of each kind of group on all nodes.
+        nodes: The groups of each kind of hardware.
+        parts: Whether pods share devices or take parts of them.
+    """
+    same = {link: _same_as(first, groups, link) for link in range(len(first.links))}
+    candidates: list[Where] = [NUMA, ROOT]
+    for link, level in same.items():
+        if level == link and all(len(group.places[link]) < 2 for group in groups):
+            candidates.append(link)
+    order = _order(candidates, list(nodes))
+    if order is None:
+        return None
+    where = (*order, *((DEVICE,) if parts else ()))
+    return Levels(where, {link: where.index(level) for link, level in same.items() if level in where})
+
+
+def _same_as(first: AllocationProblem, groups: Sequence[DeviceGroup], link: int) -> Where:
+    """Return the level whose places are those of a link wherever these are known; else the first link on its attribute."""
+    ends = set(first.ends(link))
+    mine = [group for group in groups if ends & set(group.asks)]
+    for level in (ROOT, NUMA):
+        if all(_is_at(group, link, level) for group in mine):
+            return level
+    where = first.links[link].where
+    return next(other for other in range(link + 1) if first.links[other].where == where)
+
+
+def _is_at(group: DeviceGroup, link: int, level: str) -> bool:
+    place, values = value_at(group, level), group.places[link]
+    if not values or place is None:
+        return not values and place is None
+    return len(values) == 1 and isinstance(place, tuple) and typed(values[0][1]) == typed(place[1])
+
+
+def _order(candidates: Sequence[Where], nodes: Sequence[Sequence[DeviceGroup]]) -> tuple[Where, ...] | None:
+    """Return as many levels as are nested in one another, coarsest first; None if NUMA nodes and roots are not."""
+    found: list[Where] = [ROOT]
+    for level in candidates:
+        if level == ROOT:
+            continue
+        for position in range(len(found) + 1):
+            coarser, finer = found[:position], found[position:]
+            if all(_is_nested(nodes, level, other) for other in coarser) and all(
+                _is_nested(nodes, other, level) for other in finer
+            ):
+                found.insert(position, level)
+                break
+        else:
+            if level == NUMA:
+                return None
+    return tuple(found)
+
+
+def _is_nested(nodes: Sequence[Sequence[DeviceGroup]], finer: Where, coarser: Where) -> bool:
+    """Say whether every known place of the finer level is in one place of the coarser level."""
+    for groups in nodes:
+        inside: dict[Hashable, Hashable] = {}
+        for group in groups:
+            place, around = value_at(group, finer), value_at(group, coarser)
+            if place is None or (around is None and coarser in (ROOT, NUMA)):
+                if place is not None and inside.setdefault(place, None) is not None:
+                    return False
+                continue
+            if around is not None and inside.setdefault(place, around) != around:
+                return False
+    return True

@@ -1,0 +1,355 @@
+"""What one pod asks for: slots of devices that mean the same, and links as filters on what one place may give.
+
+Requests that mean the same are one slot. A device that serves a slot has a rank: the first alternative of
+`firstAvailable` that it meets. A pod has several shapes where alternatives change counts or links, where a preferred
+link is kept or lost, and for each value of a link whose places are not nested in the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from msgspec.structs import replace as changed
+
+from dra_lab.model.sketch import MAX_DEVICES, How
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, pairwise_share
+from dra_lab.planner.node.copies import CopyPart
+from dra_lab.planner.node.link_places import PlaceValue
+from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
+
+Vector = tuple[int, ...]
+"""Devices by slot of a shape."""
+
+COUNTED_KINDS = ("gpu", "nic", "cpu")
+"""The kinds of devices that goals count; all others are of one kind, ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """`need` devices of one kind for one pod.
+
+    `alternatives` are (ask of the fleet, rank), best first. `merged` is the ask of the pod's merged requests. A device
+    must have a value at the place of each link of `requires`, and the one that is named there, if one is.
+    """
+
+    need: int
+    alternatives: tuple[tuple[int, int], ...]
+    merged: int
+    kind: str
+    requires: tuple[tuple[int, PlaceValue | None], ...] = ()
+
+    def rank(self, group: DeviceGroup) -> int:
+        """Return the rank at which devices of a group serve the slot, -1 if they do not."""
+        if counted_kind(group) != self.kind or not self._has_values(group):
+            return -1
+        return next((rank for ask, rank in self.alternatives if ask in group.asks), -1)
+
+    def ways(self, group: DeviceGroup) -> Iterator[tuple[int, int]]:
+        """Yield (ask, rank) of each alternative that devices of a group serve."""
+        if counted_kind(group) == self.kind and self._has_values(group):
+            yield from ((ask, rank) for ask, rank in self.alternatives if ask in group.asks)
+
+    def _has_values(self, group: DeviceGroup) -> bool:
+        return all(
+            (value in group.places[link]) if value is not None else bool(group.places[link])
+            for link, value in self.requires
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLink:
+    """What one place of a level may give to one pod; `ends` are (slots, devices of them in a group of the link).
+
+    A link that is not `must` is a one-to-one link that a pod may lose: it costs what a place gives beyond whole groups.
+    """
+
+    level: int
+    how: How
+    ends: tuple[tuple[tuple[int, ...], int], ...]
+    must: bool = True
+
+    def allows(self, vector: Vector) -> bool:
+        """Say whether one place may give these devices to one pod."""
+        if self.how is How.APART:
+            return sum(vector[slot] for slots, _ in self.ends for slot in slots) <= 1
+        times = [divmod(sum(vector[slot] for slot in slots), per) for slots, per in self.ends]
+        return not any(rest for _, rest in times) and len({whole for whole, _ in times}) == 1
+
+    def lost(self, vector: Vector, *, known: bool) -> int:
+        """Return how many groups of a preferred link one place loses that gives these devices."""
+        counts = [(sum(vector[slot] for slot in slots), per) for slots, per in self.ends]
+        first = next(count for count, per in counts if per == 1)
+        return first - (min(count // per for count, per in counts) if known else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One way to ask for a pod's devices; `alternatives` and `preferences` are what it costs wherever it is placed."""
+
+    slots: tuple[Slot, ...]
+    links: tuple[PlaceLink, ...]
+    alternatives: int
+    preferences: int
+
+    @property
+    def need(self) -> Vector:
+        """Return how many devices of each slot the pod takes."""
+        return tuple(slot.need for slot in self.slots)
+
+
+@dataclass(frozen=True)
+class PodAsk:
+    """The shapes of one workload's pod, and the way back to its requests as they were written.
+
+    `ranked` is the problem in which a request with alternatives that are ranks is one ask; `ask_of` returns the first
+    ask of the fleet behind each of its asks. `merged` are the requests that mean the same, None if there are none.
+    """
+
+    shapes: tuple[Shape, ...]
+    paired: bool
+    ranked: AllocationProblem
+    ask_of: tuple[int, ...]
+    merged: MergedRequests | None
+    alternatives: Mapping[int, tuple[tuple[int, int], ...]]
+
+    def written(
+        self, takes: Mapping[tuple[int, int], int], groups: tuple[DeviceGroup, ...]
+    ) -> tuple[tuple[int, int, int], ...]:
+        """Return (ask, group, devices) of the requests as written, where merged asks take (ask, group): devices."""
+        found: Mapping[tuple[int, int], int] = takes
+        if self.merged is not None:
+            found = changed(self.merged, written=changed(self.ranked, groups=groups)).hand_back(takes)
+        rows = []
+        for (ask, group), count in found.items():
+            first = self.ask_of[ask]
+            served = groups[group].asks
+            rows.append((next(a for a, _ in self.alternatives[first] if a in served), group, count))
+        return tuple(sorted(rows))
+
+
+def counted_kind(group: DeviceGroup) -> str:
+    """Return the kind of devices that goals count, "" for all others."""
+    return group.kind if group.kind in COUNTED_KINDS else ""
+
+
+def ask_of_pod(
+    problem: AllocationProblem, part: CopyPart, groups: Sequence[DeviceGroup], levels: Mapping[int, int], most: int
+) -> PodAsk | None:
+    """Return what a pod asks for; None if it is not of this form, or has more than `most` shapes.
+
+    Args:
+        problem: A problem with the asks, requests and links of all pods.
+        part: Which of them are the pod's.
+        groups: One of each kind of group on all nodes.
+        levels: The level of each link whose places are nested in those of the others.
+        most: The number of shapes.
+    """
+    if any(problem.asks[ask].all_devices or problem.asks[ask].admin_access for ask in range(*part.asks)):
+        return None
+    ranked, ask_of, own = _ranked(problem, part, groups)
+    merged = merge_requests(ranked, range(*own.requests))
+    whole, mine = (ranked, own) if merged is None else (merged.problem, merged.part(own))
+    asks = tuple(range(len(ranked.asks))) if merged is None else merged.asks
+    links = tuple(range(len(problem.links))) if merged is None else merged.links
+    alternatives = {ask_of[ask]: _alternatives(problem, ask_of[ask], ranked, ask) for ask in range(*own.asks)}
+    maker = _Maker(whole, mine, groups, levels, links, {ask: alternatives[ask_of[asks[ask]]] for ask in range(*mine.asks)})
+    shapes = maker.shapes(most)
+    return None if shapes is None else PodAsk(shapes, part.paired, ranked, ask_of, merged, alternatives)
+
+
+def _ranked(
+    problem: AllocationProblem, part: CopyPart, groups: Sequence[DeviceGroup]
+) -> tuple[AllocationProblem, tuple[int, ...], CopyPart]:
+    """Return a problem in which alternatives that are ranks are one ask, the first ask behind each, and the pod in it.
+
+    They are if each is for one device, and no link is about some of them only. Its groups say which asks the same
+    devices serve at the same rank.
+    """
+    rankable = {
+        at
+        for at in range(*part.requests)
+        if len(problem.requests[at]) > 1 and _are_ranks(problem, problem.requests[at])
+    }
+    kept = [
+        ask
+        for at, asks in enumerate(problem.requests)
+        for ask in (asks[:1] if at in rankable else asks)
+    ]
+    now = {ask: at for at, ask in enumerate(kept)}
+    first = {ask: now[asks[0]] for at, asks in enumerate(problem.requests) if at in rankable for ask in asks}
+    made: dict[tuple[object, ...], DeviceGroup] = {}
+    for group in groups:
+        by_rank: dict[int, set[int]] = {}
+        seen: set[int] = set()
+        for ask in sorted(group.asks, key=lambda ask: problem.asks[ask].rank):
+            at = first.get(ask, now.get(ask, -1))
+            if at not in seen:
+                seen.add(at)
+                by_rank.setdefault(problem.asks[ask].rank if ask in first else 0, set()).add(at)
+        for rank, mine in by_rank.items():
+            several = tuple(len(values) > 1 for values in group.places)
+            key = (tuple(sorted(seen)), rank, tuple(sorted(mine)), group.shareable, group.tie, several)
+            made.setdefault(key, changed(group, devices=(), asks=tuple(sorted(mine)), uses=()))
+    ranked = AllocationProblem(
+        "",
+        tuple(problem.asks[ask] for ask in kept),
+        tuple(tuple(dict.fromkeys(first.get(ask, now.get(ask, 0)) for ask in asks)) for asks in problem.requests),
+        problem.links,
+        tuple(made.values()),
+        frozenset(now[ask] for ask in problem.impossible if ask in now),
+        problem.paired,
+        claims=tuple(problem.claims[ask] for ask in kept) if problem.claims else (),
+    )
+    starts = [sum(ask < end for ask in kept) for end in part.asks]
+    return ranked, tuple(kept), part._replace(asks=(starts[0], starts[1]))
+
+
+def _are_ranks(problem: AllocationProblem, asks: Sequence[int]) -> bool:
+    if any(problem.asks[ask].count != 1 for ask in asks):
+        return False
+    covered = (set(end) for link in range(len(problem.links)) for end in problem.covered(link))
+    return all(not end & set(asks) or end >= set(asks) for end in covered)
+
+
+def _alternatives(
+    problem: AllocationProblem, first: int, ranked: AllocationProblem, ask: int
+) -> tuple[tuple[int, int], ...]:
+    """Return the asks of a fleet behind one of the ranked problem, with their ranks; one by itself has rank 0."""
+    asks = next(asks for asks in problem.requests if first in asks)
+    single = sum(ask in mine and len(mine) == 1 for mine in ranked.requests) == 1
+    if len(asks) == 1 or not single:
+        return ((first, 0),)
+    able = (one for one in asks if one not in problem.impossible)
+    return tuple((one, problem.asks[one].rank) for one in able)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """The shapes of one pod. `links` are the positions in the fleet's problem, `alternatives` the asks behind each."""
+
+    problem: AllocationProblem
+    part: CopyPart
+    groups: Sequence[DeviceGroup]
+    levels: Mapping[int, int]
+    links: tuple[int, ...]
+    alternatives: Mapping[int, tuple[tuple[int, int], ...]]
+
+    def shapes(self, most: int) -> tuple[Shape, ...] | None:
+        """Return all shapes; none if nothing serves the pod."""
+        requests = self.problem.requests[slice(*self.part.requests)]
+        soft = [at for at in range(*self.part.links) if self._is_choice(at)]
+        if prod(len(asks) for asks in requests) * 2 ** len(soft) > most:
+            return None
+        found: list[Shape] = []
+        for chosen in product(*requests):
+            for kept in product((True, False), repeat=len(soft)):
+                lost = {link for link, keep in zip(soft, kept, strict=True) if not keep}
+                more = self._with_values(chosen, lost, most)
+                if more is None or len(found) + len(more) > most:
+                    return None
+                found.extend(more)
+        return tuple(found)
+
+    def _is_choice(self, at: int) -> bool:
+        link = self.problem.links[at]
+        return not link.must and not link.kind.paired
+
+    def _with_values(self, chosen: Sequence[int], lost: set[int], most: int) -> list[Shape] | None:
+        """Return a shape for each choice of values where places are not nested, [] if nothing serves the pod."""
+        asked = Counter[int]()
+        for ask in chosen:
+            asked[self.problem.claim_of(ask)] += self.problem.asks[ask].count
+        if max(asked.values(), default=0) > MAX_DEVICES:
+            return []
+        kept = [at for at in range(*self.part.links) if at not in lost]
+        free = [at for at in kept if self.links[at] not in self.levels]
+        if any(self.problem.links[at].how is not How.TOGETHER for at in free):
+            return None
+        choices = []
+        for at in free:
+            link, ends = self.links[at], {ask for asks in self._covered(at, chosen) for ask in asks}
+            serving = [ask for one in ends for ask, _ in self.alternatives[one]]
+            values = {value for group in self.groups if set(serving) & set(group.asks) for value in group.places[link]}
+            choices.append(sorted(values, key=repr) if ends else [None])
+        if prod(map(len, choices)) > most:
+            return None
+        found: list[Shape] = []
+        for values in product(*choices):
+            more = self._made(chosen, kept, dict(zip(free, values, strict=True)), len(lost), most)
+            if more is None or len(found) + len(more) > most:
+                return None
+            found.extend(more)
+        return found
+
+    def _covered(self, at: int, chosen: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the chosen asks behind each reference of a link that has some."""
+        parts = (tuple(ask for ask in asks if ask in chosen) for asks in self.problem.covered(at))
+        return [part for part in parts if part]
+
+    def _made(
+        self, chosen: Sequence[int], kept: Sequence[int], values: Mapping[int, PlaceValue | None], lost: int, most: int
+    ) -> list[Shape] | None:
+        requires: dict[int, list[tuple[int, PlaceValue | None]]] = {ask: [] for ask in chosen}
+        for at in kept:
+            # A preferred one-to-one link that a device cannot keep is lost; it does not keep the device away.
+            if self.problem.links[at].kind.paired and not self.problem.links[at].must:
+                continue
+            for ask in {ask for asks in self._covered(at, chosen) for ask in asks}:
+                requires[ask].append((self.links[at], values.get(at)))
+        every = []
+        for ask in chosen:
+            slot = Slot(self.problem.asks[ask].count, self.alternatives[ask], ask, "", tuple(requires[ask]))
+            every.append(self._by_kind(slot))
+        if prod(map(len, every)) > most:
+            return None
+        fixed = sum(self.problem.asks[ask].rank for ask in chosen if len(self.alternatives[ask]) == 1)
+        found = []
+        for parts in product(*every):
+            slots = tuple(slot for some in parts for slot in some)
+            links = self._links(chosen, kept, slots)
+            if links is None:
+                return None
+            found.append(Shape(slots, links, fixed, lost))
+        return found
+
+    def _by_kind(self, slot: Slot) -> list[tuple[Slot, ...]]:
+        """Return the ways to split a slot into slots of one kind of devices, [] if no device serves it."""
+        kinds = sorted({kind for group in self.groups if replace(slot, kind=(kind := counted_kind(group))).rank(group) >= 0})
+        return [
+            tuple(replace(slot, kind=kind, need=need) for kind, need in zip(kinds, needs, strict=True) if need)
+            for needs in _compositions(slot.need, len(kinds))
+        ]
+
+    def _links(self, chosen: Sequence[int], kept: Iterable[int], slots: Sequence[Slot]) -> tuple[PlaceLink, ...] | None:
+        found = []
+        for at in kept:
+            link, parts = self.problem.links[at], self._covered(at, chosen)
+            level = self.levels.get(self.links[at])
+            if level is None or not parts:
+                continue
+            counts = [sum(self.problem.asks[ask].count for ask in asks) for asks in parts]
+            ends = [tuple(n for n, slot in enumerate(slots) if slot.merged in asks) for asks in parts]
+            if link.how is How.TOGETHER:
+                every = tuple(sorted({slot for end in ends for slot in end}))
+                found.append(PlaceLink(level, link.how, ((every, sum(slots[n].need for n in every)),)))
+            elif link.how is How.APART:
+                found.append(PlaceLink(level, link.how, ((tuple(sorted({s for end in ends for s in end})), 1),)))
+            elif len(parts) > 1:
+                share = pairwise_share(counts)
+                if share is None or len({ask for asks in parts for ask in asks}) > len(parts):
+                    return None
+                found.append(PlaceLink(level, link.how, tuple(zip(ends, share[1], strict=True)), link.must))
+        return tuple(found)
+
+
+def _compositions(total: int, parts: int) -> Iterator[Vector]:
+    """Yield the ways to write a number as a sum of `parts` numbers, none if there are no parts."""
+    if parts == 1:
+        yield (total,)
+    elif parts:
+        for first in range(total, -1, -1):
+            yield from ((first, *rest) for rest in _compositions(total - first, parts - 1))

@@ -1,0 +1,317 @@
+"""The best pod on a state: what each place can give to one pod, and at what cost.
+
+A table has every vector of devices that a place can give, with its least cost. That of a leaf is the cheapest
+assignment of its devices to slots; that of another place is the min-plus sum of the tables inside it, filtered by the
+links of its level. Tables are kept by depth and state, so that thousands of nodes ask for a few hundred.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dra_lab.planner.places.levels import NUMA, ROOT
+from dra_lab.planner.places.shapes import Shape, Vector
+from dra_lab.planner.places.trees import LeafType, State, Trees
+
+Array = Any
+"""A numpy array."""
+
+NEVER = 2**62
+"""The cost of what is impossible."""
+
+HARM, SPARE = "harm", "spare"
+"""What a pod costs besides goals: units that it makes impossible for any pod, and what it leaves beside it on leaves."""
+
+_NUMA_KINDS, _ROOT_KINDS = ("gpu", "nic", "cpu"), ("gpu", "nic")
+
+Harm = Callable[[State, State], int]
+"""What is lost if a leaf gets from one state to another."""
+
+Uses = tuple[tuple[int, int, int], ...]
+"""(slot, move, devices) that a leaf gives."""
+
+
+class Costs:
+    """One integer for all goals of a pod, most important first, and the way back. Only this class packs and unpacks."""
+
+    def __init__(self, order: Sequence[str], bounds: Mapping[str, int], devices: int) -> None:
+        """Lay out the goals; `bounds` is the most that each may be, `devices` how many a pod takes at most."""
+        self.order = tuple(order)
+        fixed = prod(bounds[goal] + 1 for goal in self.order if goal not in (HARM, SPARE))
+        room = NEVER // fixed
+        assert room > 4, "goals of one pod fit into 62 bits"
+        spare = min(max(2, int(room**0.3)), 2**16)
+        ranges = {HARM: max(2, room // spare - 1), SPARE: spare, **{goal: bounds[goal] + 1 for goal in bounds}}
+        self.weights = {}
+        weight = 1
+        for goal in reversed(self.order):
+            self.weights[goal] = weight
+            weight *= ranges[goal]
+        assert weight <= NEVER, "goals of one pod fit into 62 bits"
+        # A sum over all leaves of a pod never carries into the goal before.
+        self.most = {goal: (ranges[goal] - 1) // max(1, devices) for goal in (HARM, SPARE)}
+        self._ranges = ranges
+
+    def pack(self, **values: int) -> int:
+        """Return the cost of some goals; harm and spare are cut off."""
+        return sum(min(value, self.most.get(goal, value)) * self.weights[goal] for goal, value in values.items())
+
+    def values(self, cost: int, goals: Sequence[str]) -> tuple[int, ...]:
+        """Return the values of some goals."""
+        return tuple(cost // self.weights[goal] % self._ranges[goal] for goal in goals)
+
+
+class Lattice:
+    """All vectors up to what a shape needs; `less[a, b]` is the position of a - b, their number where it is negative."""
+
+    def __init__(self, need: Vector) -> None:
+        """List the vectors: the first is none, the last is all."""
+        self.vectors = list(product(*(range(count + 1) for count in need)))
+        self.at = {vector: position for position, vector in enumerate(self.vectors)}
+        size = len(self.vectors)
+        less = np.zeros((1, 1), np.int64)
+        for count in need:
+            one = np.subtract.outer(np.arange(count + 1), np.arange(count + 1))
+            one[one < 0] = size
+            side = len(less) * (count + 1)
+            less = (less[:, None, :, None] * (count + 1) + one[None, :, None, :]).reshape(side, side)
+        self.less = np.minimum(less, size)
+        self.rows = np.array(self.vectors, np.int64).reshape(size, len(need))
+
+
+@lru_cache(maxsize=64)
+def lattice_of(need: Vector) -> Lattice:
+    """Return the lattice up to a vector; shapes of one pod, and orders of goals, share it."""
+    return Lattice(need)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All that a place can give to one pod: positions of vectors, costs, and `steps` that lead back.
+
+    A step of a leaf is what each vector uses, and the state that is left. A step of another place is (state of a place
+    inside, its vectors, which of them each position takes, -1 for none).
+    """
+
+    vectors: Array
+    costs: Array
+    steps: Any
+
+
+class ShapeTables:
+    """The tables of one shape of a pod, at one order of goals."""
+
+    def __init__(self, trees: Trees, shape: Shape, start: int, costs: Costs, harm: Harm, *, paired: bool) -> None:
+        """Note what links allow, and what goals cost, of every vector at every level."""
+        self.trees, self.shape, self.start, self.costs, self.harm = trees, shape, start, costs, harm
+        self.need = shape.need
+        self.lattice = lattice_of(self.need)
+        size = len(self.lattice.vectors)
+        self.allowed = [np.ones(size, bool) for _ in range(trees.depth + 1)]
+        self.own = [np.zeros((2, size), np.int64) for _ in range(trees.depth + 1)]
+        for link in shape.links:
+            if link.must:
+                self.allowed[link.level + 1] &= [link.allows(vector) for vector in self.lattice.vectors]
+            elif "preferences" in costs.weights:
+                lost = [[link.lost(vector, known=bool(known)) for vector in self.lattice.vectors] for known in (0, 1)]
+                self.own[link.level + 1] += np.array(lost) * costs.weights["preferences"]
+        for depth, where in enumerate(trees.levels.where, start=1):
+            if where == NUMA:
+                self._count_places(depth, "numa", _NUMA_KINDS)
+            if where == ROOT:
+                self._count_places(depth, "roots", _ROOT_KINDS)
+                if paired and "unpaired" in costs.weights:
+                    gpus, nics = self._devices(("gpu",)), self._devices(("nic",))
+                    self.own[depth] += np.stack([gpus, np.maximum(gpus - nics, 0)]) * costs.weights["unpaired"]
+        self.fixed = costs.pack(
+            **{g: v for g, v in zip(("alternatives", "preferences"), (shape.alternatives, shape.preferences), strict=True)
+               if g in costs.weights}
+        )
+        self._tables: dict[tuple[int, State], Table] = {}
+        self._after: dict[tuple[int, State, int], State] = {}
+
+    def _devices(self, kinds: Sequence[str]) -> Array:
+        return self.lattice.rows[:, [at for at, slot in enumerate(self.shape.slots) if slot.kind in kinds]].sum(axis=1)
+
+    def _count_places(self, depth: int, goal: str, kinds: Sequence[str]) -> None:
+        """Count a known place once if it gives devices of some kinds, else each of these devices as one."""
+        if goal in self.costs.weights:
+            devices = self._devices(kinds)
+            self.own[depth] += np.stack([devices, (devices > 0).astype(np.int64)]) * self.costs.weights[goal]
+
+    # ------------------------------------------------------------------ tables
+
+    def table(self, depth: int, state: State) -> Table:
+        """Return what a place can give to one pod."""
+        key = depth, state
+        found = self._tables.get(key)
+        if found is None:
+            found = self._leaf(state) if depth == self.trees.depth else self._inner(depth, state)
+            self._tables[key] = found
+        return found
+
+    def _leaf(self, state: State) -> Table:
+        known, kind, amounts = state
+        leaf = self.trees.types[kind]
+        found: dict[int, tuple[int, Uses, State]] = {}
+        able = [leaf.able(self.start + slot) for slot in range(len(self.need))]
+        most = [self._most(leaf, mine, need, amounts) for mine, need in zip(able, self.need, strict=True)]
+        allowed, own = self.allowed[-1], self.own[-1][known]
+        for vector in product(*(range(count + 1) for count in most)):
+            position = self.lattice.at[vector]
+            if not position or not allowed[position]:
+                continue
+            best: tuple[int, Uses, State] | None = None
+            for rank, uses, left in _assigned(leaf, able, vector, amounts):
+                after = self.trees.leaf_state(known, kind, left)
+                cost = self.costs.pack(**self._ranked(rank), harm=self.harm(state, after), spare=sum(left))
+                if best is None or cost < best[0]:
+                    best = cost, uses, after
+            if best is not None:
+                found[position] = best[0] + int(own[position]), best[1], best[2]
+        costs = np.array([cost for cost, _, _ in found.values()], np.int64)
+        steps = {position: (uses, after) for position, (_, uses, after) in found.items()}
+        return Table(np.array(list(found), np.int64), costs, steps)
+
+    def _ranked(self, rank: int) -> dict[str, int]:
+        return {"alternatives": rank} if "alternatives" in self.costs.weights else {}
+
+    def _most(self, leaf: LeafType, able: Sequence[tuple[int, int]], need: int, amounts: Vector) -> int:
+        if leaf.once:
+            need = min(need, 1)
+        total = 0
+        for _, move in able:
+            takes = [amounts[at] // taken for at, taken in leaf.moves[move].takes if taken]
+            total += min(takes, default=need)
+        return min(need, total)
+
+    def _inner(self, depth: int, state: State) -> Table:
+        known, children = state
+        size = len(self.lattice.vectors)
+        costs, steps = np.full(size + 1, NEVER, np.int64), []
+        costs[0] = 0
+        for child, many in Counter(children).items():
+            part = self.table(depth + 1, child)
+            for _ in range(min(many, sum(self.need)) if len(part.vectors) else 0):
+                ways = costs[self.lattice.less[:, part.vectors]] + part.costs
+                chosen = ways.argmin(axis=1)
+                cheapest = ways[np.arange(size), chosen]
+                better = cheapest < costs[:size]
+                if not better.any():
+                    break
+                costs[:size][better] = cheapest[better]
+                steps.append((child, part.vectors, np.where(better, chosen, -1)))
+        able = np.flatnonzero((costs[:size] < NEVER) & self.allowed[depth])
+        able = able[able > 0]
+        return Table(able, costs[able] + self.own[depth][known][able], tuple(steps))
+
+    def best(self, state: State) -> int | None:
+        """Return the cost of the best pod on a node, None if there is none."""
+        if not state:
+            return None
+        table = self.table(0, state)
+        whole = len(self.lattice.vectors) - 1
+        if not len(table.vectors) or table.vectors[-1] != whole:
+            return None
+        return int(table.costs[-1]) + self.fixed
+
+    # ------------------------------------------------------------------ the way back
+
+    def inside(self, depth: int, state: State, position: int) -> Iterator[tuple[State, int]]:
+        """Yield which places inside give which vectors."""
+        for child, vectors, chosen in reversed(self.table(depth, state).steps):
+            if chosen[position] >= 0:
+                column = int(vectors[chosen[position]])
+                yield child, column
+                position = int(self.lattice.less[position, column])
+
+    def after(self, depth: int, state: State, position: int) -> State:
+        """Return the state of a place that gave a vector."""
+        key = depth, state, position
+        found = self._after.get(key)
+        if found is None:
+            if depth == self.trees.depth:
+                found = self.table(depth, state).steps[position][1]
+            else:
+                rest, given = list(state[1]), []
+                for child, column in self.inside(depth, state, position):
+                    rest.remove(child)
+                    given.append(self.after(depth + 1, child, column))
+                inside = sorted([*rest, *(child for child in given if child)])
+                found = (state[0], tuple(inside)) if inside else ()
+            self._after[key] = found
+        return found
+
+
+def _assigned(
+    leaf: LeafType, able: Sequence[Sequence[tuple[int, int]]], vector: Vector, amounts: Vector
+) -> Iterator[tuple[int, Uses, Vector]]:
+    """Yield (rank, uses, amounts left) of every way in which a leaf serves a vector of slots."""
+
+    def from_slot(slot: int, left: Vector) -> Iterator[tuple[int, Uses, Vector]]:
+        if slot == len(vector):
+            yield 0, (), left
+            return
+        if not vector[slot]:
+            yield from from_slot(slot + 1, left)
+            return
+        for rank, uses, rest in from_move(slot, 0, vector[slot], left):
+            for more, others, end in from_slot(slot + 1, rest):
+                yield rank + more, uses + others, end
+
+    def from_move(slot: int, at: int, count: int, left: Vector) -> Iterator[tuple[int, Uses, Vector]]:
+        if not count:
+            yield 0, (), left
+            return
+        if at == len(able[slot]):
+            return
+        rank, move = able[slot][at]
+        takes = leaf.moves[move].takes
+        most = min([count, *(left[amount] // taken for amount, taken in takes if taken)])
+        for times in range(most, -1, -1):
+            rest = left
+            if times:
+                changed = list(left)
+                for amount, taken in takes:
+                    changed[amount] -= taken * times
+                rest = tuple(changed)
+            for more, uses, end in from_move(slot, at + 1, count - times, rest):
+                yield rank * times + more, ((slot, move, times), *uses) if times else uses, end
+
+    return from_slot(0, amounts)
+
+
+@dataclass
+class PodTables:
+    """The tables of all shapes of one pod, at one order of goals."""
+
+    shapes: Sequence[ShapeTables]
+    _best: dict[State, tuple[int, int] | None] = field(default_factory=dict)
+
+    def best(self, state: State) -> tuple[int, int] | None:
+        """Return the cost and the shape of the best pod on a node, None if there is none."""
+        if state not in self._best:
+            found: tuple[int, int] | None = None
+            for number, shape in sorted(enumerate(self.shapes), key=lambda row: row[1].fixed):
+                if found is not None and found[0] <= shape.fixed:
+                    break
+                cost = shape.best(state)
+                if cost is not None and (found is None or cost < found[0]):
+                    found = cost, number
+            self._best[state] = found
+        return self._best[state]
+
+    def after(self, state: State) -> State:
+        """Return the state of a node with one more pod."""
+        best = self.best(state)
+        assert best is not None, "a pod was found there"
+        shape = self.shapes[best[1]]
+        return shape.after(0, state, len(shape.lattice.vectors) - 1)

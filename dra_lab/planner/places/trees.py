@@ -1,0 +1,365 @@
+"""Nodes as trees of places: what is free of each kind of devices on each place, in a form that equal nodes share.
+
+A leaf has amounts, and moves that take of them: a device of a kind, a partition with its counters, a share of a device.
+Equal states have equal tables, however their hardware and the names of their places differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import add, le
+
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.places.levels import Levels
+from dra_lab.planner.places.shapes import PodAsk, Slot, Vector
+from dra_lab.planner.states.node_state import NodeState, common_unit
+
+State = tuple  # type: ignore[type-arg]
+"""Of a leaf (known, type, amounts), of another place (known, states of its places, sorted); () for one with nothing.
+
+`known` is 1 if the place is published, else 0.
+"""
+
+_SUMS = 4_096
+"""Sums of amounts that are compared to find out what pods can use of a leaf; with more, all of it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one device gives: `ranks` by stream, -1 where it does not serve, and (amount, taken) of its leaf."""
+
+    ranks: Vector
+    takes: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class LeafType:
+    """Leaves with the same moves. With `once`, no request of a pod takes two of it: it is one device."""
+
+    moves: tuple[Move, ...]
+    once: bool
+    _able: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def able(self, stream: int) -> list[tuple[int, int]]:
+        """Return (rank, move) of what serves a stream, best rank first."""
+        if stream not in self._able:
+            ranks = ((move.ranks[stream], at) for at, move in enumerate(self.moves))
+            self._able[stream] = sorted((rank, at) for rank, at in ranks if rank >= 0)
+        return self._able[stream]
+
+
+@dataclass
+class Place:
+    """A node or a part of it, with the groups of its layout behind each move of a leaf: [group, ask, devices left].
+
+    An ask of -1 stands for the ask of the slot that takes the device.
+    """
+
+    known: bool = True
+    children: list[Place] = field(default_factory=list)
+    type: int = 0
+    amounts: list[int] = field(default_factory=list)
+    groups: dict[int, list[list[int]]] = field(default_factory=dict)
+    state: State = ()
+
+
+@dataclass
+class Trees:
+    """The trees of a fleet: its levels, its pods, its kinds of devices and its types of leaves.
+
+    `streams` are the slots of all shapes of all pods; those of shape `s` of pod `p` begin at `starts[p][s]`. The first
+    type of leaves has single devices: one amount and one move for each kind.
+    """
+
+    levels: Levels
+    asks: tuple[PodAsk, ...]
+    problems: Mapping[int, AllocationProblem]
+    streams: tuple[Slot, ...] = ()
+    starts: tuple[tuple[int, ...], ...] = ()
+    types: list[LeafType] = field(default_factory=list)
+    _kinds: dict[Vector, int] = field(default_factory=dict)
+    _kind_of: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
+    _type_of: dict[Hashable, int] = field(default_factory=dict)
+    _parts: dict[int, dict[int, tuple[Hashable, ...]]] = field(default_factory=dict)
+    _path_of: dict[int, list[tuple[Hashable, ...]]] = field(default_factory=dict)
+    _usable: dict[tuple[int, Vector], Vector] = field(default_factory=dict)
+    _steps: list[list[Vector]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Number the slots of all shapes, and the kinds of single devices."""
+        starts, streams = [], []
+        for ask in self.asks:
+            mine = []
+            for shape in ask.shapes:
+                mine.append(len(streams))
+                streams += shape.slots
+            starts.append(tuple(mine))
+        self.starts, self.streams = tuple(starts), tuple(streams)
+        for problem in self.problems.values():
+            for group in problem.groups:
+                if not (group.shareable or group.draws):
+                    self._kind(group)
+        kinds = sorted(self._kinds, reverse=True)
+        self._kinds = {ranks: at for at, ranks in enumerate(kinds)}
+        self._kind_of.clear()
+        self.types.append(LeafType(tuple(Move(ranks, ((at, 1),)) for at, ranks in enumerate(kinds)), once=False))
+        self._steps.append(self._single_steps(kinds))
+
+    @property
+    def depth(self) -> int:
+        """Return the depth of leaves."""
+        return len(self.levels.where)
+
+    def _kind(self, group: DeviceGroup) -> int:
+        """Return the kind of single devices, -1 for those that serve nothing."""
+        key = (group.asks, group.kind, id(group.places))
+        known = self._kind_of.get(key)
+        if known is None:
+            ranks = tuple(slot.rank(group) for slot in self.streams)
+            number = self._kinds.setdefault(ranks, len(self._kinds)) if max(ranks, default=-1) >= 0 else -1
+            # with the group, so that the place in memory of its places is not used again
+            known = self._kind_of[key] = (group, number)
+        return known[1]
+
+    def _single_steps(self, kinds: Sequence[Vector]) -> list[Vector]:
+        """Return what one group of a link at the leaves, or one device, takes of the kinds; [] if there are too many."""
+        steps: set[Vector] = set()
+        for ask, starts in zip(self.asks, self.starts, strict=True):
+            for shape, start in zip(ask.shapes, starts, strict=True):
+                linked: set[int] = set()
+                for link in shape.links:
+                    if link.level == self.depth - 1 and link.must and len(link.ends) > 1:
+                        linked.update(slot for slots, _ in link.ends for slot in slots)
+                        each = [(slot, per) for slots, per in link.ends for slot in slots]
+                        if len(each) > len(link.ends):
+                            return []
+                        steps.update(self._group_steps(kinds, start, each))
+                for slot in set(range(len(shape.slots))) - linked:
+                    steps.update(self._group_steps(kinds, start, [(slot, 1)]))
+                if len(steps) > _SUMS:
+                    return []
+        return sorted(steps)
+
+    def _group_steps(self, kinds: Sequence[Vector], start: int, each: Sequence[tuple[int, int]]) -> set[Vector]:
+        found = {(0,) * len(kinds)}
+        for slot, per in each:
+            able = [at for at, ranks in enumerate(kinds) if ranks[start + slot] >= 0]
+            for _ in range(per):
+                found = {(*one[:at], one[at] + 1, *one[at + 1 :]) for one in found for at in able}
+                if len(found) > _SUMS:
+                    break
+        return found
+
+    def usable(self, kind: int, amounts: Vector) -> Vector:
+        """Return the most of each amount of a leaf that pods can take; () if that is nothing."""
+        key = kind, amounts
+        found = self._usable.get(key)
+        if found is None:
+            found = self._usable[key] = self._find_usable(kind, amounts)
+        return found
+
+    def _find_usable(self, kind: int, amounts: Vector) -> Vector:
+        if kind == 0:
+            steps = self._steps[0]
+            found = _reachable(amounts, steps) if steps else amounts
+            return found if any(found) else ()
+        left, moves = list(amounts), self.types[kind].moves
+        live = [move for move in moves if all(left[at] >= taken for at, taken in move.takes)]
+        if not live:
+            return ()
+        found = [0] * len(left)
+        if self.types[kind].once:
+            steps = sorted({_dense(move.takes, len(left)) for move in live})
+            return _reachable(amounts, steps) if any(map(any, steps)) else amounts
+        for move in live:
+            for at, taken in move.takes:
+                found[at] = min(left[at], found[at] + taken * _count_of(move, left))
+        return tuple(found)
+
+    # ------------------------------------------------------------------ nodes
+
+    def place(self, node: NodeState) -> Place:
+        """Return the tree of a node with the groups behind it."""
+        root, problem = Place(), self.problems[node.layout]
+        free, left = node.free, dict(node.left)
+        parts = self._parts_of(node.layout)
+        at: dict[tuple[Hashable, ...], Place] = {(): root}
+        members: dict[Hashable, list[int]] = {}
+        paths = self._paths(node.layout, parts)
+        for number, group in enumerate(problem.groups):
+            if not free[number]:
+                continue
+            if number in parts:
+                members.setdefault(parts[number], []).append(number)
+                continue
+            kind = self._kind(group)
+            if kind >= 0:
+                leaf = self._leaf(at, paths[number])
+                if not leaf.amounts:
+                    leaf.amounts = [0] * len(self.types[0].moves)
+                leaf.amounts[kind] += free[number]
+                leaf.groups.setdefault(kind, []).append([number, -1, free[number]])
+        for numbers in members.values():
+            leaf = self._leaf(at, paths[numbers[0]])
+            if problem.groups[numbers[0]].shareable:
+                self._share(leaf, numbers[0], problem.groups[numbers[0]], left)
+            else:
+                self._partition(leaf, numbers, problem, node)
+        self._settle(root)
+        return root
+
+    def _leaf(self, at: dict[tuple[Hashable, ...], Place], path: tuple[Hashable, ...]) -> Place:
+        found = at.get(path)
+        if found is None:
+            above = self._leaf(at, path[:-1])
+            found = at[path] = Place(known=path[-1] is not None)
+            above.children.append(found)
+        return found
+
+    def _parts_of(self, layout: int) -> dict[int, tuple[Hashable, ...]]:
+        """Return for each group that is a shared device, or draws on counters, which leaf it is of."""
+        found = self._parts.get(layout)
+        if found is None:
+            found = {}
+            groups = self.problems[layout].groups
+            owner: dict[Hashable, Hashable] = {}
+
+            def root_of(one: Hashable) -> Hashable:
+                while owner.setdefault(one, one) != one:
+                    one = owner[one]
+                return one
+
+            for number, group in enumerate(groups):
+                for counter, _ in group.draws:
+                    owner[root_of(("counter", counter))] = root_of(("group", number))
+            for number, group in enumerate(groups):
+                if group.shareable:
+                    found[number] = ("share", number)
+                elif group.draws:
+                    found[number] = ("parts", root_of(("group", number)))
+            self._parts[layout] = found
+        return found
+
+    def _paths(self, layout: int, parts: Mapping[int, tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
+        """Return the places of each group; a coarse place that is not published is that of the finer place's siblings."""
+        known = self._path_of.get(layout)
+        if known is not None:
+            return known
+        groups = self.problems[layout].groups
+        raw = [self.levels.path(group, parts.get(number, ())) for number, group in enumerate(groups)]
+        around: dict[tuple[int, Hashable], Hashable] = {}
+        for path in raw:
+            for level in range(len(path) - 1):
+                if path[level] is not None and path[level + 1] is not None:
+                    around.setdefault((level + 1, path[level + 1]), path[level])
+        found = []
+        for path in raw:
+            full = list(path)
+            for level in range(len(full) - 2, -1, -1):
+                if full[level] is None and full[level + 1] is not None:
+                    full[level] = around.get((level + 1, full[level + 1]))
+            found.append(tuple(full))
+        self._path_of[layout] = found
+        return found
+
+    def _share(
+        self, leaf: Place, number: int, group: DeviceGroup, left: Mapping[int, tuple[tuple[str, Fraction], ...]]
+    ) -> None:
+        """Make a leaf of a device that several pods share: an amount for each capacity, a move for each ask."""
+        have = dict(left.get(number, group.remaining))
+        keys = [key for key, _ in group.remaining]
+        units = {key: common_unit(use.get(key, Fraction()) for use in map(dict, dict(group.uses).values())) for key in keys}
+        keys = [key for key in keys if units[key]]
+        moves: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
+        for stream, slot in enumerate(self.streams):
+            for ask, rank in slot.ways(group):
+                use = dict(dict(group.uses).get(ask, ()))
+                takes = tuple((at, int(use[key] / units[key])) for at, key in enumerate(keys) if use.get(key))
+                mine = moves.setdefault((ask, takes), [-1] * len(self.streams))
+                mine[stream] = rank
+        made = sorted((tuple(ranks), takes, ask) for (ask, takes), ranks in moves.items())
+        leaf.type = self._numbered(tuple(Move(ranks, takes) for ranks, takes, _ in made), once=True)
+        leaf.amounts = [max(0, int(have.get(key, Fraction()) // units[key])) for key in keys]
+        leaf.groups = {at: [[number, ask, -1]] for at, (_, _, ask) in enumerate(made)}
+
+    def _partition(self, leaf: Place, numbers: Sequence[int], problem: AllocationProblem, node: NodeState) -> None:
+        """Make a leaf of devices that draw on the same counters: an amount for each group and each counter."""
+        counters = {counter: at for at, (counter, _) in enumerate(problem.counters)}
+        looks = {at: tuple(slot.rank(problem.groups[at]) for slot in self.streams) for at in numbers}
+        able = sorted((at for at in numbers if max(looks[at], default=-1) >= 0), key=lambda at: _look(problem, looks, at))
+        used = {counter for at in able for counter, _ in problem.groups[at].draws if counter in counters}
+        drawn = sorted(used, key=lambda one: (_drawn(problem, looks, able, one), counters[one]))
+        position = {counter: len(able) + at for at, counter in enumerate(drawn)}
+        moves = []
+        for at, number in enumerate(able):
+            draws = sorted((position[c], amount) for c, amount in problem.groups[number].draws if c in position)
+            moves.append(Move(looks[number], ((at, 1), *draws)))
+        have = [amount for _, amount in problem.counters] if not node.counters else node.counters
+        leaf.type = self._numbered(tuple(moves), once=False)
+        leaf.amounts = [*(node.free[at] for at in able), *(max(0, have[counters[one]]) for one in drawn)]
+        leaf.groups = {at: [[number, -1, node.free[number]]] for at, number in enumerate(able)}
+
+    def _numbered(self, moves: tuple[Move, ...], *, once: bool) -> int:
+        key = (moves, once)
+        if key not in self._type_of:
+            self._type_of[key] = len(self.types)
+            self.types.append(LeafType(moves, once))
+        return self._type_of[key]
+
+    def _settle(self, place: Place) -> State:
+        """Note the state of a place and of all inside it."""
+        if place.children:
+            inside = sorted(state for state in map(self._settle, place.children) if state)
+            place.state = (int(place.known), tuple(inside)) if inside else ()
+        elif place.amounts or place.groups:
+            place.state = self.leaf_state(place.known, place.type, tuple(place.amounts))
+        return place.state
+
+    def leaf_state(self, known: bool | int, kind: int, amounts: Vector) -> State:
+        """Return the state of a leaf with some amounts left."""
+        usable = self.usable(kind, amounts)
+        if not usable and not (kind and not amounts and self.types[kind].moves):
+            return ()
+        return (int(known), kind, usable)
+
+
+def _look(problem: AllocationProblem, looks: Mapping[int, Vector], at: int) -> tuple[object, ...]:
+    group = problem.groups[at]
+    return looks[at], sorted(amount for _, amount in group.draws), group.size
+
+
+def _drawn(problem: AllocationProblem, looks: Mapping[int, Vector], able: Iterable[int], counter: Hashable) -> object:
+    """Return what draws on a counter, whatever the counter is called."""
+    return sorted((place, looks[at], dict(problem.groups[at].draws).get(counter, 0)) for place, at in enumerate(able))
+
+
+def _dense(takes: Iterable[tuple[int, int]], length: int) -> Vector:
+    found = [0] * length
+    for at, taken in takes:
+        found[at] = taken
+    return tuple(found)
+
+
+def _count_of(move: Move, left: Sequence[int]) -> int:
+    return min(left[at] // taken for at, taken in move.takes if taken)
+
+
+def _reachable(most: Vector, steps: Sequence[Vector]) -> Vector:
+    """Return the most of each amount over all sums of steps that fit; `most` if there are too many sums."""
+    zero = (0,) * len(most)
+    if all(sum(step) == 1 for step in steps):
+        able = tuple(map(max, zero, *steps)) if steps else zero
+        return tuple(have if use else 0 for have, use in zip(most, able, strict=True))
+    seen, todo = {zero}, [zero]
+    while todo and len(seen) <= _SUMS:
+        at = todo.pop()
+        for step in steps:
+            following = tuple(map(add, at, step))
+            if any(step) and following not in seen and all(map(le, following, most)):
+                seen.add(following)
+                todo.append(following)
+    if todo:
+        return most
+    return tuple(map(max, zero, *seen))
