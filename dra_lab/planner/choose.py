@@ -18,7 +18,7 @@ from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
 from dra_lab.planner.scan import EqualNodes, Scan
 
 if TYPE_CHECKING:
-    from dra_lab.planner.ways import ListedWays
+    from dra_lab.planner.ways import KnownPods
 
 
 class Choice(Struct):
@@ -43,7 +43,7 @@ class _Search(Struct):
     budget: Budget
     solver: str
     pinned: str
-    ways: ListedWays | None
+    ways: KnownPods | None
     counts: dict[str, Count] = field(default_factory=dict)
     solutions: list[tuple[EqualNodes, str, Solution]] = field(default_factory=list)
     idle: dict[Hashable, bool | None] = field(default_factory=dict)
@@ -60,9 +60,9 @@ def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: s
     ways = None
     if len(scan.classes) > budget.sizes.solved_alone:
         # Few classes are solved one by one, and need none of the tables of states.
-        from dra_lab.planner.ways import list_ways
+        from dra_lab.planner.ways import best_pods
 
-        ways = list_ways(scan, order, budget)
+        ways = best_pods(scan, order, budget)
     search = _Search(scan, order, whole, budget, solver, pinned, ways)
     best: Solution | None = None
     # Where most is free the best values are to be expected, and nodes that are proven worse are left early.
@@ -211,6 +211,9 @@ def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | No
     """Say whether the claim would fit with nothing in use; the same idle node is planned once."""
     if equal.idle == equal.now:
         return None if found.taken is None and not found.infeasible else found.taken is not None
+    known = None if search.ways is None else search.ways.fits_idle(equal)
+    if known is not None:
+        return known
     if equal.idle not in search.idle and search.budget.reached:
         return None
     if equal.idle not in search.idle:

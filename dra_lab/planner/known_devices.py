@@ -19,7 +19,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGro
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.link_places import LIST, typed
 from dra_lab.planner.node_classes import Layout
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities, numa_and_root
 
 _LEVELS = ("pcieRoot", "numaNode")
 _NOBODY, _EACH_NODE = -1, -2
@@ -112,16 +112,12 @@ class KnownDevices:
         places: list[object] = [()] * len(view.devices)
         if not all(self._published[number] for number in view.numbers):
             # What a device does not publish, others on the same node may tell.
-            found = localities(self.rules.cluster, name)
+            found = numa_and_root(self.rules.cluster, name)
             places = [
-                () if self._published[number] else _place(found[item.id])
+                () if self._published[number] else tuple([typed(value) for value in found[item.id]])
                 for number, item in zip(view.numbers, view.devices, strict=True)
             ]
         stages = [self.views.stages(ask, name) for ask in self._asks]
         values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self.rules.attributes]
         return zip(view.numbers, places, *stages, *values, strict=True)
 
-
-def _place(locality: Locality) -> tuple[object, ...]:
-    """Return where a device is, whatever tells it."""
-    return tuple(typed(place.value) if place else None for place in (locality.numa_node, locality.pcie_root))

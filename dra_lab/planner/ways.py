@@ -1,80 +1,132 @@
-"""Values of a claim on many node states, read from one list of all its ways on each kind of hardware."""
+"""Values of a claim on many node states, from the tables of places: the best pod on each state is exact."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue
-from dra_lab.planner.budget import Budget, Sizes
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.node.solution import Solution, Taken
+from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.places.fill import no_harm, pod_tables
+from dra_lab.planner.places.place_table import is_nested, take_pods, trees_over
+from dra_lab.planner.places.tables import PodTables
+from dra_lab.planner.places.trees import Trees
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.states.columns import Array, Columns, columns_of
 from dra_lab.planner.states.node_state import NodeState
-from dra_lab.planner.states.stock import Stock
 from dra_lab.planner.states.survey import Left, counted_layout, idle_layout, state_on
 
 
 @dataclass
-class ListedWays:
-    """Proven values of a claim on node states: the first of all its ways, best first, for which enough is free.
+class BestPods:
+    """The best pod of a claim on node states, with its proven values.
 
-    Only for claims under which a device in use is merely missing, or takes from counters, and whose ways on one kind
-    of hardware can be listed.
+    Only for claims under which a device in use is merely missing, or takes from counters, and for nodes and claims that
+    are trees of places.
     """
 
     scan: Scan
     order: tuple[str, ...]
-    sizes: Sizes
+    trees: Trees
+    tables: PodTables
+    layouts: Mapping[int, Layout]
+    states: Mapping[str, NodeState]
     values: dict[str, Solution] = field(default_factory=dict)
-    chosen: dict[str, tuple[Columns, int, Sequence[int]]] = field(default_factory=dict)
 
-    def known(self, equal: EqualNodes) -> Solution | None:
-        """Return what is proven of a class, without devices; None where it was not looked at."""
-        return self.values.get(equal.nodes[0])
+    def look(self, name: str) -> Solution | None:
+        """Return what is proven of a node, without devices."""
+        if name not in self.values and name in self.states:
+            state = self.trees.place(self.states[name]).state
+            best = self.tables.best(state)
+            if best is None:
+                self.values[name] = Solution(infeasible=True)
+            else:
+                values = self.tables.shapes[best[1]].costs.values(best[0], self.order)
+                goals = zip(self.order, values, strict=True)
+                stages = tuple(GoalValue(goal, value, value, proven=True) for goal, value in goals)
+                self.values[name] = Solution((), stages, copied=True)
+        return self.values.get(name)
+
+    def fits_idle(self, name: str) -> bool:
+        """Say whether the claim fits on a node with nothing in use."""
+        layout = self.states[name].layout
+        return self.tables.best(self.trees.place(NodeState(layout, self.layouts[layout].sizes)).state) is not None
 
     def placed(self, name: str) -> Taken | None:
-        """Return devices of a node that have its best values; None where the ways do not tell."""
-        if name not in self.chosen:
-            # Its values are stored from an earlier look: one node is looked at again, also when time is over.
-            _look(self, 0, [name], Budget(sizes=self.sizes))
-        if name not in self.chosen:
+        """Return devices of a node that have its best values; None if it was not looked at."""
+        if name not in self.states:
             return None
-        columns, column, group_of = self.chosen[name]
-        held = self.scan.rules.allocated.exclusive
+        node = self.states[name]
+        (takes,) = take_pods(self.trees, node, [(0, self.tables)])
+        layout, held = self.layouts[node.layout], self.scan.rules.allocated.exclusive
         free: dict[int, list[DeviceID]] = {}
-        for item, group in zip(self.scan.views.view(name).devices, group_of, strict=True):
+        for item, group in zip(self.scan.views.view(name).devices, layout.group_of, strict=True):
             if item.id not in held:
                 free.setdefault(group, []).append(item.id)
-        devices = self.scan.devices(name)
         found: list[tuple[int, DeviceID]] = []
-        for ask, group, count in columns.way(column):
+        for ask, group, count in takes:
             found.extend((ask, device) for device in free[group][:count])
-            if not is_shareable(devices[free[group][0]], self.scan.rules):
+            if not layout.problem.groups[group].shareable:
                 del free[group][:count]
         return tuple(sorted(found, key=lambda row: row[0]))
 
 
-def list_ways(scan: Scan, order: tuple[str, ...], budget: Budget) -> ListedWays | None:
-    """Look at every class of equal nodes; None where the claim's rules or ways forbid it."""
-    rules = scan.rules
-    if _forbidden(scan):
-        return None
-    ways = ListedWays(scan, order, budget.sizes)
+@dataclass
+class KnownPods:
+    """The best pods on every class of equal nodes; those that were found for the same nodes before are remembered."""
+
+    scan: Scan
+    order: tuple[str, ...]
+    pods: BestPods | None = None
+
+    def known(self, equal: EqualNodes) -> Solution | None:
+        """Return what is proven of a class, without devices; None where it was not looked at."""
+        name = equal.nodes[0]
+        key = ("way", self.scan.exact.get(name), self.order)
+        found = self.scan.solutions.get(key) if name in self.scan.exact else None
+        if found is None and self.pods is not None:
+            found = self.pods.look(name)
+            if found is not None and name in self.scan.exact:
+                self.scan.solutions[key] = found
+        return found
+
+    def fits_idle(self, equal: EqualNodes) -> bool | None:
+        """Say whether the claim fits on the nodes of a class with nothing in use, None where that is not known."""
+        name = equal.nodes[0]
+        key = ("idle", self.scan.exact.get(name))
+        found = self.scan.solutions.get(key) if name in self.scan.exact else None
+        if found is None and self.pods is not None and name in self.pods.states:
+            found = Solution(infeasible=not self.pods.fits_idle(name))
+            if name in self.scan.exact:
+                self.scan.solutions[key] = found
+        return None if found is None else not found.infeasible
+
+    def placed(self, name: str) -> Taken | None:
+        """Return devices of a node that have its best values; None if they are not known."""
+        pods = self.pods
+        if pods is None or name not in pods.states:
+            # Its values are remembered from an earlier look: one node is looked at again, also when time is over.
+            pods = _over(self.scan, {(): [name]}, self.order, Budget())
+        return None if pods is None else pods.placed(name)
+
+
+def best_pods(scan: Scan, order: tuple[str, ...], budget: Budget) -> KnownPods | None:
+    """Return the best pods on every class of equal nodes; None where the claim's rules or the nodes forbid it."""
+    rules, found = scan.rules, KnownPods(scan, order)
     shapes: dict[tuple[int, ...], list[str]] = {}
     for equal in scan.classes:
-        name = equal.nodes[0]
-        known = scan.solutions.get(_key(scan, name, order)) if name in scan.exact else None
-        if known is not None:
-            ways.values[name] = known
-        else:
+        if found.known(equal) is None:
+            name = equal.nodes[0]
             shapes.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
-    return ways if _look_at_all(ways, shapes, budget) else None
+    if shapes:
+        found.pods = _over(scan, shapes, order, budget)
+        return found if found.pods is not None else None
+    return found
 
 
 def fitting_nodes(
@@ -82,63 +134,62 @@ def fitting_nodes(
 ) -> Mapping[str, bool] | None:
     """Say of each node whether the claim fits, `shapes` being the nodes by hardware (`scan.node_shapes`).
 
-    None where the claim's rules or ways forbid it; a node that time left open is not in it. Each node is only thinned
-    out by what is in use there, so that this takes a tenth of the time of `scan_nodes`.
+    None where the claim's rules or the nodes forbid it; a node that time left open is not in it. Each node is only
+    thinned out by what is in use there, so that this takes a tenth of the time of `scan_nodes`.
     """
-    if _forbidden(scan):
+    pods = _over(scan, shapes, (), budget)
+    if pods is None:
         return None
-    ways = ListedWays(scan, (), budget.sizes)
-    if not _look_at_all(ways, shapes, budget):
+    found = {}
+    for name in pods.states:
+        if budget.reached:
+            break
+        solution = pods.look(name)
+        found[name] = solution is not None and not solution.infeasible
+    return found
+
+
+def _over(
+    scan: Scan, shapes: Mapping[tuple[int, ...], Sequence[str]], order: tuple[str, ...], budget: Budget
+) -> BestPods | None:
+    """Return the best pods on nodes, `shapes` being these by hardware, as many as there is time for."""
+    if any(ask.all_devices or ask.admin_access for ask in scan.rules.asks) or scan.rules.cluster.network_slices:
         return None
-    return {name: not found.infeasible for name, found in ways.values.items()}
-
-
-def _forbidden(scan: Scan) -> bool:
-    """Say whether a device in use does more than to be missing, or to take from counters."""
-    special = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
-    return special or bool(scan.rules.cluster.network_slices)
-
-
-def _key(scan: Scan, name: str, order: tuple[str, ...]) -> Hashable:
-    return ("way", scan.exact[name], order)
-
-
-def _look_at_all(ways: ListedWays, shapes: Mapping[tuple[int, ...], Sequence[str]], budget: Budget) -> bool:
-    """Look at nodes by hardware as long as there is time; say whether the ways can be listed on each that was."""
-    return all(budget.reached or _look(ways, at, names, budget) for at, names in enumerate(shapes.values()))
-
-
-def _look(ways: ListedWays, number: int, names: Sequence[str], budget: Budget) -> bool:
-    """Look at states of one kind of hardware; say whether its ways can be listed."""
-    scan = ways.scan
-    layout = idle_layout(scan, names[0])
-    problem = layout.problem
-    counted = counted_layout(scan, layout, names[0])
-    if counted is None or any(group.tie is Tie.TERMS for group in problem.groups):
-        return False
-    part = CopyPart(0, "", (0, len(problem.asks)), (0, len(problem.requests)), (0, len(problem.links)), problem.paired)
-    columns = columns_of(problem, part, ways.order, budget.sizes.pod_ways)
-    if columns is None:
-        return False
+    layouts: dict[int, Layout] = {}
+    states: dict[str, NodeState] = {}
     left: Left = {}
-    states: list[NodeState] = []
-    for at, name in enumerate(names):
-        state = state_on(scan, number, layout, name, left)
-        states.append(counted.on(scan, name, state) if counted.counters else state)
-        if budget.due:
-            budget.report_step("nodes", f"looked at {at + 1} of {len(names)} states of one kind of hardware")
-    stock = Stock(problem, states, [columns])
-    able = stock.columns[0]
-    for name, column in zip(names, stock.first(stock.left, 0).tolist(), strict=True):
-        found = _solution(able.values[column], ways.order) if column >= 0 else Solution(infeasible=True)
-        ways.values[name] = found
-        if name in scan.exact:
-            scan.solutions[_key(scan, name, ways.order)] = found
-        if column >= 0:
-            ways.chosen[name] = (able, column, layout.group_of)
-    return True
+    devices = KnownDevices(scan.rules, scan.views)
+    for number, names in enumerate(shapes.values()):
+        if budget.reached:
+            break
+        layout = devices.layout(names[0])
+        if layout is None:
+            layout = idle_layout(scan, names[0])
+            devices.learn(names[0], layout)
+        counted = counted_layout(scan, layout, names[0])
+        if counted is None:
+            return None
+        if not is_nested(layout.problem):
+            return None
+        layouts[number] = layout
+        for name in names:
+            state = state_on(scan, number, layout, name, left)
+            states[name] = counted.on(scan, name, state) if counted.counters else state
+    first = next(iter(layouts.values()), None)
+    if first is None:
+        return None
+    part = _whole(first)
+    trees = trees_over(layouts, [part], 1)
+    if trees is None:
+        return None
+    (tables,) = pod_tables(trees, order, no_harm)
+    if not tables.exact:
+        return None
+    return BestPods(scan, order, trees, tables, layouts, states)
 
 
-def _solution(values: Array, order: Sequence[str]) -> Solution:
-    goals = zip(order, values.tolist(), strict=True)
-    return Solution((), tuple(GoalValue(goal, value, value, proven=True) for goal, value in goals), copied=True)
+def _whole(layout: Layout) -> CopyPart:
+    problem = layout.problem
+    ends = (len(problem.asks), len(problem.requests), len(problem.links))
+    return CopyPart(0, "", *((0, end) for end in ends), problem.paired)  # type: ignore[arg-type]
+

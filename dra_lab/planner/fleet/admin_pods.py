@@ -6,11 +6,13 @@ all goals proven, and 603 in 10 s without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.bounds import Answer
+from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.placing import PodsOnNode
@@ -40,24 +42,25 @@ class AdminPods:
     order: tuple[str, ...]
     best: dict[int, _Best | None]
 
-    def added(self, answer: Answer, by_node: Sequence[PodsOnNode]) -> tuple[Answer, list[PodsOnNode]]:
+    def added(self, work: FleetWork, answer: Answer, by_node: Sequence[PodsOnNode]) -> tuple[Answer, list[PodsOnNode]]:
         """Return an answer for the rest, and who stands where in it, with these pods beside it."""
         if answer.chosen is None:
             return answer, list(by_node)
         every = list(by_node)
         used = {on_node.site.node(on_node.node, part) for on_node in by_node for part in _used_parts(on_node)}
-        more = dict.fromkeys(self.order, 0)
+        more = Counter[str]()
         for pod, best in self.best.items():
             replicas = self.whole.pods[pod].workload.replicas
+            nodes = self._nodes(best, used, all_able=work.on_each)
+            wanted = len(self.whole.scan.rules.nodes) if work.on_each else 1
+            more[UNPLACED] += replicas * (wanted - len(nodes)) * work.worths[pod]
             if best is None:
-                more[UNPLACED] += replicas
                 continue
-            node = self._node(best, used)
-            more[NODES] += node not in used
-            used.add(node)
-            every.append(self._on_node(pod, best, node))
+            more[NODES] += len(set(nodes) - used)
+            used.update(nodes)
+            every.extend(self._on_node(pod, best, node) for node in nodes)
             for goal, value in zip(device_goals(self.order), best.values, strict=True):
-                more[goal] += value * replicas
+                more[goal] += value * replicas * len(nodes)
         # A solution that gives way in a goal that is not proven may be better in the goals after it.
         goals, sure = [], self.whole.scan.complete
         for known in answer.goals:
@@ -66,10 +69,11 @@ class AdminPods:
         answer.goals = tuple(goals)
         return answer, sorted(every, key=lambda on_node: on_node.node)
 
-    def _node(self, best: _Best, used: set[str]) -> str:
-        """Return a node with the best, one that is used already if there is any."""
-        able = [node for node, state in self.whole.survey.states.items() if state.layout in best.takes]
-        return min(able, key=lambda node: (node not in used, node))
+    def _nodes(self, best: _Best | None, used: Collection[str], *, all_able: bool) -> list[str]:
+        """Return a node with the best, one that is used already if there is any, or all nodes that have it."""
+        states = {} if best is None else self.whole.survey.states
+        able = [node for node, state in states.items() if best is not None and state.layout in best.takes]
+        return able if all_able else sorted(able, key=lambda node: (node not in used, node))[:1]
 
     def _on_node(self, pod: int, best: _Best, node: str) -> PodsOnNode:
         state = self.whole.survey.states[node]

@@ -193,13 +193,15 @@ def best_answer(
     closed: bool = False,
     shared: Sequence[SharedNodes] = (),
     start: Start | None = None,
+    worth: Sequence[int] = (),
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
 
     `shared` are planned at once with what stands in the tables. `start` yields a plan that is known.
     """
     classed = replace(found_classes(tables), shared=tuple(shared))
-    master = _master(classed, demand, order, solver)
+    worth = tuple(worth) or (1,) * len(demand)
+    master = _master(classed, demand, order, solver, worth)
     part = budget if closed else budget.part(budget.shares.step)
     given = None if start is None else classed.again(start())
     begin = best_start(master, given, part, all_placed=all_placed)
@@ -209,9 +211,9 @@ def best_answer(
         goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
     answer = Answer(tuple(goals), found.chosen, classed, found.infeasible and closed)
     if not closed:
-        return _checked_against(answer, tables, demand, budget, solver, tuple(order), all_placed=all_placed)
+        return _checked_against(answer, tables, demand, budget, solver, tuple(order), worth, all_placed=all_placed)
     if any(goal.bound is None for goal in goals) and not shared:
-        floors = _floors(tables, classed.classes, demand, answer)
+        floors = _floors(tables, classed.classes, demand, worth, answer)
         answer.goals = tuple(
             replace(goal, bound=agreed(max(floor, goal.bound or 0), goal.value))
             for goal, floor in zip(goals, floors, strict=True)
@@ -219,8 +221,10 @@ def best_answer(
     return answer
 
 
-def _master(classed: ClassedSites, demand: Sequence[int], order: Sequence[str], solver: str) -> Master:
-    return Master(classed.classes, demand, order, solver, classed.home_nodes, classed.coupling, classed.shared)
+def _master(
+    classed: ClassedSites, demand: Sequence[int], order: Sequence[str], solver: str, worth: Sequence[int]
+) -> Master:
+    return Master(classed.classes, demand, order, solver, classed.home_nodes, classed.coupling, classed.shared, worth)
 
 
 def _checked_against(
@@ -230,19 +234,20 @@ def _checked_against(
     budget: Budget,
     solver: str,
     order: tuple[str, ...],
+    worth: Sequence[int],
     *,
     all_placed: bool,
 ) -> Answer:
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
     classed = least_classes(tables, budget)
     if classed is None:
-        floors = [0] * len(answer.goals) if answer.classed.shared else _floors(tables, (), demand, answer)
+        floors = [0] * len(answer.goals) if answer.classed.shared else _floors(tables, (), demand, worth, answer)
         answer.goals = tuple(
             replace(goal, bound=agreed(floor, goal.value)) for goal, floor in zip(answer.goals, floors, strict=True)
         )
         return answer
     classed = replace(classed, shared=answer.classed.shared)
-    master = _master(classed, demand, order, solver)
+    master = _master(classed, demand, order, solver, worth)
     values = answer.values
     known = None if answer.chosen is None else classed.again(answer.classed.placed(answer.chosen))
     if known is not None and answer.chosen is not None:
@@ -251,8 +256,8 @@ def _checked_against(
     least = master.run(start, budget, whole=False, all_placed=all_placed, stop_at=values)
     answer.least, answer.least_classed = least, classed
     answer.infeasible = least.infeasible
-    floors = [0] * len(values) if classed.shared else _floors(tables, classed.classes, demand, answer)
-    kept = _master(classed, demand, order, solver).bounds(values, budget)
+    floors = [0] * len(values) if classed.shared else _floors(tables, classed.classes, demand, worth, answer)
+    kept = _master(classed, demand, order, solver, worth).bounds(values, budget)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
         bound = floors[at]
@@ -266,7 +271,11 @@ def _checked_against(
 
 
 def _floors(
-    tables: Sequence[AnyTable], classes: Sequence[SiteClass], demand: Sequence[int], answer: Answer
+    tables: Sequence[AnyTable],
+    classes: Sequence[SiteClass],
+    demand: Sequence[int],
+    worth: Sequence[int],
+    answer: Answer,
 ) -> list[int]:
     """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
 
@@ -290,7 +299,7 @@ def _floors(
         if goal == NODES:
             found.append(0 if several else -(-(sum(demand) - missing) // most))
         elif goal == UNPLACED:
-            found.append(sum(demand) - sum(demand[at] for at in able))
+            found.append(sum(demand[at] * worth[at] for at in range(len(demand)) if at not in able))
         else:
             rows = sorted((cheapest[at][device.index(goal)], demand[at]) for at in able)
             found.append(_sum_of_least(rows, sum(demand) - missing))

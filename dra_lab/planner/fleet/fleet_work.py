@@ -28,7 +28,9 @@ class Clock:
 class FleetWork:
     """The data that a fleet is planned with.
 
-    `written` are the pods of an answer so far (`placing.WrittenPods`), None where no plan is written.
+    `written` are the pods of an answer so far (`placing.WrittenPods`), None where no plan is written. With `on_each`,
+    the replicas of a workload are wanted on every node, and no node gets more. `worth` is what one replica of each
+    workload without a place counts in the goal `unplaced`; default: 1.
     """
 
     fleet: FleetProblem
@@ -38,3 +40,16 @@ class FleetWork:
     solver: str
     clock: Clock
     written: Any = None
+    on_each: bool = False
+    worth: tuple[int, ...] = ()
+
+    @property
+    def demand(self) -> tuple[int, ...]:
+        """Return the replicas wanted of each workload on all nodes together."""
+        nodes = len(self.fleet.scan.rules.nodes) if self.on_each else 1
+        return tuple(replicas * nodes for replicas in self.fleet.demand)
+
+    @property
+    def worths(self) -> tuple[int, ...]:
+        """Return what one replica of each workload counts."""
+        return self.worth or (1,) * len(self.fleet.pods)

@@ -1,38 +1,41 @@
-"""How many more replicas of a workload fit, now or after a plan; and the largest job that still fits."""
+"""How many more replicas of a workload fit, now or after a plan: the plan of more of them than can fit."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as changed
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Headroom, HeadroomOnNodes, Workload
+from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, FleetPlan, Headroom, HeadroomOnNodes, Workload
 from dra_lab.model.gang import GangPlan
+from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import Ask
 from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.published import PublishedBounds
-from dra_lab.planner.fleet.sites import Site, each_alone, sites_of
+from dra_lab.planner.fleet.together import shared_nodes
+from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
-    from dra_lab.planner.fleet.site_bounds import Known
-    from dra_lab.planner.fleet.tree_table import TreeTable
+    from dra_lab.planner.fleet.placing import PodsOnNode
 
-_GOALS = ("roots",)
-"""The goals by which pods are placed if only their number is requested."""
+_Nodes = tuple[str, ...]
+"""A node, or nodes that share devices."""
 
-MOST = MOST_COUNTED
-"""More pods than this are not counted on one node."""
+_Bounds = tuple[int, int]
+"""At least, at most."""
 
 
 @awaited
@@ -49,8 +52,8 @@ def how_many_more(
 ) -> Headroom:
     """Return how many more pods of a workload can start together, on each class of equal nodes and in all.
 
-    Preferences may be broken, must-links not. A pod with admin access alone takes nothing away: the number ends at MOST
-    on a node.
+    Preferences may be broken, must-links not. A pod with admin access alone takes nothing away: the number ends at
+    MOST_COUNTED on a node.
 
     Args:
         cluster: The cluster to count on.
@@ -97,147 +100,111 @@ def headroom_of_claim(
     solver: str,
 ) -> Headroom:
     """Return how many more pods of a workload fit beside what is held."""
-    workloads, looking = [replace(workload, replicas=MOST)], budget.part(budget.shares.first)
+    workloads, looking = [replace(workload, replicas=MOST_COUNTED)], budget.part(budget.shares.first)
     fleet = look_at(cluster, workloads, release, looking, held)
-    return headroom_of_fleet(fleet, budget, solver)
+    together = () if fleet.survey.plain else shared_nodes(fleet)
+    coupled = {node for nodes in together for node in nodes}
+    places = [*((node,) for node in fleet.scan.rules.nodes if node not in coupled), *together]
+    found = _found(fleet, places, budget, solver)
+    if any(least < bound for least, bound in found.values()):
+        published = _Published(fleet)
+        most = {place: max(least, sum(map(published.on, place))) for place, (least, _) in found.items()}
+        found = {place: (least, min(bound, most[place])) for place, (least, bound) in found.items()}
+    count, bound = (sum(bounds[at] for bounds in found.values()) for at in (0, 1))
+    classes = sorted(_classes(found, together), key=lambda found: (-found.each, found.nodes))
+    return Headroom(workload.name, count, bound, tuple(classes), together)
 
 
-def headroom_of_fleet(fleet: FleetProblem, budget: Budget, solver: str) -> Headroom:
-    """Return how many pods of a fleet's one workload fit, with no more on a node than its replicas."""
-    # The solver takes half a second to import; only who asks waits for it.
-    from dra_lab.planner.fleet.most import most_pods, most_together
-    from dra_lab.planner.fleet.node_components import with_components
-    from dra_lab.planner.fleet.site_bounds import known_sites
-    from dra_lab.planner.fleet.tree_table import tree_tables
+def _found(fleet: FleetProblem, places: Sequence[_Nodes], budget: Budget, solver: str) -> dict[_Nodes, _Bounds]:
+    """Return how many pods of a fleet's one workload fit on each place.
 
-    published = PublishedBounds(fleet)
-    trees = tree_tables(fleet, _GOALS, solver, budget)
-    if trees is not None:
-        return _headroom_on_trees(fleet, trees, published, budget)
-    sites, most = sites_of(fleet, budget), fleet.demand[0]
-    shared = [site for site in sites if site.nodes]
-    alone = with_components(fleet, [site for site in sites if not site.nodes], budget)
-    found = known_sites(fleet, alone, most, budget, published=published)
-    for known in sorted(found, key=lambda known: (-known.gap, known.site.members[0])):
-        if not known.gap or budget.reached:
-            break
-        if budget.due:
-            _report(found, budget)
-        known.learn(*most_pods(known.site, most, solver, budget))
-    classes = _on_nodes(found, published)
-    joint = [_on_all(site, most_together(fleet, site, most, solver, budget), published) for site in shared]
-    together = tuple(site.all_nodes for site in shared)
-    return _headroom(fleet, [*classes, *joint, *_not_examined(fleet, [*classes, *joint], published)], together)
-
-
-def _on_all(site: Site, known: tuple[int, int], published: PublishedBounds) -> HeadroomOnNodes:
-    """Return what nodes that share devices hold together."""
-    least, bound = known
-    return HeadroomOnNodes(
-        site.all_nodes, least, bound if least == bound else min(bound, published.most(site.all_nodes))
-    )
-
-
-def _not_examined(
-    fleet: FleetProblem, classes: Sequence[HeadroomOnNodes], published: PublishedBounds
-) -> Iterator[HeadroomOnNodes]:
-    """Yield the nodes that time did not suffice for, with what counting published devices allows there."""
-    seen = {node for found in classes for node in found.nodes}
-    identical: dict[int, list[str]] = {}
-    for node in fleet.scan.rules.nodes:
-        if node not in seen:
-            identical.setdefault(published.on(node), []).append(node)
-    yield from (HeadroomOnNodes(tuple(nodes), 0, bound) for bound, nodes in identical.items())
-
-
-def holds_one(fleet: FleetProblem, budget: Budget, solver: str) -> tuple[str, bool]:
-    """Return a node that holds a pod of a fleet's one workload, "" if none was found; and whether that is proven.
-
-    Devices that several nodes see are counted on each of them, because one pod stands on one node.
+    A place holds no more than its pods in a plan and those that are missing in all. Few pods on a node are decided
+    sooner, and a bound below them is true of more. Nodes that share devices often hold more together.
     """
-    from dra_lab.planner.fleet.most import most_pods
-    from dra_lab.planner.fleet.site_bounds import by_hardware, known_sites
-    from dra_lab.planner.fleet.tree_fill import Fill
-    from dra_lab.planner.fleet.tree_numbers import TreeNumbers
-    from dra_lab.planner.fleet.tree_states import tree_of
-
-    tree = tree_of(fleet)
-    if tree is not None:
-        fill: Fill | None = None
-        for node, free in fleet.survey.states.items():
-            state = tree.state(free)
-            if budget.reached:
-                return "", False
-            fill = fill or Fill(tree, _GOALS)
-            if TreeNumbers(fill, fill, state, (1,)).most[0] and fill.best(state, 0) is not None:
-                return node, True
-        return "", fleet.scan.complete
-    left: list[Known] = []
-    published = PublishedBounds(fleet)
-    for identical in by_hardware(each_alone(fleet, sites_of(fleet, budget))):
-        found = known_sites(fleet, identical, 1, budget, published=published)
-        if holding := [known.site for known in found if known.least]:
-            return min(min(site.members) for site in holding), True
-        left += [known for known in found if known.most]
-    for known in sorted(left, key=lambda known: known.site.members[0]):
-        if budget.reached:
+    few = budget.sizes.modelled_copies
+    found = {place: (0, MOST_COUNTED * len(place)) for place in places}
+    for each in (few, MOST_COUNTED) if fleet.survey.plain else (MOST_COUNTED, few):
+        counted, missing = _counted(fleet, each, budget, solver)
+        for place, (least, bound) in found.items():
+            count = sum(counted[node] for node in place)
+            most = count + missing
+            found[place] = max(least, count), min(bound, most) if most < each or each > few else bound
+        if budget.reached or all(least == bound for least, bound in found.values()):
             break
-        known.learn(*most_pods(known.site, 1, solver, budget))
-        if known.least:
-            return known.site.members[0], True
-    return "", fleet.scan.complete and not any(known.most for known in left)
+    return found
 
 
-def _report(found: Sequence[Known], budget: Budget) -> None:
-    """Report how many pods fit on all nodes."""
-    least = sum(known.least * known.site.count for known in found)
-    most = sum(known.most * known.site.count for known in found)
-    budget.report_step("nodes", f"at least {least:,} fit, not more than {most:,}", least, most)
+def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tuple[Counter[str], int]:
+    """Return the pods of a fleet's one workload on each node, at most `each`, and how many more may fit in all."""
+    # The solver takes half a second to import; only who asks waits for it.
+    from dra_lab.planner.fleet.search import search
+
+    (pod,) = fleet.pods
+    pods = (replace(pod, workload=replace(pod.workload, replicas=each)),)
+    work = FleetWork(replace(fleet, pods=pods), (UNPLACED,), False, budget, solver, Clock(), on_each=True)
+    (wanted,) = work.demand
+    report = None if budget.report is None else partial(_reported, budget.report, wanted)
+    found = search(replace(work, budget=changed(budget, report=report)))
+    placed = max((pods_on(by_node) for by_node in (found.by_node, found.first.by_node)), key=Counter.total)
+    unplaced = next((goal.bound or 0 for goal in found.answer.goals), 0)
+    return placed, wanted - unplaced - placed.total()
 
 
-def _headroom(
-    fleet: FleetProblem, classes: Sequence[HeadroomOnNodes], together: tuple[tuple[str, ...], ...]
-) -> Headroom:
-    """Return what classes hold in all, those that hold most first."""
-    times = [1 if c.nodes in together else len(c.nodes) for c in classes]
-    count = sum(c.each * n for c, n in zip(classes, times, strict=True))
-    bound = sum(c.bound * n for c, n in zip(classes, times, strict=True))
-    ordered = tuple(sorted(classes, key=lambda c: (-c.each, c.nodes)))
-    return Headroom(fleet.pods[0].workload.name, count, bound, ordered, together)
+def pods_on(by_node: Iterable[PodsOnNode]) -> Counter[str]:
+    """Return how many pods stand on each node."""
+    found = Counter[str]()
+    for site, member, counts, _ in by_node:
+        for part, count in zip(site.parts, counts, strict=True):
+            found[site.node(member, part)] += count
+    return +found
 
 
-def _headroom_on_trees(
-    fleet: FleetProblem, trees: Sequence[TreeTable], published: PublishedBounds, budget: Budget
-) -> Headroom:
-    """Return how many pods of a fleet's one workload fit; of the trees with most copies first, if time is short."""
-    copies = Counter[int]()
-    for table in trees:
-        copies[id(table.numbers)] += len(table.site.members)
-    found: dict[int, tuple[int, int]] = {}
-    for table in sorted(trees, key=lambda table: -copies[id(table.numbers)]):
-        if budget.due:
-            budget.report_step("nodes", f"counted on {len(found):,} of {len(copies):,} kinds of node states")
-        if id(table.numbers) not in found:
-            found[id(table.numbers)] = table.count(budget)
-    identical: dict[tuple[int, int], list[str]] = {}
-    for table in trees:
-        identical.setdefault(found[id(table.numbers)], []).extend(table.site.members)
-    classes = [HeadroomOnNodes(tuple(sorted(nodes)), least, most) for (least, most), nodes in identical.items()]
-    return _headroom(fleet, [*classes, *_not_examined(fleet, classes, published)], ())
+def _reported(report: Callable[[Progress], None], wanted: int, progress: Progress) -> None:
+    """Report how many pods fit, in place of those without a place."""
+    if progress.stage == UNPLACED and progress.best is not None:
+        fit, most = wanted - progress.best, wanted - (progress.bound or 0)
+        progress = Progress("nodes", f"at least {fit:,} fit, not more than {most:,}", fit, most)
+    report(progress)
 
 
-def _on_nodes(found: Sequence[Known], published: PublishedBounds) -> list[HeadroomOnNodes]:
-    """Return what nodes hold, those with equal numbers of equal sites together; components are summed up."""
-    classes = [
-        HeadroomOnNodes(known.site.members, known.least, known.most) for known in found if not known.site.home_nodes
-    ]
-    sums: dict[str, list[int]] = {}
-    for known in found:
-        for node in known.site.home_nodes.values():
-            mine = sums.setdefault(node, [0, 0])
-            mine[0], mine[1] = mine[0] + known.least, mine[1] + known.most
-    identical: dict[tuple[int, int], list[str]] = {}
-    for node, (least, bound) in sorted(sums.items()):
-        most = bound if least == bound else published.on(node)
-        identical.setdefault((min(published.largest, least), min(published.largest, bound, most)), []).append(node)
-    return classes + [HeadroomOnNodes(tuple(nodes), least, bound) for (least, bound), nodes in identical.items()]
+def _classes(found: Mapping[_Nodes, _Bounds], together: Sequence[_Nodes]) -> Iterator[HeadroomOnNodes]:
+    """Yield nodes with equal numbers together, and each set of nodes that share devices."""
+    equal: dict[_Bounds, list[str]] = {}
+    for place, bounds in found.items():
+        if place in together:
+            yield HeadroomOnNodes(place, *bounds)
+        else:
+            equal.setdefault(bounds, []).extend(place)
+    yield from (HeadroomOnNodes(tuple(sorted(nodes)), *bounds) for bounds, nodes in equal.items())
+
+
+class _Published:
+    """How many pods of a fleet's one workload the published devices of a node allow at most.
+
+    Every request takes its count of them. Taints, links, counters and selectors on attributes only allow fewer pods.
+    """
+
+    def __init__(self, fleet: FleetProblem) -> None:
+        """Note how many devices of which drivers a pod takes; with admin access or for all devices it may be none."""
+        self._rules = rules = fleet.scan.rules
+        drivers = {published.spec.driver for published in rules.cluster.slices}
+        ways: dict[str, list[Ask]] = {}
+        for ask in rules.asks:
+            ways.setdefault(ask.request, []).append(ask)
+        self._needs = Counter[frozenset[str]]()
+        for mine in ways.values():
+            if not any(ask.admin_access or ask.all_devices for ask in mine):
+                able = {d for d in drivers for ask in mine if rules.matching.stage_of_all(ask, d) in ("", "match")}
+                self._needs[frozenset(able)] += min(ask.count for ask in mine)
+
+    def on(self, node: str) -> int:
+        """Return how many pods fit on a node at most."""
+        cluster, held = self._rules.cluster, self._rules.allocated.exclusive
+        free, shared = Counter[str](), set[str]()
+        for spec in (one.spec for one in (*cluster.slices_by_node.get(node, ()), *cluster.network_slices)):
+            for device in spec.devices or ():
+                free[spec.driver] += DeviceID(spec.driver, spec.pool.name, device.name) not in held
+                if is_shareable(device, self._rules):
+                    shared.add(spec.driver)
+        rows = [(drivers, need) for drivers, need in self._needs.items() if not drivers & shared]
+        return min([MOST_COUNTED, *(sum(free[d] for d in drivers) // need for drivers, need in rows)])

@@ -15,7 +15,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, LargestJob, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Workload
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
@@ -24,7 +24,8 @@ from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.headroom import headroom_of_claim, holds_one
+from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
+from dra_lab.planner.fleet.headroom import headroom_of_claim, pods_on
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.waiting import awaited
 
@@ -138,8 +139,13 @@ class _Search:
 
     def _node_for(self, claim: ClaimSketch) -> tuple[str, bool]:
         """Return a node that holds one pod with a claim, "" where none was found; and whether that is proven."""
+        # The solver takes half a second to import; only who asks waits for it.
+        from dra_lab.planner.fleet.search import search
+
         fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget, self.held)
-        return holds_one(fleet, self.budget, self.solver)
+        found = search(FleetWork(fleet, (UNPLACED,), False, self.budget, self.solver, Clock()))
+        nodes = [*pods_on(found.by_node), *pods_on(found.first.by_node)]
+        return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)
 
 
 def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> ClaimSketch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import mul
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
@@ -46,7 +47,8 @@ class Master:
     """Site classes, the replicas wanted of each workload, and all goals of the fleet in order.
 
     `home_nodes` are the nodes of members of site classes, `coupling` is what members of several of them keep together.
-    `shared` are nodes that share devices and are planned at once. With these, only the solver knows bounds.
+    `shared` are nodes that share devices and are planned at once. With these, only the solver knows bounds. `worth` is
+    what one replica of each workload without a place counts; default: 1.
     """
 
     def __init__(
@@ -58,10 +60,12 @@ class Master:
         home_nodes: Sequence[HomeNodes] = (),
         coupling: Sequence[CouplingRow] = (),
         shared: Sequence[SharedNodes] = (),
+        worth: Sequence[int] = (),
     ) -> None:
         """Keep what it is made of; the relaxation and the integer model are made when they are needed."""
         self.classes, self.demand, self.order, self.solver = classes, demand, tuple(order), solver
         self.home_nodes, self.coupling, self.shared = tuple(home_nodes), tuple(coupling), tuple(shared)
+        self.worth = tuple(worth) or (1,) * len(demand)
         self._model: MasterModel | None = None
         self._relaxed: LinearRelaxation | None = None
         self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
@@ -69,7 +73,7 @@ class Master:
     def _made(self) -> MasterModel:
         """Return the integer model; it is made only once it is clear that the relaxation does not answer everything."""
         if self._model is None:
-            given = self.classes, self.demand, self.order, self.home_nodes, self.coupling, self.shared
+            given = self.classes, self.demand, self.order, self.home_nodes, self.coupling, self.shared, self.worth
             self._model = MasterModel(*given)
         return self._model
 
@@ -165,7 +169,8 @@ class Master:
         if known is not None or budget.reached:
             return known or 0
         if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
-            self._relaxed = LinearRelaxation(self.classes, self.demand, self.order, self.home_nodes, self.coupling)
+            given = self.classes, self.demand, self.order
+            self._relaxed = LinearRelaxation(*given, self.home_nodes, self.coupling, self.worth)
         for name, value in wanted[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
         found = self._relaxed.bound(goal, budget)
@@ -175,7 +180,7 @@ class Master:
 
     def apart(self, classes: Sequence[SiteClass], demand: Sequence[int], coupling: Sequence[CouplingRow]) -> Master:
         """Return the same question for other site classes; on which nodes their members are does not matter."""
-        return Master(classes, demand, self.order, self.solver, coupling=coupling)
+        return Master(classes, demand, self.order, self.solver, coupling=coupling, worth=self.worth)
 
     def filled(self, budget: Budget) -> Chosen:
         """Return what the integer model finds goal by goal, without any bound."""
@@ -234,8 +239,10 @@ class Master:
         each, shared = zip(self.classes, chosen.patterns, strict=True), chosen.shared
         rows = [(site_class, counts, times) for site_class, mine in each for counts, times in mine.items()]
         if goal == UNPLACED:
-            placed = sum(sum(counts) * times for _, counts, times in rows)
-            return sum(self.demand) - placed - sum(taken.replicas for taken in shared)
+            placed: int = sum(sum(map(mul, counts, self.worth)) * times for _, counts, times in rows)
+            placed += sum(count * self.worth[pod] for taken in shared for pod, count in taken.pods.items())
+            wanted: int = sum(map(mul, self.demand, self.worth))
+            return wanted - placed
         if goal == NODES:
             used = sum(chosen.home_nodes) + sum(site_class.each * times for site_class, _, times in rows)
             return used + sum(taken.nodes for taken in shared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import mul
 from typing import Any
 
 from dra_lab.model.fleet import NODES, UNPLACED
@@ -34,6 +35,7 @@ class MasterModel:
         home_nodes: Sequence[HomeNodes],
         coupling: Sequence[CouplingRow],
         shared: Sequence[SharedNodes],
+        worth: Sequence[int],
     ) -> None:
         """Make all variables and rows; this takes seconds for a large fleet."""
         self.classes, self.home_nodes, self.coupling = classes, home_nodes, coupling
@@ -43,7 +45,7 @@ class MasterModel:
         self._takes: list[dict[Counts, Expression]] = []
         # Tables of factors: PuLP takes several times longer for a sum of products.
         placed: list[dict[Expression, int]] = [{} for _ in demand]
-        sums: dict[str, dict[Expression, int]] = {goal: {} for goal in order}
+        sums: dict[str, dict[Expression, int]] = {goal: {} for goal in (*order, NODES)}
         device = [sums[goal] for goal in device_goals(order)]
         self._take_patterns((*placed, *device), sums[NODES])
         self._used = [
@@ -63,11 +65,11 @@ class MasterModel:
                 self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
         self._keep_coupling()
         everybody: dict[Expression, int] = {}
-        for factors in placed:
+        for factors, value in zip(placed, worth, strict=True):
             for variable, factor in factors.items():
-                everybody[variable] = everybody.get(variable, 0) - factor
+                everybody[variable] = everybody.get(variable, 0) - factor * value
         self.goals = {goal: _sum(factors) for goal, factors in sums.items()}
-        self.goals[UNPLACED] = _sum(everybody, sum(demand))
+        self.goals[UNPLACED] = _sum(everybody, sum(map(mul, demand, worth)))
 
     def _take_patterns(self, factors: Sequence[dict[Expression, int]], nodes: dict[Expression, int]) -> None:
         """Add a variable for each pattern of each site class; `factors` are those of workloads and goals of devices."""

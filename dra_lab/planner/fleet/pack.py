@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import Copies, CopyPart, OneOf, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
@@ -143,3 +144,10 @@ def takes_of(model: Model, copies: Copies) -> Takes:
             number, own = owner[ask]
             found[number][own, copies.origin[group]] += count
     return tuple(tuple((*key, count) for key, count in mine.items()) for mine in found)
+
+
+def named(site: Site, takes: Takes) -> Takes:
+    """Return takes of groups of a site's problem as takes of the groups that plans name (`Site.kept`)."""
+    if site.state is None:
+        return takes
+    return tuple(tuple((ask, site.kept[group], count) for ask, group, count in mine) for mine in takes)

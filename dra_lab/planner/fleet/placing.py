@@ -47,8 +47,7 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
         key = id(table), counts
         if key not in known:
             known[key] = table.takes(counts)
-        where = table.site.home_nodes.get(node, node) if table.site.state is not None else node
-        by_node.append(PodsOnNode(table.site, where, counts, known[key]))
+        by_node.append(PodsOnNode(table.whole, table.site.home_nodes.get(node, node), counts, known[key]))
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
         site, counts, takes = shared_nodes.placed(taken)
         by_node.append(PodsOnNode(site, site.members[0], counts, takes))
@@ -58,9 +57,9 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
 def _joined(by_node: Sequence[PodsOnNode]) -> list[PodsOnNode]:
     """Return pods on leaves of one node together; they take of different groups."""
     found: list[PodsOnNode] = []
-    for _, some in groupby(by_node, key=lambda on_node: (on_node.node, on_node.site.state is None)):
+    for _, some in groupby(by_node, key=lambda on_node: (on_node.node, id(on_node.site))):
         mine = list(some)
-        if len(mine) == 1 or mine[0].site.state is None:
+        if len(mine) == 1:
             found += mine
             continue
         rows = [(at, take) for one in mine for at, take in zip(_parts(one.counts), one.takes, strict=True)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from operator import mul
 from typing import Any
 
 import highspy
@@ -100,9 +101,11 @@ class LinearRelaxation:
         order: Sequence[str],
         home_nodes: Sequence[HomeNodes] = (),
         coupling: Sequence[CouplingRow] = (),
+        worth: Sequence[int] = (),
     ) -> None:
         """Lay out the columns, one for each pattern of each site class, then one for each kind of home nodes."""
         self.classes, self.demand, self.home_nodes = classes, tuple(demand), tuple(home_nodes)
+        self._worth = tuple(worth) or (1,) * len(demand)
         patterns = [[row for row in site_class.patterns.items() if any(row[0])] for site_class in classes]
         each = list(zip(classes, patterns, strict=True))
         rows = [row for mine in patterns for row in mine]
@@ -119,7 +122,7 @@ class LinearRelaxation:
         values = _flat(values for _, values in rows).reshape(len(rows), len(device))
         nobody = np.zeros(len(home_nodes))
         self._costs: dict[str, Array] = {goal: np.append(values[:, at], nobody) for at, goal in enumerate(device)}
-        self._costs[UNPLACED] = np.append(-self._counts.sum(axis=1), nobody)
+        self._costs[UNPLACED] = np.append(-(self._counts @ np.array(self._worth, float)), nobody)
         used = _flat([site_class.each] * len(mine) for site_class, mine in each)
         self._costs[NODES] = np.append(used, np.ones(len(home_nodes)))
         self._books = _Books.of(classes, home_nodes, self._class_of, self._counts)
@@ -210,7 +213,7 @@ class LinearRelaxation:
         return total + float(np.minimum(inside, 0) @ self._home_nodes)
 
     def _constant(self, goal: str) -> int:
-        return sum(self.demand) if goal == UNPLACED else 0
+        return sum(map(mul, self.demand, self._worth)) if goal == UNPLACED else 0
 
     def whole(self) -> tuple[list[dict[Counts, int]], tuple[int, ...]]:
         """Return the whole part of the solution found, and the site classes of which a part is not whole."""

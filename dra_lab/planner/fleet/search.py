@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import mul
 
 from msgspec.structs import replace as changed
 
@@ -16,13 +17,12 @@ from dra_lab.planner.fleet.counting import Counts, counted_together
 from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
-from dra_lab.planner.fleet.node_components import with_components
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, SiteTable, tables_of
+from dra_lab.planner.fleet.tables import AnyTable, SiteTable, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.places.place_table import PlaceTable, place_tables
 
@@ -46,30 +46,18 @@ def search(work: FleetWork) -> Found:
     if admin is None:
         return _search(work)
     found = _search(replace(work, fleet=admin.rest, written=None))
-    answer, by_node = admin.added(found.answer, found.by_node)
+    answer, by_node = admin.added(work, found.answer, found.by_node)
     return Found(answer, by_node, found.states)
 
 
 def _search(work: FleetWork) -> Found:
     order = device_goals(work.order)
-    places = place_tables(work.fleet, order, work.budget)
-    if places is not None:
-        tables = places.tables
-        whole = len({node for table in tables for node in table.site.all_nodes}) == len(work.fleet.scan.rules.nodes)
-        work.clock.lap("patterns")
-        closed = whole and all(table.closed for table in tables)
-        answer, by_node = _over(work, tables, (), closed=closed, whole=whole, states=len(tables), start=places.placed)
-        if whole:
-            _count(work, answer, tables, ())
-        return Found(answer, by_node, len(tables))
-    states = sites_of(work.fleet, work.budget)
+    states = sites_of(work.fleet)
     first = FirstPlan()
     if any(site.nodes for site in states):
         first = first_plan(work.fleet, states, order, work.fleet.demand, work.budget)
         work.clock.lap("first plan")
-    components = with_components(work.fleet, states, work.budget.part(work.budget.shares.step))
-    sites = apart(work.fleet, components, work.budget)
-    answer, by_node = _searched(work, sites)
+    answer, by_node = _searched(work, apart(work.fleet, states, work.budget))
     if first.whole:
         answer.not_examined = len(work.fleet.scan.unseen)
     return Found(answer, by_node, len(states), first)
@@ -77,26 +65,25 @@ def _search(work: FleetWork) -> Found:
 
 def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
-    sharing = any(site.nodes for site in sites)
-    filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if sharing else work
-    tables: list[SiteTable] = []
-    for group in by_layout([site for site in sites if not site.nodes]):
-        # Without the first, a fleet whose nodes took all the time to examine would have no plan.
-        if not (tables and filling.budget.reached):
-            tables.extend(tables_of(filling, group, len(sites)))
-    looking = filling.budget if sharing else work.budget.part(work.budget.shares.step)
     coupled = [site for site in sites if site.nodes]
+    filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if coupled else work
+    places = place_tables(filling, [site for site in sites if not site.nodes])
+    others = site_tables(filling, places.rest)
+    looking = filling.budget if coupled else work.budget.part(work.budget.shares.step)
     seen = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
     shared = [nodes for _, nodes in seen if nodes is not None]
-    decide_few(filling, tables)
+    decide_few(filling, others)
+    tables = [*places.tables, *others]
     work.clock.lap("patterns")
-    looked_at = [*(table.site.all_nodes for table in tables), *(one.nodes for one in shared)]
-    skipped = sum(map(len, looked_at)) < sum(len(site.all_nodes) for site in sites)
-    whole = work.fleet.scan.complete and not skipped
+    examined = {node for table in tables for node in table.site.all_nodes}.union(*(one.nodes for one in shared))
+    whole = work.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
     may_be = whole and not filling.budget.reached and all(table.may_be_closed for table in tables)
     closed = may_be and all(table.closed for table in tables)
-    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites))
-    if work.fleet.scan.complete and len(tables) + len(seen) == len(sites):
+    # Filling knows nothing of what nodes keep together.
+    alone = not coupled and not any(site.caps for site in sites)
+    start = places.placed if alone else None
+    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites), start=start)
+    if work.fleet.scan.complete and len(seen) == len(coupled) and whole:
         _count(work, answer, tables, [site for site, _ in seen])
     return answer, by_node
 
@@ -114,14 +101,19 @@ def _count(work: FleetWork, answer: Answer, tables: Sequence[AnyTable], together
 
 def _left_out(work: FleetWork, tables: Sequence[AnyTable], together: Sequence[Site]) -> int:
     """Return how many pods have no place at least, by counting on tables and on nodes that share devices together."""
-    demand = work.fleet.demand
-    alone = [sum(table.caps[pod] * table.site.count for table in tables) for pod in range(len(demand))]
-    most = sum(map(min, alone, demand))
+    demand, worth = work.demand, work.worths
+    alone = [0] * len(demand)
+    for table in tables:
+        if work.budget.reached:
+            return 0
+        alone = [have + cap * table.site.count for have, cap in zip(alone, table.caps, strict=True)]
+    most: int = sum(map(mul, map(min, alone, demand), worth))
     for site in together:
         if work.budget.reached:
             return 0
-        most += counted_together(site, demand)
-    return max(0, sum(demand) - most)
+        most += counted_together(site, demand) * max(worth)
+    wanted: int = sum(map(mul, demand, worth))
+    return max(0, wanted - most)
 
 
 def _over(
@@ -159,8 +151,7 @@ def _is_blank(work: FleetWork, table: AnyTable) -> bool:
     """Say whether time was over before any number of pods was tried on the nodes of a table."""
     if isinstance(table, PlaceTable):
         return not table.examined
-    alone = isinstance(table, SiteTable) and table.filled is None and len(table.packed) == 1
-    return alone and work.budget.reached and any(table.caps)
+    return len(table.packed) == 1 and work.budget.reached and any(table.caps)
 
 
 def _answer(
@@ -172,8 +163,9 @@ def _answer(
     start: Start | None = None,
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
-    given = tables, work.fleet.demand, work.order, work.budget, work.solver
-    answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared, start=start)
+    given = tables, work.demand, work.order, work.budget, work.solver
+    more = {"shared": shared, "start": start, "worth": work.worth}
+    answer = best_answer(*given, all_placed=work.all_placed, closed=closed, **more)
     return answer, pods_by_node(answer)
 
 
@@ -250,15 +242,6 @@ def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
 
 
-def by_layout(sites: Sequence[Site]) -> list[list[Site]]:
-    """Return the sites with the same hardware together; those of which no state is known each alone."""
-    groups: dict[int, list[Site]] = {}
-    for number, site in enumerate(sites):
-        layout = site.state.layout if site.state is not None else -1 - number
-        groups.setdefault(layout, []).append(site)
-    return list(groups.values())
-
-
 def _unproven(answer: Answer) -> Answer:
     """Return an answer whose goals may all be 0, which no goal is below: not all node states were looked at."""
     answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
@@ -269,12 +252,12 @@ def _unproven(answer: Answer) -> Answer:
 def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
     """Decide the numbers of replicas of the sites that are looked at by themselves: all if they are few."""
     for number, table in enumerate(tables):
-        few = table.own and table.vectors and len(table.vectors) <= work.budget.sizes.decided
+        few = table.vectors and len(table.vectors) <= work.budget.sizes.decided
         for counts in table.vectors if few and table.vectors else ():
             if work.budget.reached:
                 return
             table.decide(counts, work.budget)
-        if not few and table.stock is None:
+        if not few:
             table.decide_growing(work.budget.part(work.budget.shares.first))
         if work.budget.due:
             work.budget.report_step("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

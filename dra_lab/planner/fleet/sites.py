@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.together import devices_like, joint, joint_parts, pro
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
-from dra_lab.planner.states.node_state import NodeState, kept_groups, ordered, state_problem
+from dra_lab.planner.states.node_state import NodeState, kept_groups, state_problem
 
 _Known = TypeVar("_Known")
 
@@ -89,12 +89,9 @@ class Site:
         return tuple(node for nodes in self.nodes for node in nodes) if self.nodes else self.members
 
 
-def sites_of(fleet: FleetProblem, budget: Budget) -> tuple[Site, ...]:
-    """Return the classes of nodes with equal state, most members first; nodes that share devices are one place.
-
-    After the time is over, states are no longer compared as problems.
-    """
-    sites = _by_state(fleet, budget) if fleet.survey.plain else _by_problem(fleet)
+def sites_of(fleet: FleetProblem) -> tuple[Site, ...]:
+    """Return the classes of nodes with equal state, most members first; nodes that share devices are one place."""
+    sites = _by_state(fleet) if fleet.survey.plain else _by_problem(fleet)
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
@@ -110,39 +107,11 @@ def parts_on(fleet: FleetProblem, node: str) -> tuple[CopyPart, ...]:
     )
 
 
-def _by_state(fleet: FleetProblem, budget: Budget) -> list[Site]:
+def _by_state(fleet: FleetProblem) -> list[Site]:
     identical: dict[NodeState, list[str]] = {}
     for node, state in fleet.survey.states.items():
         identical.setdefault(state, []).append(node)
-    few = len(identical) <= fleet.sizes.states
-    sites: list[Site] = []
-    merged: dict[object, dict[str, _Ordered]] = {}
-    for state, nodes in identical.items():
-        if few and not budget.reached:
-            found = _ordered(fleet, state)
-            merged.setdefault(found[0], {}).update(dict.fromkeys(nodes, found))
-        else:
-            sites.append(plain_site(fleet, state, nodes))
-    for ordered_nodes in merged.values():
-        members = tuple(sorted(ordered_nodes))
-        _, problem, kept = ordered_nodes[members[0]]
-        state = fleet.survey.states[members[0]]
-        given = partial(_given, problem), state, partial(_given, kept)
-        sites.append(Site(members, parts_on(fleet, members[0]), *given))
-    return sites
-
-
-def _given(known: _Known) -> _Known:
-    return known
-
-
-_Ordered = tuple[object, AllocationProblem, tuple[int, ...]]
-"""The fingerprint of a state, its problem, and the group of its layout behind each group of the problem."""
-
-
-def _ordered(fleet: FleetProblem, state: NodeState) -> _Ordered:
-    problem, kept = state_problem(fleet.scan.layouts[state.layout], state)
-    return ordered(problem, kept, fleet.scan.rules.replicas)
+    return [plain_site(fleet, state, nodes) for state, nodes in identical.items()]
 
 
 def plain_site(fleet: FleetProblem, state: NodeState, nodes: Sequence[str]) -> Site:
@@ -255,8 +224,4 @@ def devices_of(
         return site.devices(node)
     if site.state is None:
         return {at: list(group.devices) for at, group in enumerate(table(fleet, node).groups)}
-    state = fleet.survey.states[node]
-    if state == site.state:
-        return fleet.survey.devices(node, groups)
-    found = fleet.survey.devices(node)
-    return {group: found.get(mine, []) for group, mine in zip(site.kept, _ordered(fleet, state)[2], strict=True)}
+    return fleet.survey.devices(node, groups)

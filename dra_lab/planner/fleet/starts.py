@@ -40,7 +40,7 @@ def best_start(master: Master, known: Chosen | None, budget: Budget, *, all_plac
     if relaxed is None or all(master.value(goal, known) <= bound for goal, bound in kept):
         return known
     best = min(known, _rounded(master, relaxed, budget), key=master.values)
-    for chosen in _on_few_nodes(master, relaxed, best, budget) if master.home_nodes else ():
+    for chosen in _on_few_nodes(master, relaxed, best, budget) if master.home_nodes and NODES in master.order else ():
         best = min(best, chosen, key=master.values)
     return best
 

@@ -1,27 +1,21 @@
-"""What each site can hold at what price: numbers of replicas with the least values known and the best found."""
+"""What a site can hold at what price that is no tree of places: each number of replicas is decided by a model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from dra_lab.errors import SolverError
-from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits, rows_of
-from dra_lab.planner.fleet.exhaust import exhaust
-from dra_lab.planner.fleet.fill import Rows, StateFill, in_order, most_vectors, orders_of
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
 from dra_lab.planner.fleet.fleet_work import FleetWork
-from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, pack
-from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.sites import Site, idle_site, parts_on
-from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.states.columns import number_of_ways
-from dra_lab.planner.states.node_state import NodeState
-from dra_lab.planner.states.stock import Stock, stock_of
+from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, named, pack
+from dra_lab.planner.fleet.sites import Site
+
+AnyTable = Any
+"""A SiteTable or a PlaceTable."""
 
 
 @dataclass
@@ -29,9 +23,7 @@ class SiteTable:
     """What is known of one site.
 
     `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
-    not known to be impossible. `vectors` are all that counting allows (None: too many to list). With a `stock`, of
-    which the site is the state `number`, every way of a pod is known; `filled` has the best ways found then, if the
-    numbers are listed. `own` says that the groups of the stock are those of the site's problem, and not of its layout.
+    not known to be impossible. `vectors` are all that counting allows (None: too many to list).
     """
 
     site: Site
@@ -39,10 +31,6 @@ class SiteTable:
     order: tuple[str, ...]
     solver: str
     vectors: list[Counts] | None = None
-    stock: Stock | None = None
-    number: int = 0
-    filled: StateFill | None = None
-    own: bool = True
     packed: dict[Counts, Packed] = field(default_factory=dict)
     _barred: list[Counts] = field(default_factory=list)
 
@@ -61,11 +49,7 @@ class SiteTable:
         known = self.packed.get(counts)
         if known is not None:
             return known.lower
-        if self.is_barred(counts):
-            return None
-        if self.filled is not None:
-            return self.filled.least[self.number].get(counts)
-        return self._summed(counts) if self.limits.may_hold(counts) else None
+        return self._summed(counts) if not self.is_barred(counts) and self.limits.may_hold(counts) else None
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone, or with one less: no packing costs less than its parts."""
@@ -87,9 +71,14 @@ class SiteTable:
         return tuple(whole) if best is None else max(best, tuple(whole))
 
     @property
+    def whole(self) -> Site:
+        """Return the site whose nodes the members are."""
+        return self.site
+
+    @property
     def caps(self) -> Counts:
-        """Return the most replicas of each part; of states that are filled at once, for all of them at once."""
-        return self.limits.caps if self.filled is None else self.filled.caps[self.number]
+        """Return the most replicas of each part."""
+        return self.limits.caps
 
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
@@ -107,15 +96,6 @@ class SiteTable:
         if found.lower is None:
             self._barred.append(counts)
 
-    def keep(self, rows: Rows, *, best: bool = False) -> None:
-        """Keep a way that pods take, by (pod, column) of the stock; `best` says that none is better for them."""
-        counts = tuple(sum(pod == mine for pod, _ in rows) for mine in range(len(self.site.parts)))
-        assert self.stock is not None, "columns are those of a stock"
-        known, values = self.packed.get(counts), self.stock.values(rows)
-        lower = values if best else self.lower(counts)
-        if lower is not None and (known is None or known.upper is None or values < known.upper):
-            self.learn(counts, Packed(lower, values, self._takes(rows)))
-
     def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before."""
         lower, before = self.lower(counts), self.found().get(counts)
@@ -123,33 +103,20 @@ class SiteTable:
             return Packed(None)
         if lower == before or budget.reached:
             return Packed(lower, before)
-        every = None
-        if self.stock is not None:
-            every = exhaust(self.stock, self.stock.left[self.number], counts, before, self.lower, budget)
-        if every is None and budget.cancelled:
-            return Packed(lower, before)
-        if every is None:
-            given = self.site.problem, self.site.parts, counts, self.order, budget
-            found = pack(*given, solver=self.solver, lower=lower)
-            found = replace(found, takes=named(self.site, found.takes))
-            if found.lower is None and before is not None:
-                raise SolverError("the solver finds no way where one is known; try the solver CBC")
-        elif every and self.stock is not None:
-            values = self.stock.values(every)
-            found = Packed(values, values, self._takes(every))
-        else:
-            found = Packed(before)
+        given = self.site.problem, self.site.parts, counts, self.order, budget
+        found = pack(*given, solver=self.solver, lower=lower)
+        found = replace(found, takes=named(self.site, found.takes))
+        if found.lower is None and before is not None:
+            raise SolverError("the solver finds no way where one is known; try the solver CBC")
         if before is not None and (found.upper is None or before <= found.upper):
-            # Without takes, they are those of the states that are filled at once.
-            known = self.packed.get(counts)
-            found = Packed(found.lower, before, () if known is None else known.takes)
+            found = Packed(found.lower, before, self.packed[counts].takes)
         self.learn(counts, found)
         return found
 
     def decide_growing(self, budget: Budget) -> None:
         """Decide growing numbers of replicas, workload after workload, so that a plan is known before time is over."""
         counts = self.site.zero
-        for at, cap in enumerate(self.caps):
+        for at, cap in enumerate(min(cap, budget.sizes.node_pods) for cap in self.caps):
             step = 1
             while step and not budget.reached:
                 more = tuple(count + step * (at == other) for other, count in enumerate(counts))
@@ -158,32 +125,19 @@ class SiteTable:
                 else:
                     step //= 2
 
-    def _takes(self, rows: Sequence[tuple[int, int]]) -> Takes:
-        assert self.stock is not None, "columns are those of a stock"
-        takes = self.stock.takes(rows)
-        return named(self.site, takes) if self.own else takes
-
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
-        found = {} if self.filled is None else dict(self.filled.found[self.number])
-        found.update({counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None})
-        return found
+        return {counts: packed.upper for counts, packed in self.packed.items() if packed.upper is not None}
 
     def least(self) -> dict[Counts, Values] | None:
         """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
         if self.vectors is None:
             return None
-        if self.filled is not None and not self._barred:
-            least = dict(self.filled.least[self.number])
-            least.update({counts: packed.lower for counts, packed in self.packed.items() if packed.lower is not None})
-            return least
         rows = ((counts, self.lower(counts)) for counts in self.vectors)
         return {counts: lower for counts, lower in rows if lower is not None}
 
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
-        if self.stock is not None:
-            return self.stock.floors
         found: list[Values | None] = []
         for at, cap in enumerate(self.limits.caps):
             lower = self.lower(_one(self.site.zero, at)) if cap else None
@@ -193,23 +147,17 @@ class SiteTable:
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in the groups that plans name."""
-        known = self.packed.get(counts)
-        if self.filled is None or (known is not None and known.takes):
-            return self.packed[counts].takes
-        return self._takes(self.filled.rows(self.number, counts))
+        return self.packed[counts].takes
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
         known = self.packed.get(counts)
-        if known is not None or self.filled is None:
-            return known is None or not known.exact
-        return self.filled.found[self.number].get(counts) != self.lower(counts)
+        return known is None or not known.exact
 
     @property
     def may_be_closed(self) -> bool:
         """Say whether it takes a look at all numbers to say whether everything is known exactly; else it is not."""
-        listed = self.filled is None or len(self.packed) > 1 or self.filled.is_whole(self.number)
-        return self.vectors is not None and listed
+        return self.vectors is not None
 
     @property
     def closed(self) -> bool:
@@ -219,131 +167,16 @@ class SiteTable:
         )
 
 
-AnyTable = Any
-"""A SiteTable or a PlaceTable."""
-
-
-def tables_of(work: FleetWork, sites: Sequence[Site], states: int) -> list[SiteTable]:
-    """Return a table for each site of one kind of hardware, filled with pods; sites left at a limit have none.
-
-    `states` is the number of node states of the fleet.
-    """
-    if sites[0].state is not None:
-        known = [site.state for site in sites if site.state is not None]
-        problem = work.fleet.scan.layouts[known[0].layout].problem
-        found = _filled(work, problem, sites, known, states, own=False)
-        if found is not None:
-            return found
+def site_tables(work: FleetWork, sites: Sequence[Site]) -> list[SiteTable]:
+    """Return a table for each site, nothing decided; sites left at a limit have none."""
     tables: list[SiteTable] = []
     for site in sites:
         if tables and work.budget.reached:
             break
-        idle = NodeState(-1, tuple(group.size for group in site.problem.groups))
-        found = _filled(work, site.problem, [site], [idle], states, own=True)
-        tables.extend(found if found is not None else [_plain(work, site)])
+        table = SiteTable(site, work.fleet.demand, device_goals(work.order), work.solver)
+        table.vectors = table.limits.vectors(work.budget.sizes.numbers)
+        tables.append(table)
     return tables
-
-
-def _plain(work: FleetWork, site: Site) -> SiteTable:
-    """Return the table of a site whose ways are not listed."""
-    table = SiteTable(site, work.fleet.demand, device_goals(work.order), work.solver)
-    table.vectors = table.limits.vectors(work.budget.sizes.numbers)
-    return table
-
-
-def _filled(
-    work: FleetWork,
-    problem: AllocationProblem,
-    sites: Sequence[Site],
-    known: Sequence[NodeState],
-    states: int,
-    *,
-    own: bool,
-) -> list[SiteTable] | None:
-    """Return the tables of states of one problem, filled at once; None where the ways of a pod cannot be listed."""
-    parts, order, sizes = sites[0].parts, device_goals(work.order), work.budget.sizes
-    stock = stock_of(problem, parts, known, order, sizes.pod_ways)
-    if stock is None:
-        return None
-    whole = idle_site(problem, parts)
-    vectors = pod_limits(whole, work.fleet.demand).vectors(most_vectors(states, sizes))
-    made = partial(SiteTable, demand=work.fleet.demand, order=order, solver=work.solver, own=own)
-    if vectors is not None:
-        filled = StateFill.of(stock, vectors, rows_of(whole), order)
-        filled.run(work.budget.part(work.budget.shares.step))
-        tables = [
-            made(site, vectors=vectors, stock=stock, number=number, filled=filled) for number, site in enumerate(sites)
-        ]
-    else:
-        tables = []
-        for number, site in enumerate(sites):
-            if tables and work.budget.reached:
-                stock = Stock(problem, known[:number], stock.columns)
-                break
-            tables.append(made(site, number=number))
-            tables[-1].vectors = tables[-1].limits.vectors(min(sizes.numbers, sizes.numbers_in_turn // states))
-        _fill_in_order(stock, tables, work.budget.part(work.budget.shares.step), states)
-    work.budget.report_step("patterns", f"looked at {len(sites)} states of one kind of hardware")
-    return tables
-
-
-def _fill_in_order(stock: Stock, tables: Sequence[SiteTable], budget: Budget, states: int) -> None:
-    """Keep the ways that pods find who come in different orders, each taking the best that is left.
-
-    `tables` are those of the states of the stock, of `states` in the whole fleet. Every way is feasible; only that of
-    one pod alone is claimed to be the best for its numbers: ways are listed best first, and all of them.
-    """
-    caps = np.array([table.caps for table in tables], np.int64)
-    for table in tables:
-        table.stock = stock
-    for pod in range(caps.shape[1]):
-        one = _one(tables[0].caps, pod)
-        for table, column in zip(tables, stock.first(stock.left, pod).tolist(), strict=True):
-            if column < 0:
-                table.learn(one, Packed(None))
-            elif table.caps[pod]:
-                table.keep([(pod, column)], best=True)
-    sizes = budget.sizes
-    kept = max(2, min(sizes.kept, sizes.kept_in_all // max(1, states) // sizes.more_orders))
-    most = max(sizes.orders, min(sizes.more_orders, sizes.ordered // max(1, states)))
-    for order in orders_of(caps.max(axis=0).tolist(), most):
-        if budget.reached:
-            return
-        for table, rows in zip(tables, in_order(stock, caps, order), strict=True):
-            step = max(1, len(rows) // kept)
-            for end in {*range(step, len(rows), step), len(rows)} if rows else ():
-                table.keep(rows[:end])
-
-
-def is_listed(fleet: FleetProblem, sizes: Sizes, *, numbers: bool = True) -> bool:
-    """Say whether the ways of all pods on all kinds of hardware, and the `numbers` of pods, are few enough to list.
-
-    Listed ways fill all states of one kind of hardware at once. That is faster than a tree for each state, by ten times
-    for pods without links; it needs few kinds of hardware, and few ways on each.
-    """
-    layouts = {state.layout for state in fleet.survey.states.values()}
-    if not 0 < len(layouts) <= sizes.layouts:
-        return False
-    ways, vectors = 0, most_vectors(len(set(fleet.survey.states.values())), sizes)
-    for problem in (fleet.scan.layouts[number].problem for number in layouts):
-        parts = parts_on(fleet, "")
-        each = [number_of_ways(problem, part) for part in parts]
-        ways += sum(each)
-        if max(each) > sizes.pod_ways or ways > sizes.ways:
-            return False
-        if not numbers:
-            continue
-        limits = pod_limits(idle_site(problem, parts), fleet.demand)
-        if limits.vectors(vectors) is None:
-            return False
-    return True
-
-
-def named(site: Site, takes: Takes) -> Takes:
-    """Return takes of groups of a site's problem as takes of the groups that plans name (`Site.kept`)."""
-    if site.state is None:
-        return takes
-    return tuple(tuple((ask, site.kept[group], count) for ask, group, count in mine) for mine in takes)
 
 
 def _one(counts: Counts, at: int) -> Counts:

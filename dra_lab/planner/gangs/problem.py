@@ -13,14 +13,14 @@ from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fleet_work import FleetWork
-from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.search import by_layout, decide_few
+from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, sites_of, whole_site
-from dra_lab.planner.fleet.tables import AnyTable, SiteTable, is_listed, tables_of
-from dra_lab.planner.fleet.tree_table import tree_tables
+from dra_lab.planner.fleet.tables import AnyTable, site_tables
 from dra_lab.planner.gangs.needs import GangNeed, Needs, Path, goal_order
 from dra_lab.planner.gangs.split_sites import split_sites
+from dra_lab.planner.places.place_table import place_tables
 
 Domain = tuple[int, Path | None]
 """A tier and the path of a domain; no path stands for all nodes that are in no domain of the tier."""
@@ -286,13 +286,7 @@ def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
 
     The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
     """
-    order, budget = device_goals(work.order), work.budget
-    listed = work.fleet.survey.plain and is_listed(work.fleet, budget.sizes)
-    trees = None if listed else tree_tables(work.fleet, order, work.solver, budget)
-    if trees is not None:
-        tables: list[AnyTable] = list(trees)
-        return [(table, table) for table in tables]
-    sites = sites_of(work.fleet, budget)
+    sites = sites_of(work.fleet)
     shared = [site for site in sites if site.nodes]
     alone = _of_sites(work, [site for site in sites if not site.nodes])
     found = [(table, table) for table in alone]
@@ -304,13 +298,10 @@ def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
 
 
 def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[AnyTable]:
-    tables: list[SiteTable] = []
-    for group in by_layout(sites):
-        if tables and work.budget.reached:
-            break
-        tables.extend(tables_of(work, group, len(sites)))
-    decide_few(work, tables)
-    return list(tables)
+    places = place_tables(work, sites, every=True)
+    others = site_tables(work, places.rest)
+    decide_few(work, others)
+    return [*places.tables, *others]
 
 
 def decide_all(pairs: Sequence[tuple[AnyTable, AnyTable]], budget: Budget) -> None:

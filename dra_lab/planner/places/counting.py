@@ -7,10 +7,12 @@ all of these.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -26,8 +28,18 @@ Array = Any
 _VECTORS = 1_500
 """Vectors that joint counting keeps of one place; with more, the box around them, which allows more."""
 
+_STREAMS = 8
+"""Slots of all workloads up to which vectors of devices are counted; with more, only rows."""
+
 _ENDLESS = 10**6
 """Devices of a slot on a device that pods share without using it up."""
+
+
+Counts = tuple[int, ...]
+"""Pods, or weights, by workload."""
+
+_Takes = tuple[frozenset[int], dict[str, int]]
+"""The kinds of single devices that serve a slot, or what it takes of each capacity."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,7 @@ def counted_pods(trees: Trees) -> list[CountedPod]:
     """Return what is counted: a workload at once if its shapes differ in links only, else each of its shapes."""
     found = []
     for pod, (ask, starts) in enumerate(zip(trees.asks, trees.starts, strict=True)):
-        looks = {tuple((slot.need, slot.alternatives, slot.kind) for slot in shape.slots) for shape in ask.shapes}
+        looks = {tuple((slot.need, slot.alternatives, slot.kind, slot.every) for slot in shape.slots) for shape in ask.shapes}
         every = list(zip(ask.shapes, starts, strict=True))
         for rows in [every] if len(looks) == 1 else [[row] for row in every]:
             first = rows[0][0]
@@ -71,6 +83,8 @@ class Counting:
     _units: dict[tuple[int, int, State], Vector] = field(default_factory=dict)
     _vectors: dict[tuple[int, State], Array] = field(default_factory=dict)
     _rooms: dict[tuple[int, Vector], Array] = field(default_factory=dict)
+    _single: dict[int, int] = field(default_factory=dict)
+    _alone: list[CountedPod] = field(default_factory=list)
 
     @cached_property
     def pods(self) -> list[CountedPod]:
@@ -112,7 +126,7 @@ class Counting:
         key = number, depth, state
         found = self._units.get(key)
         if found is None:
-            pod = self.pods[number]
+            pod = self.pods[number] if number >= 0 else self._alone[-1 - number]
             if depth == self.trees.depth:
                 leaf = self.trees.types[state[1]]
                 units = [_served(leaf, streams, state[2]) for streams in pod.streams]
@@ -127,8 +141,70 @@ class Counting:
 
     # ------------------------------------------------------------------ all workloads
 
+    def rows(self, state: State) -> list[tuple[Counts, int]]:
+        """Return rows that numbers of pods on a node keep: weights by workload, and what the weighted sum may be.
+
+        Slots that are served by some kinds of single devices only share what a node has of these; so do slots that all
+        take of one capacity of devices that pods share.
+        """
+        have: Counter[int] = Counter()
+        held: Counter[str] = Counter()
+        for leaf in places_at(state, self.trees.depth) if state else ():
+            kind = self.trees.types[leaf[1]]
+            if leaf[1] == 0:
+                have.update(dict(enumerate(leaf[2])))
+            for key, amount in zip(kind.keys, leaf[2], strict=False):
+                held[key] += amount
+        found = []
+        for weights, kinds, key in self._row_kinds:
+            limit = held[key] if key else sum(have[kind] for kind in kinds)
+            found.append((weights, limit))
+        return found
+
+    @cached_property
+    def _row_kinds(self) -> list[tuple[Counts, frozenset[int], str]]:
+        """Return the weights of each row with the kinds of single devices, or the capacity, that it is about."""
+        takes = [self._takes(streams) for pod in self.pods for streams in pod.streams]
+        sets = {kinds for kinds, _ in takes if kinds}
+        sets.add(frozenset[int]().union(*sets))
+        found = []
+        for kinds in sorted(sets, key=sorted):
+            weights = self._weights([need if mine and mine <= kinds else 0 for need, (mine, _) in self._needs(takes)])
+            found.append((weights, kinds, ""))
+        for key in sorted({key for _, amounts in takes for key in amounts}):
+            weights = self._weights([need * amounts.get(key, 0) for need, (_, amounts) in self._needs(takes)])
+            found.append((weights, frozenset(), key))
+        return [row for row in found if any(row[0])]
+
+    def _needs(self, takes: Sequence[_Takes]) -> list[tuple[int, _Takes]]:
+        return list(zip((need for pod in self.pods for need in pod.need), takes, strict=True))
+
+    def _weights(self, each: Sequence[int]) -> Counts:
+        """Return the least that a pod of each workload takes, from what each of its slots takes."""
+        found: dict[int, int] = {}
+        for pod, start, end in zip(self.pods, self._starts, self._starts[1:], strict=False):
+            found[pod.pod] = min(sum(each[start:end]), found.get(pod.pod, sum(each[start:end])))
+        return tuple(found.get(pod, 0) for pod in range(len(self.trees.asks)))
+
+    def _takes(self, streams: Sequence[int]) -> _Takes:
+        """Return the kinds of single devices that serve a slot if nothing else does; else what it takes of capacities."""
+        single = frozenset(
+            at for at, move in enumerate(self.trees.types[0].moves) if any(move.ranks[one] >= 0 for one in streams)
+        )
+        amounts: list[dict[str, int]] = []
+        for kind in self.trees.types[1:]:
+            for move in kind.moves:
+                if any(move.ranks[one] >= 0 for one in streams):
+                    amounts.append({kind.keys[at]: taken for at, taken in move.takes if at < len(kind.keys)})
+        if amounts and not single:
+            common = set(amounts[0]).intersection(*amounts[1:])
+            return frozenset(), {key: min(one[key] for one in amounts) for key in common}
+        return (frozenset(), {}) if amounts else (single, {})
+
     def together(self, state: State, most: Sequence[int]) -> Array:
         """Return maximal numbers of pods, by workload, that counting allows together on a node."""
+        if len(self._streams) > _STREAMS:
+            return np.array([most], np.int64)
         vectors, starts = self._given(0, state), self._starts
         each = [
             (vectors[:, start:end] // np.array(pod.need)).min(axis=1)
@@ -232,6 +308,70 @@ class Counting:
         return found.tolist()  # type: ignore[no-any-return, union-attr]
 
 
+    def lost(self, pod: int, state: State, pods: int) -> list[int]:
+        """Return limits from below of the preferred links that 0 to `pods` pods of a workload lose on one node.
+
+        No more pods keep all of them than fit with all of them required, and no more groups of a preferred link one to
+        one are kept than places have devices for.
+        """
+        ask, starts, numbers = self.trees.asks[pod], self.trees.starts[pod], np.arange(pods + 1)
+        every = list(zip(ask.shapes, starts, strict=True))
+        kept = [self._counted(shape, start) for shape, start in every if not shape.preferences]
+        whole = sum(min(self._most_of(one, state), pods) for one in kept)
+        found = np.maximum(0, numbers - whole)
+        shared = {link for link in every[0][0].links if not link.must and all(link in one.links for one, _ in every)}
+        if len(self._shapes_of(pod)) == 1:
+            for link in shared:
+                number = next(at for at, one in enumerate(self.pods) if one.pod == pod)
+                per = {slots[0]: each for slots, each in link.ends if len(slots) == 1}
+                if len(per) < len(link.ends):
+                    continue
+                groups = min(ask.shapes[0].slots[slot].need // each for slot, each in per.items())
+                places = (self.units(number, link.level + 1, place) for place in places_at(state, link.level + 1))
+                able = sum(min(units[slot] // each for slot, each in per.items()) for units in places)
+                found = found + np.maximum(0, groups * numbers - able)
+        return found.tolist()  # type: ignore[no-any-return]
+
+    def _shapes_of(self, pod: int) -> list[CountedPod]:
+        return [one for one in self.pods if one.pod == pod]
+
+    def _counted(self, shape: Shape, start: int) -> int:
+        """Return the number of one shape as counting sees it, with all its required links."""
+        key = start
+        if key not in self._single:
+            streams = tuple((start + slot,) for slot in range(len(shape.slots)))
+            links = tuple(_by_slot(shape, link) for link in shape.links if link.must)
+            self._single[key] = len(self._alone)
+            self._alone.append(CountedPod(-1, shape.need, streams, links, shape))
+        return self._single[key]
+
+    def _most_of(self, number: int, state: State) -> int:
+        """Return how many pods of one shape a node holds at most."""
+        one = self._alone[number]
+        units = self.units(-1 - number, 0, state)
+        return min(have // need for have, need in zip(units, one.need, strict=True))
+
+    def lowest_ranks(self, number: int, state: State, pods: int) -> list[int]:
+        """Return limits from below of the ranks of alternatives of 0 to `pods` pods on one node.
+
+        Each slot takes the devices of lowest rank, from a leaf only as many as whole groups of its links need.
+        """
+        pod, depth = self.pods[number], self.trees.depth
+        found = np.zeros(pods + 1, np.int64)
+        for slot, need in enumerate(pod.need):
+            ranks: list[int] = []
+            for leaf in places_at(state, depth):
+                kind, mine = self.trees.types[leaf[1]], []
+                for at, move in enumerate(kind.moves):
+                    able = [move.ranks[one] for one in pod.streams[slot] if move.ranks[one] >= 0]
+                    count = leaf[2][at] if leaf[1] == 0 else _served(kind, pod.streams[slot], leaf[2])
+                    mine += [min(able)] * min(count, need * pods) if able else []
+                ranks += sorted(mine)[: self.units(number, depth, leaf)[slot]]
+            sums = np.cumsum([0, *sorted(ranks)])
+            found += sums[np.minimum(need * np.arange(pods + 1), len(ranks))]
+        return found.tolist()  # type: ignore[no-any-return]
+
+
 _PLACES = {"numa": (NUMA, ("gpu", "nic", "cpu")), "roots": (ROOT, ("gpu", "nic"))}
 """The level and the kinds of devices that a goal counts places of."""
 
@@ -292,13 +432,21 @@ def maximal(vectors: Array) -> Array:
     return vectors[covers.sum(axis=1) == 1]
 
 
-def all_below(rows: Array, most: int) -> list[Vector] | None:
-    """Return all vectors that some row covers, None if there are more than `most`."""
+def all_below(boxes: Array, rows: Sequence[tuple[Counts, int]], most: int) -> list[Vector] | None:
+    """Return all vectors that some box covers and that keep all rows, None if there are more than `most`."""
     found: set[Vector] = set()
-    for row in rows.tolist():
-        if np.prod(np.array(row, float) + 1) > most:
-            return None
-        found.update(product(*(range(count + 1) for count in row)))
+    for box in boxes.tolist():
+        heads: list[Vector] = [()]
+        for at, cap in enumerate(box):
+            longer: list[Vector] = []
+            for head in heads:
+                sums = [(limit - sum(map(mul, weights, head)), weights[at]) for weights, limit in rows]
+                able = min([cap, *(left // weight for left, weight in sums if weight)])
+                longer.extend((*head, count) for count in range(able + 1))
+                if len(longer) > most:
+                    return None
+            heads = longer
+        found.update(heads)
         if len(found) > most:
             return None
     return sorted(found, key=lambda counts: (sum(counts), counts))

@@ -47,11 +47,19 @@ class Column:
         return found[::-1]
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Pods by workload: `demand` on all nodes, and `each` on one node at most."""
+
+    demand: Sequence[int]
+    each: Sequence[int]
+
+
 @dataclass
 class Filler:
     """The ways to fill nodes: goals first, and harm first. `single` has each goal first, for limits from below.
 
-    `columns` has, by state, the best column known of each number of pods.
+    `columns` has, by state, the best column known of each number of pods; `looked_at` are states where a pod was tried.
     """
 
     trees: Trees
@@ -59,6 +67,7 @@ class Filler:
     ways: list[list[PodTables]]
     single: Mapping[str, list[PodTables]]
     columns: dict[State, dict[Vector, Column]] = field(default_factory=dict)
+    looked_at: set[State] = field(default_factory=set)
 
     def first(self, state: State) -> Column:
         """Return the column of a node without pods."""
@@ -91,7 +100,7 @@ class Filler:
         return column.after[key]
 
     def fill(
-        self, way: int, order: Sequence[int], demand: Sequence[int], many: Mapping[State, int], budget: Budget
+        self, way: int, order: Sequence[int], wanted: Wanted, many: Mapping[State, int], budget: Budget
     ) -> Counter[tuple[State, Vector]]:
         """Fill all nodes, one workload after the other; return how many nodes of each state hold which pods.
 
@@ -99,22 +108,23 @@ class Filler:
         """
         nodes = [(state, self.first(state)) for state in many for _ in range(many[state])]
         for pod in order:
-            wanted, placed = demand[pod], 0
+            demand, each, placed = wanted.demand[pod], wanted.each[pod], 0
             queue: list[tuple[int, int]] = []
-            for number, (_, column) in enumerate(nodes if wanted else ()):
+            for number, (_, column) in enumerate(nodes if demand else ()):
                 if number % _LOOK == 0 and number and budget.reached:
                     break
+                self.looked_at.add(nodes[number][0])
                 if (cost := self.cost(column, way, pod)) is not None:
                     queue.append((cost, number))
             heapq.heapify(queue)
-            while queue and placed < wanted and not (placed % _LOOK == _LOOK - 1 and budget.reached):
+            while queue and placed < demand and not (placed % _LOOK == _LOOK - 1 and budget.reached):
                 _, number = queue[0]
                 state, column = nodes[number]
                 after = self.step(state, column, way, pod)
                 assert after is not None, "its cost is known"
                 nodes[number] = state, after
                 placed += 1
-                cost = self.cost(after, way, pod)
+                cost = self.cost(after, way, pod) if after.counts[pod] < each else None
                 if cost is None:
                     heapq.heappop(queue)
                 else:
@@ -155,20 +165,21 @@ def filler_of(trees: Trees, order: Sequence[str], many: Mapping[State, int]) -> 
     """Return the ways to fill a fleet of which `many` nodes have each state."""
     harm = _harm_of(trees, many)
     goals = tuple(order)
-    ways = [_tables(trees, (*goals, HARM, SPARE), harm), _tables(trees, (HARM, *goals, SPARE), harm)]
-    nothing = _no_harm
+    ways = [pod_tables(trees, (*goals, HARM, SPARE), harm), pod_tables(trees, (HARM, *goals, SPARE), harm)]
     single = {
-        goal: _tables(trees, (goal, *(other for other in goals if other != goal), HARM, SPARE), nothing)
+        goal: pod_tables(trees, (goal, *(other for other in goals if other != goal), HARM, SPARE), no_harm)
         for goal in goals
     }
     return Filler(trees, goals, ways, single)
 
 
-def _no_harm(_before: State, _after: State) -> int:
+def no_harm(_before: State, _after: State) -> int:
+    """Return that nothing is lost: other pods do not count."""
     return 0
 
 
-def _tables(trees: Trees, order: Sequence[str], harm: Harm) -> list[PodTables]:
+def pod_tables(trees: Trees, order: Sequence[str], harm: Harm) -> list[PodTables]:
+    """Return the tables of each pod at one order of goals."""
     found = []
     for ask, starts in zip(trees.asks, trees.starts, strict=True):
         devices = max((sum(shape.need) for shape in ask.shapes), default=0)

@@ -97,6 +97,11 @@ def _order(candidates: Sequence[Where], nodes: Sequence[Sequence[DeviceGroup]]) 
     return tuple(found)
 
 
+def is_tree(groups: Sequence[DeviceGroup]) -> bool:
+    """Say whether every PCIe root of a node is on one NUMA node."""
+    return _is_nested([groups], ROOT, NUMA)
+
+
 def _is_nested(nodes: Sequence[Sequence[DeviceGroup]], finer: Where, coarser: Where) -> bool:
     """Say whether every known place of the finer level is in one place of the coarser level."""
     for groups in nodes:

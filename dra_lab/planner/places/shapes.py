@@ -8,7 +8,7 @@ link is kept or lost, and for each value of a link whose places are not nested i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -33,7 +33,8 @@ class Slot:
     """`need` devices of one kind for one pod.
 
     `alternatives` are (ask of the fleet, rank), best first. `merged` is the ask of the pod's merged requests. A device
-    must have a value at the place of each link of `requires`, and the one that is named there, if one is.
+    must have a value at the place of each link of `requires`, and the one that is named there, if one is. `every` is
+    the number of devices that match on the node if the request is for all of them, else 0.
     """
 
     need: int
@@ -41,12 +42,13 @@ class Slot:
     merged: int
     kind: str
     requires: tuple[tuple[int, PlaceValue | None], ...] = ()
+    every: int = 0
 
-    def rank(self, group: DeviceGroup) -> int:
-        """Return the rank at which devices of a group serve the slot, -1 if they do not."""
+    def rank(self, group: DeviceGroup, impossible: Collection[int] = ()) -> int:
+        """Return the rank at which devices of a group serve the slot, -1 if they do not; some asks are `impossible`."""
         if counted_kind(group) != self.kind or not self._has_values(group):
             return -1
-        return next((rank for ask, rank in self.alternatives if ask in group.asks), -1)
+        return next((rank for ask, rank in self.alternatives if ask in group.asks and ask not in impossible), -1)
 
     def ways(self, group: DeviceGroup) -> Iterator[tuple[int, int]]:
         """Yield (ask, rank) of each alternative that devices of a group serve."""
@@ -137,7 +139,12 @@ def counted_kind(group: DeviceGroup) -> str:
 
 
 def ask_of_pod(
-    problem: AllocationProblem, part: CopyPart, groups: Sequence[DeviceGroup], levels: Mapping[int, int], most: int
+    problem: AllocationProblem,
+    part: CopyPart,
+    groups: Sequence[DeviceGroup],
+    levels: Mapping[int, int],
+    every: Mapping[int, Sequence[int]],
+    most: int,
 ) -> PodAsk | None:
     """Return what a pod asks for; None if it is not of this form, or has more than `most` shapes.
 
@@ -146,9 +153,10 @@ def ask_of_pod(
         part: Which of them are the pod's.
         groups: One of each kind of group on all nodes.
         levels: The level of each link whose places are nested in those of the others.
+        every: How many devices match an ask for all of them, on each kind of hardware that can serve it.
         most: The number of shapes.
     """
-    if any(problem.asks[ask].all_devices or problem.asks[ask].admin_access for ask in range(*part.asks)):
+    if any(problem.asks[ask].admin_access for ask in range(*part.asks)):
         return None
     ranked, ask_of, own = _ranked(problem, part, groups)
     merged = merge_requests(ranked, range(*own.requests))
@@ -156,7 +164,9 @@ def ask_of_pod(
     asks = tuple(range(len(ranked.asks))) if merged is None else merged.asks
     links = tuple(range(len(problem.links))) if merged is None else merged.links
     alternatives = {ask_of[ask]: _alternatives(problem, ask_of[ask], ranked, ask) for ask in range(*own.asks)}
-    maker = _Maker(whole, mine, groups, levels, links, {ask: alternatives[ask_of[asks[ask]]] for ask in range(*mine.asks)})
+    behind = {ask: ask_of[asks[ask]] for ask in range(*mine.asks)}
+    numbers = {ask: every[first] for ask, first in behind.items() if first in every}
+    maker = _Maker(whole, mine, groups, levels, links, {ask: alternatives[behind[ask]] for ask in behind}, numbers)
     shapes = maker.shapes(most)
     return None if shapes is None else PodAsk(shapes, part.paired, ranked, ask_of, merged, alternatives)
 
@@ -209,7 +219,7 @@ def _ranked(
 
 
 def _are_ranks(problem: AllocationProblem, asks: Sequence[int]) -> bool:
-    if any(problem.asks[ask].count != 1 for ask in asks):
+    if any(problem.asks[ask].count != 1 or problem.asks[ask].all_devices for ask in asks):
         return False
     covered = (set(end) for link in range(len(problem.links)) for end in problem.covered(link))
     return all(not end & set(asks) or end >= set(asks) for end in covered)
@@ -229,7 +239,10 @@ def _alternatives(
 
 @dataclass(frozen=True)
 class _Maker:
-    """The shapes of one pod. `links` are the positions in the fleet's problem, `alternatives` the asks behind each."""
+    """The shapes of one pod. `links` are the positions in the fleet's problem, `alternatives` the asks behind each.
+
+    `every` has the numbers of devices that an ask for all of them may mean.
+    """
 
     problem: AllocationProblem
     part: CopyPart
@@ -237,6 +250,7 @@ class _Maker:
     levels: Mapping[int, int]
     links: tuple[int, ...]
     alternatives: Mapping[int, tuple[tuple[int, int], ...]]
+    every: Mapping[int, Sequence[int]]
 
     def shapes(self, most: int) -> tuple[Shape, ...] | None:
         """Return all shapes; none if nothing serves the pod."""
@@ -260,11 +274,6 @@ class _Maker:
 
     def _with_values(self, chosen: Sequence[int], lost: set[int], most: int) -> list[Shape] | None:
         """Return a shape for each choice of values where places are not nested, [] if nothing serves the pod."""
-        asked = Counter[int]()
-        for ask in chosen:
-            asked[self.problem.claim_of(ask)] += self.problem.asks[ask].count
-        if max(asked.values(), default=0) > MAX_DEVICES:
-            return []
         kept = [at for at in range(*self.part.links) if at not in lost]
         free = [at for at in kept if self.links[at] not in self.levels]
         if any(self.problem.links[at].how is not How.TOGETHER for at in free):
@@ -300,21 +309,34 @@ class _Maker:
                 continue
             for ask in {ask for asks in self._covered(at, chosen) for ask in asks}:
                 requires[ask].append((self.links[at], values.get(at)))
-        every = []
+        each = []
         for ask in chosen:
             slot = Slot(self.problem.asks[ask].count, self.alternatives[ask], ask, "", tuple(requires[ask]))
-            every.append(self._by_kind(slot))
-        if prod(map(len, every)) > most:
+            if self.problem.asks[ask].all_devices:
+                slots = [replace(slot, need=count, every=count) for count in self.every.get(ask, ())]
+                each.append([split for one in slots for split in self._by_kind(one)])
+            else:
+                each.append(self._by_kind(slot))
+        if prod(map(len, each)) > most:
             return None
         fixed = sum(self.problem.asks[ask].rank for ask in chosen if len(self.alternatives[ask]) == 1)
         found = []
-        for parts in product(*every):
+        for parts in product(*each):
             slots = tuple(slot for some in parts for slot in some)
+            if self._is_too_many(slots):
+                continue
             links = self._links(chosen, kept, slots)
             if links is None:
                 return None
             found.append(Shape(slots, links, fixed, lost))
         return found
+
+    def _is_too_many(self, slots: Sequence[Slot]) -> bool:
+        """Say whether a claim would have more devices than `allocation.devices.results` holds."""
+        asked = Counter[int]()
+        for slot in slots:
+            asked[self.problem.claim_of(slot.merged)] += slot.need
+        return max(asked.values(), default=0) > MAX_DEVICES
 
     def _by_kind(self, slot: Slot) -> list[tuple[Slot, ...]]:
         """Return the ways to split a slot into slots of one kind of devices, [] if no device serves it."""
@@ -340,7 +362,8 @@ class _Maker:
                 found.append(PlaceLink(level, link.how, ((tuple(sorted({s for end in ends for s in end})), 1),)))
             elif len(parts) > 1:
                 share = pairwise_share(counts)
-                if share is None or len({ask for asks in parts for ask in asks}) > len(parts):
+                everything = any(self.problem.asks[ask].all_devices for asks in parts for ask in asks)
+                if everything or share is None or len({ask for asks in parts for ask in asks}) > len(parts):
                     return None
                 found.append(PlaceLink(level, link.how, tuple(zip(ends, share[1], strict=True)), link.must))
         return tuple(found)

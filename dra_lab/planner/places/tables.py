@@ -27,6 +27,9 @@ Array = Any
 NEVER = 2**62
 """The cost of what is impossible."""
 
+_EXACT = 512
+"""Vectors of one shape up to which all of them are looked at on every place."""
+
 HARM, SPARE = "harm", "spare"
 """What a pod costs besides goals: units that it makes impossible for any pod, and what it leaves beside it on leaves."""
 
@@ -58,7 +61,7 @@ class Costs:
         assert weight <= NEVER, "goals of one pod fit into 62 bits"
         # A sum over all leaves of a pod never carries into the goal before.
         self.most = {goal: (ranges[goal] - 1) // max(1, devices) for goal in (HARM, SPARE)}
-        self._ranges = ranges
+        self.ranges = ranges
 
     def pack(self, **values: int) -> int:
         """Return the cost of some goals; harm and spare are cut off."""
@@ -66,25 +69,45 @@ class Costs:
 
     def values(self, cost: int, goals: Sequence[str]) -> tuple[int, ...]:
         """Return the values of some goals."""
-        return tuple(cost // self.weights[goal] % self._ranges[goal] for goal in goals)
+        return tuple(cost // self.weights[goal] % self.ranges[goal] for goal in goals)
 
 
 class Lattice:
-    """All vectors up to what a shape needs; `less[a, b]` is the position of a - b, their number where it is negative."""
+    """All vectors up to what a shape needs: the first is none, the last is all.
+
+    It is `exact` if every vector of a place is looked at. With more vectors, only those of a place count that no other
+    one of it covers: then a pod that is not found may exist, and a better one too.
+    """
 
     def __init__(self, need: Vector) -> None:
-        """List the vectors: the first is none, the last is all."""
+        """List the vectors."""
         self.vectors = list(product(*(range(count + 1) for count in need)))
         self.at = {vector: position for position, vector in enumerate(self.vectors)}
-        size = len(self.vectors)
-        less = np.zeros((1, 1), np.int64)
-        for count in need:
-            one = np.subtract.outer(np.arange(count + 1), np.arange(count + 1))
-            one[one < 0] = size
-            side = len(less) * (count + 1)
-            less = (less[:, None, :, None] * (count + 1) + one[None, :, None, :]).reshape(side, side)
-        self.less = np.minimum(less, size)
-        self.rows = np.array(self.vectors, np.int64).reshape(size, len(need))
+        self.size = len(self.vectors)
+        self.exact = self.size <= _EXACT
+        self.rows = np.array(self.vectors, np.int64).reshape(self.size, len(need))
+        self._less: dict[int, Array] = {}
+        self._all = np.stack([*map(self._less_of, range(self.size))], axis=1) if self.exact else None
+
+    def less(self, columns: Array) -> Array:
+        """Return positions[a, column] of the a-th vector without that of a column, `size` where it is negative."""
+        if self._all is not None:
+            return self._all[:, columns]
+        return np.stack([*map(self._less_of, columns.tolist())], axis=1)
+
+    def _less_of(self, column: int) -> Array:
+        if column not in self._less:
+            # Vectors are in the order of their digits, so that positions subtract as vectors do.
+            able = (self.rows >= self.rows[column]).all(axis=1)
+            self._less[column] = np.where(able, np.arange(self.size) - column, self.size)
+        return self._less[column]
+
+    def kept(self, columns: Array) -> Array:
+        """Say which vectors of a place count."""
+        if self.exact or len(columns) < 2:
+            return np.ones(len(columns), bool)
+        rows = self.rows[columns]
+        return np.array([(row <= rows).all(axis=1).sum() == 1 for row in rows])
 
 
 @lru_cache(maxsize=64)
@@ -172,17 +195,21 @@ class ShapeTables:
             best: tuple[int, Uses, State] | None = None
             for rank, uses, left in _assigned(leaf, able, vector, amounts):
                 after = self.trees.leaf_state(known, kind, left)
-                cost = self.costs.pack(**self._ranked(rank), harm=self.harm(state, after), spare=sum(left))
+                cost = self._cost(rank, state, after, left)
                 if best is None or cost < best[0]:
                     best = cost, uses, after
             if best is not None:
                 found[position] = best[0] + int(own[position]), best[1], best[2]
+        vectors = np.array(list(found), np.int64)
         costs = np.array([cost for cost, _, _ in found.values()], np.int64)
         steps = {position: (uses, after) for position, (_, uses, after) in found.items()}
-        return Table(np.array(list(found), np.int64), costs, steps)
+        kept = self.lattice.kept(vectors)
+        return Table(vectors[kept], costs[kept], steps)
 
-    def _ranked(self, rank: int) -> dict[str, int]:
-        return {"alternatives": rank} if "alternatives" in self.costs.weights else {}
+    def _cost(self, rank: int, before: State, after: State, left: Vector) -> int:
+        weights = self.costs.weights
+        values = {"alternatives": rank, HARM: self.harm(before, after) if HARM in weights else 0, SPARE: sum(left)}
+        return self.costs.pack(**{goal: value for goal, value in values.items() if goal in weights})
 
     def _most(self, leaf: LeafType, able: Sequence[tuple[int, int]], need: int, amounts: Vector) -> int:
         if leaf.once:
@@ -195,13 +222,16 @@ class ShapeTables:
 
     def _inner(self, depth: int, state: State) -> Table:
         known, children = state
-        size = len(self.lattice.vectors)
+        size = self.lattice.size
         costs, steps = np.full(size + 1, NEVER, np.int64), []
         costs[0] = 0
         for child, many in Counter(children).items():
             part = self.table(depth + 1, child)
-            for _ in range(min(many, sum(self.need)) if len(part.vectors) else 0):
-                ways = costs[self.lattice.less[:, part.vectors]] + part.costs
+            if not len(part.vectors):
+                continue
+            less = self.lattice.less(part.vectors)
+            for _ in range(min(many, sum(self.need))):
+                ways = costs[less] + part.costs
                 chosen = ways.argmin(axis=1)
                 cheapest = ways[np.arange(size), chosen]
                 better = cheapest < costs[:size]
@@ -211,6 +241,8 @@ class ShapeTables:
                 steps.append((child, part.vectors, np.where(better, chosen, -1)))
         able = np.flatnonzero((costs[:size] < NEVER) & self.allowed[depth])
         able = able[able > 0]
+        if depth:
+            able = able[self.lattice.kept(able)]
         return Table(able, costs[able] + self.own[depth][known][able], tuple(steps))
 
     def best(self, state: State) -> int | None:
@@ -231,7 +263,7 @@ class ShapeTables:
             if chosen[position] >= 0:
                 column = int(vectors[chosen[position]])
                 yield child, column
-                position = int(self.lattice.less[position, column])
+                position -= column
 
     def after(self, depth: int, state: State, position: int) -> State:
         """Return the state of a place that gave a vector."""
@@ -295,6 +327,15 @@ class PodTables:
 
     shapes: Sequence[ShapeTables]
     _best: dict[State, tuple[int, int] | None] = field(default_factory=dict)
+
+    def may_be(self, goal: str) -> bool:
+        """Say whether the value of a goal may be above 0."""
+        return any(shape.costs.ranges[goal] > 1 for shape in self.shapes)
+
+    @property
+    def exact(self) -> bool:
+        """Say whether the best pod is found on every state."""
+        return all(shape.lattice.exact for shape in self.shapes)
 
     def best(self, state: State) -> tuple[int, int] | None:
         """Return the cost and the shape of the best pod on a node, None if there is none."""

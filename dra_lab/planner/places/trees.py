@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import add, le
 
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.places.levels import Levels
+from dra_lab.planner.places.levels import DEVICE, Levels
 from dra_lab.planner.places.shapes import PodAsk, Slot, Vector
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
@@ -36,10 +36,14 @@ class Move:
 
 @dataclass
 class LeafType:
-    """Leaves with the same moves. With `once`, no request of a pod takes two of it: it is one device."""
+    """Leaves with the same moves. With `once`, no request of a pod takes two of it: it is one device.
+
+    `keys` names its amounts if they are capacities: the same key is the same capacity in the same unit on all leaves.
+    """
 
     moves: tuple[Move, ...]
     once: bool
+    keys: tuple[str, ...] = ()
     _able: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def able(self, stream: int) -> list[tuple[int, int]]:
@@ -80,6 +84,7 @@ class Trees:
     starts: tuple[tuple[int, ...], ...] = ()
     types: list[LeafType] = field(default_factory=list)
     _kinds: dict[Vector, int] = field(default_factory=dict)
+    _every_of: dict[int, Hashable] = field(default_factory=dict)
     _kind_of: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
     _type_of: dict[Hashable, int] = field(default_factory=dict)
     _parts: dict[int, dict[int, tuple[Hashable, ...]]] = field(default_factory=dict)
@@ -97,10 +102,10 @@ class Trees:
                 streams += shape.slots
             starts.append(tuple(mine))
         self.starts, self.streams = tuple(starts), tuple(streams)
-        for problem in self.problems.values():
+        for layout, problem in self.problems.items():
             for group in problem.groups:
                 if not (group.shareable or group.draws):
-                    self._kind(group)
+                    self._kind(layout, group)
         kinds = sorted(self._kinds, reverse=True)
         self._kinds = {ranks: at for at, ranks in enumerate(kinds)}
         self._kind_of.clear()
@@ -112,12 +117,30 @@ class Trees:
         """Return the depth of leaves."""
         return len(self.levels.where)
 
-    def _kind(self, group: DeviceGroup) -> int:
+    def _ranks(self, layout: int, group: DeviceGroup) -> Vector:
+        """Return the rank at which devices serve each stream on a kind of hardware, -1 where they do not."""
+        problem = self.problems[layout]
+        return tuple(
+            slot.rank(group, problem.impossible)
+            if not slot.every or problem.need(slot.alternatives[0][0]) == slot.every
+            else -1
+            for slot in self.streams
+        )
+
+    def _every(self, layout: int) -> Hashable:
+        """Return how many devices requests for all of them mean on a kind of hardware."""
+        if layout not in self._every_of:
+            problem = self.problems[layout]
+            asks = [ask for ask, one in enumerate(problem.asks) if one.all_devices]
+            self._every_of[layout] = (problem.impossible, tuple(problem.need(ask) for ask in asks))
+        return self._every_of[layout]
+
+    def _kind(self, layout: int, group: DeviceGroup) -> int:
         """Return the kind of single devices, -1 for those that serve nothing."""
-        key = (group.asks, group.kind, id(group.places))
+        key = (group.asks, group.kind, id(group.places), self._every(layout))
         known = self._kind_of.get(key)
         if known is None:
-            ranks = tuple(slot.rank(group) for slot in self.streams)
+            ranks = self._ranks(layout, group)
             number = self._kinds.setdefault(ranks, len(self._kinds)) if max(ranks, default=-1) >= 0 else -1
             # with the group, so that the place in memory of its places is not used again
             known = self._kind_of[key] = (group, number)
@@ -194,7 +217,7 @@ class Trees:
             if number in parts:
                 members.setdefault(parts[number], []).append(number)
                 continue
-            kind = self._kind(group)
+            kind = self._kind(node.layout, group)
             if kind >= 0:
                 leaf = self._leaf(at, paths[number])
                 if not leaf.amounts:
@@ -250,14 +273,15 @@ class Trees:
         groups = self.problems[layout].groups
         raw = [self.levels.path(group, parts.get(number, ())) for number, group in enumerate(groups)]
         around: dict[tuple[int, Hashable], Hashable] = {}
+        published = len(self.levels.where) - (self.levels.where[-1] == DEVICE)
         for path in raw:
-            for level in range(len(path) - 1):
+            for level in range(published - 1):
                 if path[level] is not None and path[level + 1] is not None:
                     around.setdefault((level + 1, path[level + 1]), path[level])
         found = []
         for path in raw:
             full = list(path)
-            for level in range(len(full) - 2, -1, -1):
+            for level in range(published - 2, -1, -1):
                 if full[level] is None and full[level + 1] is not None:
                     full[level] = around.get((level + 1, full[level + 1]))
             found.append(tuple(full))
@@ -280,14 +304,15 @@ class Trees:
                 mine = moves.setdefault((ask, takes), [-1] * len(self.streams))
                 mine[stream] = rank
         made = sorted((tuple(ranks), takes, ask) for (ask, takes), ranks in moves.items())
-        leaf.type = self._numbered(tuple(Move(ranks, takes) for ranks, takes, _ in made), once=True)
+        names = tuple(f"{key} in {units[key]}" for key in keys)
+        leaf.type = self._numbered(tuple(Move(ranks, takes) for ranks, takes, _ in made), names)
         leaf.amounts = [max(0, int(have.get(key, Fraction()) // units[key])) for key in keys]
         leaf.groups = {at: [[number, ask, -1]] for at, (_, _, ask) in enumerate(made)}
 
     def _partition(self, leaf: Place, numbers: Sequence[int], problem: AllocationProblem, node: NodeState) -> None:
         """Make a leaf of devices that draw on the same counters: an amount for each group and each counter."""
         counters = {counter: at for at, (counter, _) in enumerate(problem.counters)}
-        looks = {at: tuple(slot.rank(problem.groups[at]) for slot in self.streams) for at in numbers}
+        looks = {at: self._ranks(node.layout, problem.groups[at]) for at in numbers}
         able = sorted((at for at in numbers if max(looks[at], default=-1) >= 0), key=lambda at: _look(problem, looks, at))
         used = {counter for at in able for counter, _ in problem.groups[at].draws if counter in counters}
         drawn = sorted(used, key=lambda one: (_drawn(problem, looks, able, one), counters[one]))
@@ -297,15 +322,15 @@ class Trees:
             draws = sorted((position[c], amount) for c, amount in problem.groups[number].draws if c in position)
             moves.append(Move(looks[number], ((at, 1), *draws)))
         have = [amount for _, amount in problem.counters] if not node.counters else node.counters
-        leaf.type = self._numbered(tuple(moves), once=False)
+        leaf.type = self._numbered(tuple(moves))
         leaf.amounts = [*(node.free[at] for at in able), *(max(0, have[counters[one]]) for one in drawn)]
         leaf.groups = {at: [[number, -1, node.free[number]]] for at, number in enumerate(able)}
 
-    def _numbered(self, moves: tuple[Move, ...], *, once: bool) -> int:
-        key = (moves, once)
+    def _numbered(self, moves: tuple[Move, ...], keys: tuple[str, ...] | None = None) -> int:
+        key = (moves, keys)
         if key not in self._type_of:
             self._type_of[key] = len(self.types)
-            self.types.append(LeafType(moves, once))
+            self.types.append(LeafType(moves, keys is not None, keys or ()))
         return self._type_of[key]
 
     def _settle(self, place: Place) -> State:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 from msgspec.structs import replace as changed
 
@@ -16,7 +17,7 @@ from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.counter_draws import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
+from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
@@ -27,15 +28,11 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.sites import sites_of
 from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.device_tests import is_tolerated
 from dra_lab.planner.node.eligible import Rules, is_shareable
 from dra_lab.planner.node.node_counters import left_of
 from dra_lab.planner.waiting import awaited
-
-_MOST = 10**6
-"""More pods of one claim than any node holds."""
 
 _NAMED = ("gpu", "nic", "cpu")
 _KINDS = (*_NAMED, "other")
@@ -104,7 +101,11 @@ def stranded(
         raise InputError("what is stranded depends on the claims that are to use it; give one at least")
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     pods = [
-        Workload(f"claim-{at}", (changed(claim, links=tuple(changed(link, must=True) for link in claim.links)),), _MOST)
+        Workload(
+            f"claim-{at}",
+            (changed(claim, links=tuple(changed(link, must=True) for link in claim.links)),),
+            MOST_COUNTED,
+        )
         for at, claim in enumerate(claims)
     ]
     looking = budget.part(budget.shares.first)
@@ -127,49 +128,38 @@ def _in_all(rows: Sequence[StrandedNodes]) -> tuple[StrandedKind, ...]:
 
 
 def _rows(fleet: FleetProblem, budget: Budget, solver: str) -> Iterator[StrandedNodes]:
-    """Yield what is stranded on every node, each once; nodes of a site that differ in what is free stand apart.
+    """Yield what is stranded on every node, each once; nodes with equal numbers stand together.
 
     Nodes on which the free devices were not counted in time are left out.
     """
     # The solver takes half a second to import; only who asks waits for it.
-    from dra_lab.planner.fleet.tables import is_listed
-    from dra_lab.planner.fleet.tree_table import tree_tables
-    from dra_lab.planner.fleet.usage import used_of_kinds, used_together
+    from dra_lab.planner.fleet.usage import Bounds, Usage
 
     free = _Free(fleet, CounterCapacity(solver, budget.part(budget.shares.step)))
-    coupled = set() if fleet.survey.plain else {node for nodes in shared_nodes(fleet) for node in nodes}
-    free.count([node for node in _examined(fleet) if node not in coupled], budget)
-    listed = fleet.survey.plain and is_listed(fleet, budget.sizes, numbers=False)
-    trees = None if listed else tree_tables(fleet, ("roots",), solver, budget)
-    sites = sites_of(fleet, budget) if trees is None else [table.site for table in trees]
-    apart = [free.apart(site.members) for site in sites]
-    known = [at for at, found in enumerate(apart) if found]
-    most = [{kind: max(row.get(kind, 0) for row, _ in apart[at]) for kind in _KINDS} for at in known]
-    tables = None if trees is None else [trees[at] for at in known]
-    used = used_of_kinds(fleet, [sites[at] for at in known], tables, most, solver, budget)
-    for at, mine in zip(known, used, strict=True):
-        yield from (StrandedNodes(tuple(nodes), _kinds(row, mine)) for row, nodes in apart[at])
-    for site in (site for site in sites if site.nodes):
-        row = free.on(site.all_nodes)
-        together = used_together(fleet, site, {k: row[k] for k in _KINDS if row.get(k)}, solver, budget)
-        yield StrandedNodes(site.all_nodes, _kinds(row, together), together=True)
-    # States without a tree: no time was left to fill them.
-    told = set().union(*(site.members for site in sites))
-    left = [node for node in free.counted if node not in told]
-    yield from (StrandedNodes(tuple(nodes), _kinds(row, {})) for row, nodes in free.apart(left))
+    together = () if fleet.survey.plain else shared_nodes(fleet)
+    coupled = {node for nodes in together for node in nodes}
+    rows = dict(free.counted([node for node in _examined(fleet) if node not in coupled], budget))
+    rows |= {nodes: free.on(nodes) for nodes in together}
+    usage, used = Usage(fleet, solver), dict[str, dict[tuple[str, ...], Bounds]]()
+    kinds = [kind for kind in _KINDS if any(row.get(kind) for row in rows.values())]
+    for number, kind in enumerate(kinds):
+        budget.report_step("patterns", f"looking at what pods use of {kind} on {len(rows):,} nodes")
+        amounts = {nodes: row.get(kind, 0) for nodes, row in rows.items()}
+        used[kind] = usage.of_kind(kind, amounts, budget.part(1 / (len(kinds) - number)))
+    identical: dict[tuple[StrandedKind, ...], list[str]] = {}
+    for nodes, row in rows.items():
+        found = tuple(_kinds(row, {kind: mine[nodes] for kind, mine in used.items()}))
+        if nodes in together:
+            yield StrandedNodes(nodes, found, together=True)
+        else:
+            identical.setdefault(found, []).extend(nodes)
+    yield from (StrandedNodes(tuple(sorted(nodes)), found) for found, nodes in identical.items())
 
 
-def _kinds(row: Mapping[str, int], used: Mapping[str, tuple[int, int]]) -> tuple[StrandedKind, ...]:
-    """Return what is free, and usable of it; where nothing is known, all may be."""
-    return tuple(
-        StrandedKind(kind, row[kind], *_usable(row[kind], used.get(kind)), row.get(_PARTITIONS + kind, 0))
-        for kind in _KINDS
-        if kind in row
-    )
-
-
-def _usable(free: int, used: tuple[int, int] | None) -> tuple[int, int]:
-    return (0, free) if used is None else (min(free, used[0]), min(free, used[1]))
+def _kinds(row: Mapping[str, int], used: Mapping[str, tuple[Fraction, Fraction]]) -> Iterator[StrandedKind]:
+    for kind in (kind for kind in _KINDS if kind in row):
+        least, most = used.get(kind, (0, 0))
+        yield StrandedKind(kind, row[kind], int(least), int(most), row.get(_PARTITIONS + kind, 0))
 
 
 def _examined(fleet: FleetProblem) -> Collection[str]:
@@ -214,7 +204,6 @@ class _Free:
         self._left: dict[tuple[int, int, int], int] = {}
         self._named: dict[int, str] = {}
         self._any_rules = self._tainting and bool(self._rules.cluster.taint_rules)
-        self.counted: dict[str, tuple[tuple[str, int], ...]] = {}
         self._kinds = self._requested()
 
     def _requested(self) -> frozenset[str]:
@@ -229,20 +218,12 @@ class _Free:
             found |= kinds.get(MATCH) or kinds.get(SELECTOR, set()) | kinds.get(ERROR, set())
         return frozenset(found) or frozenset(_KINDS)
 
-    def count(self, nodes: Iterable[str], budget: Budget) -> None:
-        """Count what is free on each of some nodes, as many as there is time for."""
+    def counted(self, nodes: Iterable[str], budget: Budget) -> Iterator[tuple[tuple[str, ...], Mapping[str, int]]]:
+        """Yield what is free on each of some nodes, as many as there is time for."""
         for node in nodes:
             if budget.reached:
                 break
-            self.counted[node] = tuple(sorted(self.on((node,)).items()))
-
-    def apart(self, nodes: Iterable[str]) -> list[tuple[Mapping[str, int], list[str]]]:
-        """Return the nodes that were counted, those with the same free amounts together."""
-        found: dict[tuple[tuple[str, int], ...], list[str]] = {}
-        for node in nodes:
-            if node in self.counted:
-                found.setdefault(self.counted[node], []).append(node)
-        return [(dict(key), mine) for key, mine in found.items()]
+            yield (node,), self.on((node,))
 
     def on(self, nodes: Sequence[str]) -> Mapping[str, int]:
         """Return what is free on nodes together, and how much of it partitions are; what several see counts once.
