@@ -21,7 +21,7 @@ from dra_lab.planner.fleet.pack import Takes
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.copies import CopyPart
+from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.placement_values import Scale, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.states.columns import PodTakes
@@ -166,6 +166,7 @@ class _Writer:
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
         # With a site each: its place in memory, by which it is known here, is not used again.
         self._pods: dict[object, tuple[Site, dict[PodTakes, _Known]]] = {}
+        self._views: dict[tuple[int, str], tuple[Site, tuple[DeviceGroup, ...]]] = {}
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
     def placed(self, on_node: PodsOnNode, shared: Given) -> Iterator[tuple[CopyPart, list[_Placed]]]:
@@ -234,8 +235,9 @@ class _Writer:
         layout = None if site.state is None else self._fleet.scan.layouts[site.state.layout]
         problem, kinds = (site.problem, ()) if layout is None else (layout.problem, layout.kinds)
         takes = []
+        groups = self._seen(site, problem, part.node)
         for ask, at, count in sorted(mine):
-            one = problem.groups[at]
+            one = groups[at]
             key: tuple[object, ...]
             if layout is None:
                 # members are equal up to the names of devices and places, and so are their values
@@ -251,6 +253,15 @@ class _Writer:
                 row = self._rows[key] = self._made(site, problem, part, ask, one)
             takes.append((row, ask, at, count))
         return _Known(takes, all_shared=not any(row.alone or row.admin for row, _, _, _ in takes))
+
+    def _seen(self, site: Site, problem: AllocationProblem, node: str) -> tuple[DeviceGroup, ...]:
+        """Return the groups of a problem as a node sees them: of nodes that share devices, each has places of its own."""
+        if not isinstance(problem, JointProblem):
+            return problem.groups
+        key = (id(site), node)
+        if key not in self._views:
+            self._views[key] = (site, problem.seen_from(node))
+        return self._views[key][1]
 
     def _made(self, site: Site, problem: AllocationProblem, part: CopyPart, ask: int, group: DeviceGroup) -> _Row:
         uses = dict(dict(group.uses).get(ask, ()))
