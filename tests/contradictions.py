@@ -201,9 +201,14 @@ def _unused_classes(text: str, drivers: Collection[str]) -> Iterator[str]:
     Only classes count that select every device of a driver with devices: another class may rightly select none.
     """
     for name in dict.fromkeys(_ANNOUNCED.findall(text)):
-        driver, documented = documented_class(name) or ("", None)
-        whole = documented is not None and all(_WHOLE_DRIVER.fullmatch(text) for text in documented.selectors)
-        if driver in drivers and whole and re.search(rf"\b0 (?:are )?of class {re.escape(name)}(?![\w.-])", text):
+        known = documented_class(name, {})
+        whole = known is not None and all(_WHOLE_DRIVER.fullmatch(text) for text in known[1].selectors)
+        if (
+            known is not None
+            and known[0].driver in drivers
+            and whole
+            and re.search(rf"\b0 (?:are )?of class {re.escape(name)}(?![\w.-])", text)
+        ):
             yield f"the documented class {name} is announced, but no device is of it"
 
 

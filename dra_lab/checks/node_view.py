@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import combinations
 
 from dra_lab.cel.matching import Matching
-from dra_lab.drivers import level_attributes
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.counter_draws import grouped_sets
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
@@ -89,7 +88,8 @@ class NodeView:
         Rule: docs/semantics.md 3.9.11.
         """
         published = self.devices[device]
-        names = level_attributes(device.driver, link.where) if link.is_level else (link.where,)
+        profile = self.published[device].kind.profile
+        names = profile.attributes_at(link.where) if link.is_level else (link.where,)
         found = next((a for name in names if (a := published.lookup(name, device.driver)) is not None), None)
         if found is not None and isinstance(found.value, tuple) and self.release.enabled("DRAListTypeAttributes"):
             plain = [level_number(v) if link.is_level else v for v in found.value]

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from dra_lab.drivers.profiles import LEVELS, LabelRule, Lookup, convert, holds, level_attributes, profile, read_data
+from dra_lab.drivers.profiles import convert, profile, read_data
+from dra_lab.model.driver_profile import LEVELS, PLACEHOLDER, DriverProfile, LabelRule, Lookup, holds
 
 if TYPE_CHECKING:
     from dra_lab.model.device import AttributeValue
 
-_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
-
-def device_kind(driver: str, lookup: Lookup) -> str:
+def device_kind(known: DriverProfile, lookup: Lookup) -> str:
     """Return "gpu", "nic", "cpu", "memory" or "other"; "other" for every device of an unknown driver."""
-    return next((rule.kind for rule in profile(driver).kinds if holds(rule.when, lookup)), "other")
+    return next((rule.kind for rule in known.kinds if holds(rule.when, lookup)), "other")
 
 
-def kind_of_driver(driver: str) -> str | None:
+def kind_of_driver(known: DriverProfile) -> str | None:
     """Return the kind of every device of a driver, None where the attributes of each decide (`device_kind`)."""
-    rules = profile(driver).kinds
+    rules = known.kinds
     if not rules:
         return "other"
     return None if rules[0].when else rules[0].kind
 
 
-def device_label(driver: str, lookup: Lookup) -> str:
+def device_label(known: DriverProfile, lookup: Lookup) -> str:
     """Return the model name of a device for people, never empty; text from the cluster, to be escaped when shown."""
-    known = profile(driver)
     return _filled(known.labels, lookup) or known.title
 
 
-def device_short(driver: str, lookup: Lookup) -> str:
+def device_short(known: DriverProfile, lookup: Lookup) -> str:
     """Return the few letters that people know a device by (`rdma0`, `1g.5gb`), "" where its own name says it best."""
-    return _filled(profile(driver).short, lookup)
+    return _filled(known.short, lookup)
 
 
 def _filled(rules: tuple[LabelRule, ...], lookup: Lookup) -> str:
@@ -46,41 +43,44 @@ def _filled(rules: tuple[LabelRule, ...], lookup: Lookup) -> str:
         if not holds(rule.when, lookup):
             continue
         # Split once: every second part is the name of an attribute, and text from the cluster is never read again.
-        parts = _PLACEHOLDER.split(rule.text)
+        parts = PLACEHOLDER.split(rule.text)
         parts[1::2] = [str("" if (value := lookup(name)) is None else value) for name in parts[1::2]]
         if all(parts[1::2]):
             return "".join(parts)
     return ""
 
 
-def attributes_read(driver: str) -> tuple[str, ...]:
+def level_attributes(driver: str, level: str) -> tuple[str, ...]:
+    """Return the full attribute names to look at for a level, in order: the driver's own, then the standard one."""
+    return profile(driver, {}).attributes_at(level)
+
+
+def attributes_read(known: DriverProfile) -> tuple[str, ...]:
     """Return the full names of all attributes that decide what is known of this driver's devices, sorted.
 
     Devices with the same values of these have the same kind, labels and places.
     """
-    known = profile(driver)
-    names = {name for level in LEVELS for name in level_attributes(driver, level)}
+    names = {name for level in LEVELS for name in known.attributes_at(level)}
     for kind in known.kinds:
         names.update(kind.when)
     for label in (*known.labels, *known.short):
-        names.update(label.when, _PLACEHOLDER.findall(label.text))
+        names.update(label.when, PLACEHOLDER.findall(label.text))
     return tuple(sorted(names))
 
 
-def attributes_of_labels(driver: str) -> tuple[str, ...]:
+def attributes_of_labels(known: DriverProfile) -> tuple[str, ...]:
     """Return the full names of the attributes that decide `device_label`, sorted."""
-    labels = profile(driver).labels
-    return tuple(sorted({name for rule in labels for name in (*rule.when, *_PLACEHOLDER.findall(rule.text))}))
+    return tuple(sorted({name for rule in known.labels for name in (*rule.when, *PLACEHOLDER.findall(rule.text))}))
 
 
-def published(driver: str, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:
+def published(known: DriverProfile, level: str, lookup: Lookup) -> tuple[str, AttributeValue] | None:
     """Return (full attribute name, value) of the first attribute that tells a device's place at a level, or None.
 
-    Levels: `profiles.LEVELS`. A value that means "not known" (a negative int, an empty text or list) is passed
+    Levels: `LEVELS`. A value that means "not known" (a negative int, an empty text or list) is passed
     over: the SR-IOV driver publishes -1 and "" where sysfs says nothing (k8snetworkplumbingwg/dra-driver-sriov).
     A list is returned whole; by KEP-6072 the first item of a numaNode list is the device's own node.
     """
-    for name in level_attributes(driver, level):
+    for name in known.attributes_at(level):
         value = lookup(name)
         if value is not None and not _means_unknown(value):
             return name, value

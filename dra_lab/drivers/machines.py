@@ -8,7 +8,8 @@ from functools import cache
 from msgspec import Struct
 
 from dra_lab.drivers.kinds import published
-from dra_lab.drivers.profiles import Lookup, convert, read_data
+from dra_lab.drivers.profiles import convert, read_data
+from dra_lab.model.driver_profile import DriverProfile, Lookup
 
 
 class Machine(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,20 +37,20 @@ def attributes_of_machines(driver: str) -> tuple[str, ...]:
     return tuple(sorted({machine.attribute for machine in machines() if machine.driver == driver}))
 
 
-def derived_numa(driver: str, lookup: Lookup) -> tuple[int, str] | None:
+def derived_numa(known: DriverProfile, lookup: Lookup) -> tuple[int, str] | None:
     """Return (NUMA node, source of the fact) of a device whose driver publishes none, or None where nothing is known.
 
     A published NUMA node always wins: the answer is then None. The source is text for people and starts with "derived".
     A manifest cannot use a derived value; it can name its devices.
     """
-    if published(driver, "numaNode", lookup) is not None:
+    if published(known, "numaNode", lookup) is not None:
         return None
-    address = published(driver, "pciBusID", lookup)
+    address = published(known, "pciBusID", lookup)
     if address is None:
         return None
     domain = str(address[1]).lower().split(":", 1)[0]
     for machine in machines():
-        model = lookup(machine.attribute) if machine.driver == driver else None
+        model = lookup(machine.attribute) if machine.driver == known.driver else None
         word = next((word for word in machine.contains if isinstance(model, str) and word in model), "")
         if word and domain in machine.numa_of_pci_domain:
             return machine.numa_of_pci_domain[domain], machine.source.format(machine=word)

@@ -1,158 +1,20 @@
-"""What is known of one driver's devices: value types and the reader of `data/<driver>.yaml`."""
+"""What is known of the drivers: a person's own profiles first, then the data files `data/<driver>.yaml`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import yaml
-from msgspec import Struct, field
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.device import AttributeValue
-
-STANDARD_TOPOLOGY: Mapping[str, tuple[str, ...]] = {
-    "pcieRoot": ("resource.kubernetes.io/pcieRoot",),
-    "numaNode": ("resource.kubernetes.io/numaNode",),
-    "pciBusID": ("resource.kubernetes.io/pciBusID",),
-}
-"""The standard attributes of every driver (kubernetes/dynamic-resource-allocation `deviceattribute`, KEP-6072)."""
-
-LEVELS = ("switch", "pcieRoot", "numaNode", "socket", "pciBusID")
-"""The keys of `DriverProfile.topology`: levels from near to far, and the address."""
-
-KINDS = ("gpu", "nic", "cpu", "memory", "other")
-"""The kinds of devices, each drawn with a shape of its own."""
-
-ANY = "*"
-"""In a `when`: the attribute is published, whatever its value."""
-
-Lookup = Callable[[str], AttributeValue | None]
-"""Gives the value of a device's attribute by its full name (`gpu.nvidia.com/type`), None where it is not published."""
-
-Scalar = str | int | bool
+from dra_lab.model.driver_profile import STANDARD_TOPOLOGY, DocumentedClass, DriverProfile, Profiles
 
 T = TypeVar("T")
-
-
-def holds(when: Mapping[str, Scalar], lookup: Lookup) -> bool:
-    """Say whether a device publishes every attribute of `when` with its value (`"*"`: with any value)."""
-    for name, wanted in when.items():
-        value = lookup(name)
-        if value is None:
-            return False
-        # True == 1 in Python; a bool attribute and an int attribute are never equal in the API.
-        if wanted != ANY and (value != wanted or isinstance(value, bool) != isinstance(wanted, bool)):
-            return False
-    return True
-
-
-class KindRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """Devices that publish `when` are of this kind; the first rule that holds decides."""
-
-    kind: str
-    when: Mapping[str, Scalar] = field(default_factory=dict)
-
-
-class LabelRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """The model name for people: `text` with `{full/attribute}` filled in; holds when all of them are published."""
-
-    text: str
-    when: Mapping[str, Scalar] = field(default_factory=dict)
-
-
-class Offer(Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of the palette: how to ask for one sort of a driver's devices.
-
-    `selectors` go into manifests and never fail at run time on a device of this driver, because one failure makes
-    kube-scheduler give up the whole pod (docs/semantics.md 4.2). `documented` is the shorter text of the driver's own
-    documentation, for people to read. It is empty if `selectors` already is that text. `capacity_key` is the key
-    exactly as published, "" where whole devices are requested; a shareable device is requested with a count of
-    `default_count` and `default_capacity` (a quantity) of that key. `when` and `shareable` say for which devices the
-    offer is meant (`shareable` None: for both).
-    """
-
-    key: str
-    label: str
-    kind: str
-    device_class: str
-    selectors: tuple[str, ...] = ()
-    documented: tuple[str, ...] = ()
-    capacity_key: str = ""
-    when: Mapping[str, Scalar] = field(default_factory=dict)
-    shareable: bool | None = None
-    default_count: int = 1
-    default_capacity: str = ""
-
-    def applies(self, lookup: Lookup, capacities: Collection[str] = (), *, shareable: bool = False) -> bool:
-        """Say whether the offer is meant for a device.
-
-        `capacities` are the device's capacity keys as published, `shareable` its `allowMultipleAllocations`.
-        """
-        if self.shareable is not None and self.shareable != shareable:
-            return False
-        return holds(self.when, lookup) and (not self.capacity_key or self.capacity_key in capacities)
-
-
-class DocumentedClass(Struct, frozen=True, forbid_unknown_fields=True):
-    """A DeviceClass from the driver's documentation, for clusters that lack it.
-
-    `aliases` are other names under which the documentation or its examples create the same class: a cluster that has
-    one of them does not lack it.
-    """
-
-    name: str
-    selectors: tuple[str, ...]
-    extended_resource_name: str = ""
-    aliases: tuple[str, ...] = ()
-    source: str = ""
-
-
-class MadeDevice(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the driver would publish for a piece of hardware that a topology file describes.
-
-    `of` is "gpu", "nic", "numaNode" (its CPUs as one device) or "cpu"; `mode` is "" or the driver's mode that publishes
-    it so; `vendors` are PCI vendor ids, empty for all. `names` are templates, of which the first that can be filled in
-    is used. `attributes` and `capacity` have the keys as the driver publishes them (bare or full). Their values are
-    templates with the words of `data/README.md`. Templates that cannot be filled in are left out. `note` says what the
-    driver may do otherwise.
-    """
-
-    of: str
-    names: tuple[str, ...]
-    mode: str = ""
-    vendors: tuple[str, ...] = ()
-    attributes: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
-    capacity: Mapping[str, str] = field(default_factory=dict)
-    shareable: bool = False
-    note: str = ""
-
-
-class DriverProfile(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of one driver.
-
-    `short` are rules for the few letters that tell devices of one model apart on a picture. `topology` maps a level of
-    `LEVELS` to the full attribute names that the driver really publishes for it, most standard first
-    (`level_attributes` adds the standard name where a driver does not publish it yet). `known` is False for the generic
-    profile of a driver without a data file.
-    """
-
-    driver: str
-    title: str
-    kinds: tuple[KindRule, ...] = ()
-    labels: tuple[LabelRule, ...] = ()
-    short: tuple[LabelRule, ...] = ()
-    topology: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    offers: tuple[Offer, ...] = ()
-    classes: tuple[DocumentedClass, ...] = ()
-    sources: tuple[str, ...] = ()
-    made: tuple[MadeDevice, ...] = ()
-    known: bool = True
-
 
 _DATA = Path(__file__).parent / "data"
 _OTHER_FILES = ("device_plugins", "machines", "pci_models")
@@ -165,8 +27,13 @@ def known_drivers() -> tuple[str, ...]:
     return tuple(sorted(name for name in names if name not in _OTHER_FILES))
 
 
-def profile(driver: str) -> DriverProfile:
-    """Return what is known of a driver; an unknown one gets kind "other", its name as title, standard topology only."""
+def profile(driver: str, own: Profiles) -> DriverProfile:
+    """Return what is known of a driver: the person's own profile (`Cluster.profiles`), else that of the data file.
+
+    The profile of an unknown driver has its name as title, the standard topology, and no kind.
+    """
+    if driver in own:
+        return own[driver]
     # The name comes from a cluster: it is only ever compared with the files that are there, never used as a path.
     # The generic profile is not cached, so that a cluster full of invented names cannot fill the memory.
     if driver not in known_drivers():
@@ -174,18 +41,17 @@ def profile(driver: str) -> DriverProfile:
     return _read_profile(driver)
 
 
-def level_attributes(driver: str, level: str) -> tuple[str, ...]:
-    """Return the full attribute names to look at for a level, in order: the driver's own, then the standard one."""
-    own = profile(driver).topology.get(level, ())
-    return tuple(dict.fromkeys((*own, *STANDARD_TOPOLOGY.get(level, ()))))
+def all_profiles(own: Profiles) -> Iterator[DriverProfile]:
+    """Yield the profiles of all drivers with one, by name."""
+    return (profile(driver, own) for driver in sorted({*known_drivers(), *own}))
 
 
-def documented_class(name: str) -> tuple[str, DocumentedClass] | None:
-    """Return (driver, class) of the documented DeviceClass of this name or alias, or None."""
-    for driver in known_drivers():
-        for documented in profile(driver).classes:
+def documented_class(name: str, own: Profiles) -> tuple[DriverProfile, DocumentedClass] | None:
+    """Return (profile of the driver, class) of the documented DeviceClass of this name or alias, or None."""
+    for known in all_profiles(own):
+        for documented in known.classes:
             if name in (documented.name, *documented.aliases):
-                return driver, documented
+                return known, documented
     return None
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from dra_lab.drivers import documented_class
-from dra_lab.drivers.profiles import STANDARD_TOPOLOGY
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.exports.written_files import replace_text
 from dra_lab.findings import Finding, Severity
@@ -23,6 +22,7 @@ from dra_lab.manifests.yaml_edits import Edit, EditableDocument, apply_edits
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import RESOURCE_V1
+from dra_lab.model.driver_profile import STANDARD_TOPOLOGY, Profiles
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.likely_names import LikelyClass, likely_attribute, likely_class
@@ -208,7 +208,7 @@ class _Finder:
     def _classes(self, request: Mapping[str, Any], path: str, every: Sequence[LikelyClass | None]) -> Iterator[Found]:
         for part, step, name, meant in self._unknown(request):
             where = path + step
-            if meant is None or not _can_be(meant, part):
+            if meant is None or not _can_be(meant, part, self.cluster.profiles):
                 continue
             why = "neither the cluster nor the documentation of a known driver has a class of this name"
             if advice := self._other_reading(name, meant, every):
@@ -296,15 +296,15 @@ def _parts(request: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]
             yield item, f".firstAvailable[{index}]"
 
 
-def _can_be(meant: LikelyClass, part: Mapping[str, Any]) -> bool:
+def _can_be(meant: LikelyClass, part: Mapping[str, Any], own: Profiles) -> bool:
     """Say whether what a request asks for is of the driver of a class: its selectors and capacities name no other."""
-    driver, documented = documented_class(meant.device_class) or ("", None)
-    if documented is None:
+    found = documented_class(meant.device_class, own)
+    if found is None:
         return True
     capacity = _at(part, "capacity.requests")
     named = {key.rpartition("/")[0] for key in capacity if isinstance(key, str)}
-    named |= {domain for found in _DOMAIN.findall(str(part.get("selectors", ""))) for domain in found if domain}
-    return all(domain in ("", driver) or domain.endswith("kubernetes.io") for domain in named)
+    named |= {domain for read in _DOMAIN.findall(str(part.get("selectors", ""))) for domain in read if domain}
+    return all(domain in ("", found[0].driver) or domain.endswith("kubernetes.io") for domain in named)
 
 
 def _mentions_rdma(part: Mapping[str, Any]) -> bool:

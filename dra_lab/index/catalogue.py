@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 
 from msgspec import Struct
 
-from dra_lab.drivers import Lookup, attributes_of_labels, device_kind, profile
+from dra_lab.drivers import attributes_of_labels, device_kind
 from dra_lab.index.device_kinds import RDMA, DeviceKind, type_of
+from dra_lab.index.driver_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
+from dra_lab.model.driver_profile import DriverProfile, Lookup
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID, full_name
 
@@ -23,13 +25,20 @@ class Shape(Struct, eq=False, frozen=True):
     `attributes` has, per full name, the type and whether the value says something. The type is a member of
     DeviceAttribute (`string`, `int`, `strings`, ...). A value says nothing where it means "not known" (-1, "", a
     bool where a place is meant: `drivers.published` passes them over). `kind` is "gpu", "nic", "cpu", "memory" or
-    "other"; `example` one of the devices: in kind, model, capacity and what offers look at it stands for all.
+    "other", and `guessed` says that no profile gives it; `example` one of the devices: in kind, model, capacity and
+    what offers look at it stands for all. `profile` is what is known of the driver.
     """
 
-    driver: str
+    profile: DriverProfile
     attributes: Mapping[str, tuple[str, bool]]
     kind: str
     example: Device
+    guessed: bool = False
+
+    @property
+    def driver(self) -> str:
+        """Return the driver's name."""
+        return self.profile.driver
 
 
 class Catalogue(Struct, frozen=True, dict=True):
@@ -84,9 +93,13 @@ class Catalogue(Struct, frozen=True, dict=True):
         return tuple(item for item in self.devices if item.device.taints)
 
 
-@once_per_devices
 def catalogue(cluster: Cluster) -> Catalogue:
     """Return the catalogue of a cluster."""
+    return _catalogue(cluster, guessed_kinds(cluster))
+
+
+@once_per_devices
+def _catalogue(cluster: Cluster, guesses: Guesses) -> Catalogue:
     # A pool that several nodes see in the same way is one object, which the cluster keeps.
     pools = tuple({id(pool): pool for name in cluster.node_names for pool in gather_pools(cluster, name)}.values())
     devices = tuple(devices_on(pools))
@@ -97,7 +110,8 @@ def catalogue(cluster: Cluster) -> Catalogue:
         devices = tuple(first.values())
     shapes: dict[Hashable, Shape] = {}
     kinds = {item.kind.number: item.kind for item in devices}
-    return Catalogue(devices, {number: shapes.setdefault(*_shape(kind)) for number, kind in kinds.items()})
+    guessed = dict(guesses)
+    return Catalogue(devices, {number: shapes.setdefault(*_shape(kind, guessed)) for number, kind in kinds.items()})
 
 
 def count_kinds(items: Iterable[PoolDevice]) -> Mapping[DeviceKind, int]:
@@ -107,14 +121,14 @@ def count_kinds(items: Iterable[PoolDevice]) -> Mapping[DeviceKind, int]:
     return {kinds[number]: count for number, count in found.items()}
 
 
-def _shape(kind: DeviceKind) -> tuple[Hashable, Shape]:
+def _shape(kind: DeviceKind, guessed: Mapping[str, str]) -> tuple[Hashable, Shape]:
     """Return what tells a shape apart, and the shape."""
     driver, device = kind.driver, kind.example
     types = _types(driver, device.attributes)
-    values = tuple(map(device.attributes.get, _looked_at(driver)))
+    values = tuple(map(device.attributes.get, _looked_at(kind.profile)))
     key = (driver, *types.items(), tuple(device.capacity.items()), bool(device.allow_multiple_allocations), values)
-    lookup = lookup_of(driver, device)
-    return key, Shape(driver, types, device_kind(driver, lookup), device)
+    known = guessed.get(driver) or device_kind(kind.profile, lookup_of(driver, device))
+    return key, Shape(kind.profile, types, known, device, driver in guessed)
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
@@ -128,16 +142,15 @@ def lookup_of(driver: str, device: Device) -> Lookup:
 
 
 def kind_of(item: PoolDevice) -> str:
-    """Return the kind of a device: "gpu", "nic", "cpu", "memory" or "other"."""
-    return device_kind(item.driver, lookup_of(item.driver, item.device))
+    """Return the kind of a device by its driver's profile: "gpu", "nic", "cpu", "memory" or "other"."""
+    return device_kind(item.kind.profile, lookup_of(item.driver, item.device))
 
 
-@cache
-def _looked_at(driver: str) -> tuple[str, ...]:
+def _looked_at(known: DriverProfile) -> tuple[str, ...]:
     """Return the keys of the attributes by which devices of a driver differ here, the bare ones too."""
-    known = profile(driver)
+    driver = known.driver
     whens = (*(rule.when for rule in known.kinds), *(offer.when for offer in known.offers))
-    names = [*(name for when in whens for name in when), *attributes_of_labels(driver), RDMA]
+    names = [*(name for when in whens for name in when), *attributes_of_labels(known), RDMA]
     return tuple(dict.fromkeys((*names, *(name.removeprefix(f"{driver}/") for name in names))))
 
 

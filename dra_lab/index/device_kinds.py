@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import cache
 from itertools import count
 from operator import itemgetter
 from threading import Lock
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
+from msgspec import json
+
 from dra_lab.cel.matching import ERROR, Matching
 from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, profile
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.driver_profile import DriverProfile, Profiles
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import full_name
 from dra_lab.model.sketch import Ask
@@ -28,15 +30,17 @@ class DeviceKind:
     """The properties that devices of one driver share.
 
     They have the same capacity, taints of their own and flags, attributes of the same names and types (`type_of`), and
-    the same values of `keys_read`. `example` is one of them. Each kind has a `number` of its own; there is one object
-    for a kind as long as anything refers to it. `plain` devices cannot be shared and have no taint, counter or flag.
+    the same values of `keys_read`. `profile` is what is known of the driver, `example` one of the devices. Each kind
+    has a `number` of its own; there is one object for a kind as long as anything refers to it. `plain` devices cannot
+    be shared and have no taint, counter or flag.
     """
 
-    __slots__ = ("__weakref__", "content", "driver", "example", "number", "plain")
+    __slots__ = ("__weakref__", "content", "driver", "example", "number", "plain", "profile")
 
-    def __init__(self, driver: str, content: Hashable, number: int, example: Device) -> None:
+    def __init__(self, profile: DriverProfile, content: Hashable, number: int, example: Device) -> None:
         """Keep the parts; use `DeviceKinds.of`."""
-        self.driver, self.content, self.number, self.example = driver, content, number, example
+        self.profile, self.content, self.number, self.example = profile, content, number, example
+        self.driver = profile.driver
         self.plain = not example.allow_multiple_allocations and _rare(example) == _rare(Device(name=""))
 
     def __eq__(self, other: object) -> bool:
@@ -57,8 +61,10 @@ _LOCK, _NUMBERS = Lock(), count()
 class DeviceKinds:
     """Finds the kinds of a cluster's devices."""
 
-    def __init__(self) -> None:
-        """Begin without any kind."""
+    def __init__(self, own: Profiles) -> None:
+        """Begin without any kind; `own` are the person's profiles (`Cluster.profiles`)."""
+        self._own = own
+        self._profiles: dict[str, _Profile] = {}
         self._known: dict[str, dict[tuple[str, ...], _SameNames]] = {}
 
     def of(self, driver: str, devices: Iterable[Device]) -> list[DeviceKind]:
@@ -71,7 +77,7 @@ class DeviceKinds:
             names = tuple(published)
             same = by_names.get(names)
             if same is None:
-                same = by_names.setdefault(names, _same_names(driver, names))
+                same = by_names.setdefault(names, self._same_names(driver, names))
             values, others, known = same
             content = (
                 values(published),
@@ -90,12 +96,23 @@ class DeviceKinds:
             found.append(known.get(content) or self._new(driver, known, content, device))
         return found
 
+    def _same_names(self, driver: str, names: tuple[str, ...]) -> _SameNames:
+        keys = self._profile(driver).keys
+        return _SameNames(_reader(n for n in names if n in keys), _reader(n for n in names if n not in keys), {})
+
+    def _profile(self, driver: str) -> _Profile:
+        found = self._profiles.get(driver)
+        if found is None:
+            found = self._profiles[driver] = _profile(driver, self._own)
+        return found
+
     def _new(self, driver: str, known: dict[Hashable, DeviceKind], content: Hashable, device: Device) -> DeviceKind:
-        whole = (tuple(device.attributes), content)
+        of_driver = self._profile(driver)
+        whole = (of_driver.own, tuple(device.attributes), content)
         with _LOCK:
             found = _KINDS.get((driver, whole))
             if found is None:
-                found = _KINDS[driver, whole] = DeviceKind(driver, whole, next(_NUMBERS), device)
+                found = _KINDS[driver, whole] = DeviceKind(of_driver.profile, whole, next(_NUMBERS), device)
         known[content] = found
         return found
 
@@ -111,9 +128,17 @@ class _SameNames(NamedTuple):
     known: dict[Hashable, DeviceKind]
 
 
-def _same_names(driver: str, names: tuple[str, ...]) -> _SameNames:
-    keys = keys_read(driver)
-    return _SameNames(_reader(n for n in names if n in keys), _reader(n for n in names if n not in keys), {})
+class _Profile(NamedTuple):
+    """What is known of a driver, the keys that this reads, and the text of a person's own profile, "" for another."""
+
+    profile: DriverProfile
+    keys: frozenset[str]
+    own: bytes
+
+
+def _profile(driver: str, own: Profiles) -> _Profile:
+    known = profile(driver, own)
+    return _Profile(known, keys_read(known), json.encode(known, order="sorted") if driver in own else b"")
 
 
 def _reader(names: Iterable[str]) -> _Reader:
@@ -134,20 +159,20 @@ def _rare(device: Device) -> Hashable:
 
 
 @once_per_devices
-def device_kinds(_cluster: Cluster) -> DeviceKinds:
+def device_kinds(cluster: Cluster) -> DeviceKinds:
     """Return the kinds of the devices that were looked at."""
-    return DeviceKinds()
+    return DeviceKinds(cluster.profiles)
 
 
-@cache
-def keys_read(driver: str) -> frozenset[str]:
+def keys_read(known: DriverProfile) -> frozenset[str]:
     """Return the keys of the attributes of which devices of one kind have the same values, bare keys too.
 
     They decide place, label and kind of a device, and which offer of the palette it belongs to.
     """
-    offers = (name for offer in profile(driver).offers for name in offer.when)
-    names = {*attributes_read(driver), *attributes_of_machines(driver), *attributes_of_labels(driver), *offers, RDMA}
-    return frozenset((*names, *(name.removeprefix(f"{driver}/") for name in names)))
+    offers = (name for offer in known.offers for name in offer.when)
+    machines = attributes_of_machines(known.driver)
+    names = {*attributes_read(known), *machines, *attributes_of_labels(known), *offers, RDMA}
+    return frozenset((*names, *(name.removeprefix(f"{known.driver}/") for name in names)))
 
 
 def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
@@ -166,12 +191,12 @@ def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
     return attribute.kind, attribute.kind != "bool"
 
 
-def decided_by_kind(matching: Matching, ask: Ask, driver: str) -> bool:
+def decided_by_kind(matching: Matching, ask: Ask, known: DriverProfile) -> bool:
     """Say whether an ask has the same answer for all devices of a kind; the message of an error may differ."""
-    if matching.stage_of_all(ask, driver):
+    if matching.stage_of_all(ask, known.driver):
         return True
-    read = matching.keys_read(ask, driver)
-    return read is not None and read <= keys_read(driver)
+    read = matching.keys_read(ask, known.driver)
+    return read is not None and read <= keys_read(known)
 
 
 def stages_of_kinds(matching: Matching, ask: Ask, kinds: Iterable[DeviceKind]) -> Mapping[int, str]:
@@ -180,7 +205,7 @@ def stages_of_kinds(matching: Matching, ask: Ask, kinds: Iterable[DeviceKind]) -
     found: dict[int, str] = {}
     for kind in kinds:
         if kind.driver not in decided:
-            decided[kind.driver] = decided_by_kind(matching, ask, kind.driver)
+            decided[kind.driver] = decided_by_kind(matching, ask, kind.profile)
         if decided[kind.driver]:
             stage = matching.match(ask, kind.driver, kind.example).stage
             if stage != ERROR:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.drivers import DocumentedClass, known_drivers, profile
+from dra_lab.drivers import all_profiles, profile
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import DocumentedClass
 from dra_lab.model.memo import Cache, once_per_hardware, once_per_rules, once_per_snapshot
 from dra_lab.model.nodes import ObjectMeta
 
@@ -99,13 +100,13 @@ def _stand_ins(cluster: Cluster) -> dict[str, DocumentedClass]:
     """Return the classes that a cluster lacks, by name; an alias is another name of the same class."""
     present = {device_class.name for device_class in cluster.classes}
     found: dict[str, DocumentedClass] = {}
-    for documented in (one for driver in known_drivers() for one in profile(driver).classes):
+    for documented in (one for known in all_profiles(cluster.profiles) for one in known.classes):
         found[documented.name] = documented
         for alias in documented.aliases:
             # two classes that serve one extended resource would leave the choice to their age
             found[alias] = replace(documented, name=alias, extended_resource_name="")
     for driver in cluster.drivers:
-        if not profile(driver).known:
+        if not profile(driver, cluster.profiles).known:
             # JSON's escapes are a part of CEL's
             source = f"nothing is documented here for the driver {driver}"
             selectors = (f"device.driver == {json.dumps(driver)}",)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import chain, count, groupby, repeat
 
 from msgspec import Struct, field
 
 from dra_lab.cel.matching import Match, Matching
-from dra_lab.drivers import LEVELS, level_attributes, machines, profile
+from dra_lab.drivers import attributes_of_machines
 from dra_lab.index.counter_draws import consumption, counted_pools
 from dra_lab.index.device_kinds import decided_by_kind
 from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import LEVELS, DriverProfile
 from dra_lab.model.gates import gates_of
 from dra_lab.model.memo import Cache, once_per_hardware
 from dra_lab.model.names import DeviceID
@@ -95,6 +95,7 @@ class NodeIndex:
         self._of_pool: dict[int, tuple[Pool, list[int]]] = {}
         self._same: dict[tuple[int, ...], IndexedNode] = {}
         self._of_kind: dict[int, int] = {}
+        self._read: dict[str, tuple[str, ...]] = {}
         self._ruled = bool(cluster.taint_rules) and self._taint_rules
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
         self._values: dict[str, dict[str, int]] = {}
@@ -213,13 +214,14 @@ class NodeIndex:
         stages: list[str] = []
         decided = True
         # whole drivers at once where the driver alone decides, as it does for most devices and requests
-        for driver, items in groupby(view.devices, _driver):
+        for driver, group in groupby(view.devices, _driver):
+            items = tuple(group)
             stage_of_all = self.matching.stage_of_all(ask, driver)
             if stage_of_all:
-                stages.extend(repeat(stage_of_all, len(tuple(items))))
+                stages.extend(repeat(stage_of_all, len(items)))
                 continue
             if driver not in found.decided:
-                found.decided[driver] = decided_by_kind(self.matching, ask, driver)
+                found.decided[driver] = decided_by_kind(self.matching, ask, items[0].kind.profile)
             decided = decided and found.decided[driver]
             match_of = self.matching.matcher(ask, driver)
             for item in items:
@@ -280,6 +282,12 @@ class NodeIndex:
             known = self._shared[id(item.device)] = self._device(item)
         return known
 
+    def _published_by(self, known: DriverProfile) -> tuple[str, ...]:
+        found = self._read.get(known.driver)
+        if found is None:
+            found = self._read[known.driver] = _published_by(known)
+        return found
+
     def _device(self, item: PoolDevice) -> int:
         device, driver = item.device, item.driver
         published = device.attributes
@@ -288,7 +296,7 @@ class NodeIndex:
             (
                 driver,
                 # what `Device.lookup` would look for, under both keys
-                tuple(map(published.get, _published_by(driver))),
+                tuple(map(published.get, self._published_by(item.kind.profile))),
                 tuple(device.capacity.items()),
                 self.cluster.taints_of(item.id, device, rules=self._taint_rules),
                 (bool(device.allow_multiple_allocations), bool(device.binding_conditions)),
@@ -315,17 +323,17 @@ def _drawn(pool: Pool) -> Hashable:
     return drawn, tuple(totals)
 
 
-@cache
-def _published_by(driver: str) -> tuple[str, ...]:
+def _published_by(known: DriverProfile) -> tuple[str, ...]:
     """Return the keys of the attributes that tell a device's kind and place, by what is known of its driver.
 
     An attribute of the driver's own domain is there with its full and with its bare key.
     """
-    names = [name for level in LEVELS for name in level_attributes(driver, level)]
-    names += [name for rule in profile(driver).kinds for name in rule.when]
-    names += [machine.attribute for machine in machines() if machine.driver == driver]
+    names = [name for level in LEVELS for name in known.attributes_at(level)]
+    names += [name for rule in known.kinds for name in rule.when]
+    names += attributes_of_machines(known.driver)
     split = ((name, *name.partition("/")) for name in dict.fromkeys(names))
-    return tuple(key for name, domain, _, bare in split for key in ((name, bare) if domain == driver else (name,)))
+    own = known.driver
+    return tuple(key for name, domain, _, bare in split for key in ((name, bare) if domain == own else (name,)))
 
 
 @once_per_hardware

@@ -13,6 +13,7 @@ from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.device import Device, DeviceTaint, has_empty_attributes, has_lists
+from dra_lab.model.driver_profile import Profiles
 from dra_lab.model.file_places import FilePlaces
 from dra_lab.model.grouped import grouped, node_of, pool_of
 from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_slice, once_per_snapshot
@@ -42,7 +43,8 @@ class Cluster:
     that say which nodes are close and `queues` those of Kueue that limit what workloads may use; where it is
     followed, both as they were last read. `given_classes` are the names of
     `classes` that a claim's own files bring and the real cluster does not have so. `server_version` is that of the API
-    server (`v1.36.2`), "" if it is not known. `memo` keeps what is derived from
+    server (`v1.36.2`), "" if it is not known. `profiles` are the person's own profiles of drivers, which come before
+    those of dra_lab. `memo` keeps what is derived from
     the other fields; it is no part of the value.
 
     Example:
@@ -69,6 +71,7 @@ class Cluster:
     given_classes: frozenset[str] = frozenset()
     templates: tuple[ResourceClaimTemplate, ...] | None = None
     server_version: str = ""
+    profiles: Profiles = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -240,6 +243,8 @@ class Cluster:
             made.memo.rules = self.memo.rules
         if made.claims is self.claims:
             made.memo.claims = self.memo.claims
+        if made.profiles is not self.profiles:
+            return made
         if made.slices is self.slices:
             made.memo.slices = self.memo.slices
         else:
@@ -336,10 +341,12 @@ def _same_labels(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:
 
 @once_per_snapshot
 def cluster_fingerprint(cluster: Cluster) -> str:
-    """Return 16 hexadecimal digits that are the same for clusters with the same slices, nodes, claims and classes."""
+    """Return 16 hexadecimal digits that are the same for equal slices, nodes, claims, classes and profiles."""
     import hashlib
 
     found = hashlib.blake2b(digest_size=8)
     for part in (cluster.slices, cluster.nodes, cluster.claims, cluster.classes, cluster.taint_rules):
         found.update(msgspec.msgpack.encode(part))
+    if cluster.profiles:
+        found.update(msgspec.msgpack.encode(cluster.profiles, order="sorted"))
     return found.hexdigest()

@@ -17,13 +17,13 @@ class Memo:
     One rule holds for all of them. A function that derives data from a cluster has one of seven decorators. The
     decorator names the fields that the function may read. The value is kept while these fields are the same objects:
 
-    - `once_per_devices`: slices, names of the nodes, their labels where slices select nodes, file_places.
+    - `once_per_devices`: slices, profiles, names of the nodes, their labels where slices select nodes, file_places.
     - `once_per_hardware`: the same, DeviceClasses and DeviceTaintRules.
     - `once_per_labels`: the same, and all labels of the nodes.
     - `once_per_rules`: DeviceClasses and DeviceTaintRules.
     - `once_per_claims`: claims.
     - `once_per_snapshot`: every field.
-    - `once_per_slice`: one ResourceSlice of the cluster, the first argument after it.
+    - `once_per_slice`: profiles, and one ResourceSlice of the cluster, the first argument after it.
 
     `Cluster.with_objects` hands the caches to the next snapshot if their fields stay. A value is never adapted to other
     fields: it is derived again. A value may be a container that the same module fills later, under the same rule.

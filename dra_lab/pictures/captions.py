@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.topology.locality import Locality, Place
 from dra_lab.topology.node_tree import UNKNOWN, Branch
 from dra_lab.words.document import clean
@@ -91,14 +92,14 @@ def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
 
 def _source(branch: Branch) -> str:
     """Say in a few words where a place is derived from and who publishes none; "" where all publish it."""
-    published: list[str] = []
-    derived: list[str] = []
+    published: list[tuple[str, bool]] = []
+    derived: list[tuple[str, bool]] = []
     sources: list[str] = []
     for locality in branch.all_devices() if branch.level in _LEVEL_NAMES else ():
         place = locality.place(branch.level)
         if place is None:
             continue
-        (derived if place.derived else published).append(locality.kind)
+        (derived if place.derived else published).append((locality.kind, locality.guessed))
         if place.derived:
             sources.append(_in_short(place.source))
     if not derived:
@@ -115,9 +116,10 @@ def _in_short(source: str) -> str:
     return f"inferred {source.split(' on the same', 1)[0]}" if " on the same" in source else "inferred"
 
 
-def _kinds(kinds: Iterable[str]) -> str:
+def _kinds(kinds: Iterable[tuple[str, bool]]) -> str:
     order = list(_PLURALS)
-    return " and ".join(_PLURALS[kind] for kind in sorted(set(kinds), key=order.index))
+    known = sorted(set(kinds), key=lambda kind: (order.index(kind[0]), kind[1]))
+    return " and ".join(kind_words(_PLURALS[kind], guessed=guessed) for kind, guessed in known)
 
 
 def place_words(branch: Branch) -> str:
@@ -133,7 +135,12 @@ def place_words(branch: Branch) -> str:
 
 def device_words(locality: Locality) -> str:
     """Return kind, name and model of a device: `GPU gpu-0, NVIDIA A100`."""
-    return clean(f"{KIND_NAMES[locality.kind]} {locality.device.device}, {locality.label}")
+    return clean(f"{kind_name(locality)} {locality.device.device}, {locality.label}")
+
+
+def kind_name(locality: Locality) -> str:
+    """Return the word for a device's kind: `GPU`, or `GPU (guessed)`."""
+    return kind_words(KIND_NAMES[locality.kind], guessed=locality.guessed)
 
 
 def locality_words(locality: Locality) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import text_width, wrap
 from dra_lab.pictures.device_states import Shown, State
@@ -64,10 +65,15 @@ def add_legend(
     ]
     if domain:
         entries.append(("nvlink", "NVLink domain", "", _ICON, "square"))
+    sure = {locality.kind for locality in states.localities.values() if not locality.guessed}
     kinds = {locality.kind for locality in states.localities.values()}
-    shapes = [shape for kind, shape in _KINDS.items() if kind in kinds] + ([_OTHER] if kinds - _KINDS.keys() else [])
+    shapes = [(kind, *shape) for kind, shape in _KINDS.items() if kind in kinds]
+    shapes += [("other", *_OTHER)] if kinds - _KINDS.keys() else []
     if len(shapes) > 1:
-        entries += [("free", words, "", icon, shape) for shape, icon, words in shapes]
+        entries += [
+            ("free", kind_words(words, guessed=kind in kinds - sure), "", icon, shape)
+            for kind, shape, icon, words in shapes
+        ]
     x, y = 2.0, top
     for class_, words, pattern, icon, shape in entries:
         needed = icon + 6 + text_width(words, SIZE) + 12

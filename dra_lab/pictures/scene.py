@@ -17,6 +17,7 @@ from dra_lab.index.in_use import Amount
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, GAP, LINE, MANY, PAD, SIZE, WIDTH, Frame, Mark, bottom_of, in_rows
@@ -215,9 +216,9 @@ def in_blocks(devices: Sequence[Locality]) -> list[tuple[Locality, ...]]:
 def _block_name(members: Sequence[Locality]) -> str:
     first = members[0]
     if first.kind == "cpu":
-        return f"{len(members)} CPUs"
+        return f"{len(members)} {kind_words('CPUs', guessed=first.guessed)}"
     plural = "devices" if first.kind == "other" else KIND_PLURALS[first.kind]
-    return f"{len(members)} {plural}, {first.label}"
+    return f"{len(members)} {kind_words(plural, guessed=first.guessed)}, {first.label}"
 
 
 def _heading(branch: Branch, space: float, outer: Branch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -35,7 +35,7 @@ from dra_lab.pinning.place_selectors import (
 from dra_lab.pinning.planned_devices import Planned
 from dra_lab.pinning.pod_kinds import Parts
 from dra_lab.sketch.claim_objects import Affinity
-from dra_lab.sketch.cluster_candidates import candidates, kind_of
+from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 from dra_lab.sketch.object_names import ObjectNames
 from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
@@ -241,6 +241,6 @@ def _kinds(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch) ->
     """Return the kind of the devices that each request means, "" where they are of several."""
     found = {}
     for request in sketch.requests:
-        kinds = {kind_of(item) for ask in asks(request) for item in candidates(cluster, ask, release).devices}
+        kinds = {shape.kind for ask in asks(request) for shape in candidates(cluster, ask, release).shapes}
         found[split_request(request.name)[0]] = kinds.pop() if len(kinds) == 1 else ""
     return found

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dra_lab.drivers import LEVELS, level_attributes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import LEVELS
 from dra_lab.model.names import DeviceID, full_name
 from dra_lab.sketch.cel_text import is_one_of, read_of
 from dra_lab.sketch.cluster_candidates import all_devices
@@ -74,7 +74,7 @@ def attribute_selectors(published: Published, most_values: int) -> Iterator[dict
     for level in LEVELS:
         joint: dict[str, str] = {}
         for name, items in chosen.items():
-            attributes = level_attributes(items[0].driver, level)
+            attributes = items[0].kind.profile.attributes_at(level)
             texts = (_text(attribute, items, there[items[0].driver], most_values) for attribute in attributes)
             text = next((text for text in texts if text), "")
             if text:

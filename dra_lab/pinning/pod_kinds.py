@@ -14,7 +14,7 @@ from dra_lab.model.plan import goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.pod_claims import join_sketches
-from dra_lab.sketch.cluster_candidates import candidates, kind_of
+from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.expand import expand
 
@@ -72,7 +72,7 @@ def pod_kind(
     joined = {str(number): one.sketch for number, one in enumerate(expanded)}
     drawn = expanded[0].sketch if len(expanded) == 1 else join_sketches(joined, name)
     ways = [ask for one in expanded for request in one.sketch.requests for ask in asks(request)]
-    kinds = {kind_of(item) for ask in ways for item in candidates(on, ask, release).devices}
+    kinds = {shape.kind for ask in ways for shape in candidates(on, ask, release).shapes}
     goals = tuple(goal for goal in order or goal_order(()) if goal in COUNTED)
     return PodKind(name, claims, origin, drawn, {"gpu", "nic"} <= kinds, goals)
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from dra_lab.cel.selector import Selector, compile_selector
+from dra_lab.drivers import profile
 from dra_lab.errors import Cancelled, CelError
 from dra_lab.index.device_kinds import keys_read
 from dra_lab.index.pools import Pool, PoolDevice, pools_of
@@ -192,7 +193,8 @@ class NodeStates:
         if driver not in known:
             keys = [_keys_read(selector, driver) for chain in question.chains for selector in chain]
             keys.append(frozenset(k for n in question.attributes for k in (n, n.removeprefix(f"{driver}/"))))
-            decided = all(read is not None and read <= keys_read(driver) for read in keys)
+            of_kind = keys_read(profile(driver, self._cluster.profiles))
+            decided = all(read is not None and read <= of_kind for read in keys)
             known[driver] = {} if decided and not self._cluster.taint_rules else None
         return known[driver]
 

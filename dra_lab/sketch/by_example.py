@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
-from dra_lab.index.catalogue import catalogue, kind_of
+from dra_lab.index.catalogue import catalogue
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
@@ -113,7 +113,8 @@ def _groups(
         raise InputError("select one or more devices in the picture first")
     cluster.node_named(node)
     here = localities(cluster, node)
-    known = {item.id: item for item in catalogue(cluster).devices if item.id in here}
+    every = catalogue(cluster)
+    known = {item.id: item for item in every.devices if item.id in here}
     by_class: dict[str, list[PoolDevice]] = defaultdict(list)
     for device in here:
         if device in devices:
@@ -129,7 +130,7 @@ def _groups(
         whole = candidates(cluster, ask_for(device_class, ()), release).devices
         taken = {item.id for item in chosen}
         others = tuple(item for item in whole if item.id in here and item.id not in taken)
-        kinds = Counter(kind_of(item) for item in chosen)
+        kinds = Counter(every.shape(item).kind for item in chosen)
         kind = kinds.most_common(1)[0][0]
         base = kind if kind != "other" else "device"
         groups.append(_Group(names.one(base), device_class, kind, tuple(chosen), others, whole))

@@ -10,14 +10,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
-from dra_lab.drivers import KINDS
 from dra_lab.errors import CelError
-from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds, kind_of, lookup_of
+from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds, lookup_of
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.device_kinds import stages_of_kinds
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import KINDS
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
@@ -32,7 +32,6 @@ __all__ = [
     "count_free",
     "count_tainted",
     "joined",
-    "kind_of",
     "kind_of_most",
     "lookup_of",
     "reference_candidates",

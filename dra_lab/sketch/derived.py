@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from dra_lab.drivers import level_attributes
 from dra_lab.index.catalogue import Shape
 from dra_lab.model.claims import (
     DeviceConstraint,
@@ -117,7 +116,7 @@ def _names(shapes: Iterable[Shape], level: str) -> dict[str, str]:
         by_driver[shape.driver].append(shape)
     found = {}
     for driver, own in by_driver.items():
-        names = [n for n in level_attributes(driver, level) if all(_scalar(shape, n) for shape in own)]
+        names = [n for n in own[0].profile.attributes_at(level) if all(_scalar(shape, n) for shape in own)]
         if not names:
             return {}
         found[driver] = names[0]

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from dra_lab.drivers import Lookup
 from dra_lab.drivers.kinds import parent_of
 from dra_lab.index.catalogue import catalogue, lookup_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_devices, once_per_snapshot
+from dra_lab.model.driver_profile import Lookup, kind_words
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import taken_devices
@@ -39,6 +39,7 @@ class KindCount(Struct, frozen=True):
     the physical devices that are published as partitions: each of their counter sets is one, and each device that
     partitions without counters name as theirs. `partitions` counts these
     partitions and `possible` those that can still be allocated; `model` is what all split devices are, or "".
+    `guessed` of the devices and partitions are of drivers without a profile.
     """
 
     whole: int = 0
@@ -47,6 +48,7 @@ class KindCount(Struct, frozen=True):
     partitions: int = 0
     possible: int = 0
     model: str = ""
+    guessed: int = 0
 
 
 class _Partitions(Struct, frozen=True):
@@ -62,9 +64,10 @@ def kind_counts(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, Ki
     KEP-4815: the devices that consume counters of one set are ways to use one physical device.
     """
     known, parts = catalogue(cluster), _partitions(cluster)
-    total: Counter[str] = Counter()
+    total, guessed = Counter[str](), Counter[str]()
     for shape, count in known.counts.items():
         total[shape.kind] += count
+        guessed[shape.kind] += count * shape.guessed
     of_kind = Counter(parts.kind_of.values())
     taken, blocked = Counter[str](), Counter[str]()
     for device in taken_devices(cluster, release):
@@ -80,6 +83,7 @@ def kind_counts(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, Ki
             of_kind[kind],
             of_kind[kind] - blocked[kind],
             parts.models.get(kind, ""),
+            guessed[kind],
         )
         for kind in KIND_PLURALS
         if total[kind]
@@ -89,13 +93,15 @@ def kind_counts(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, Ki
 def count_words(cluster: Cluster, kind: str, count: KindCount) -> str:
     """Return `32 GPUs, 18 free`, for partitions `2 A100, 41 of 50 partitions still possible`.
 
+    `32 GPUs (guessed)` where names alone give the kind, `32 GPUs (8 guessed)` where they do for some.
     `at most 18 free` where the claims of some namespaces only were read, `use unknown` where none were.
     """
     parts = []
     if count.whole:
-        parts.append(f"{count.whole:,} {_name(kind, count.whole)}, {free_words(cluster, count.whole_free)}")
+        name = kind_name(kind, count, count.whole)
+        parts.append(f"{count.whole:,} {name}, {free_words(cluster, count.whole_free)}")
     if count.split:
-        name = count.model or _name(kind, count.split)
+        name = count.model or kind_name(kind, count, count.split)
         parts.append(f"{count.split:,} {name}, {_possible(cluster, count)}")
     return " and ".join(parts)
 
@@ -104,11 +110,15 @@ def _possible(cluster: Cluster, count: KindCount) -> str:
     return partition_words(cluster, count.possible, count.partitions)
 
 
-def _name(kind: str, count: int) -> str:
-    return KIND_PLURALS[kind] if count != 1 else KIND_PLURALS[kind].removesuffix("s")
+def kind_name(kind: str, count: KindCount, number: int = 2) -> str:
+    """Return the word for a number of devices of a kind, with how many of the kind are guessed."""
+    name = KIND_PLURALS[kind] if number != 1 else KIND_PLURALS[kind].removesuffix("s")
+    if 0 < count.guessed < count.whole + count.partitions:
+        return f"{name} ({count.guessed:,} guessed)"
+    return kind_words(name, guessed=bool(count.guessed))
 
 
-@once_per_devices
+@once_per_hardware
 def _partitions(cluster: Cluster) -> _Partitions:
     known = catalogue(cluster)
     if not cluster.partitioned and not any(_parent(shape.driver, shape.example) for shape in known.counts):

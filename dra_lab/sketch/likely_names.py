@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from dra_lab.drivers.profiles import STANDARD_TOPOLOGY
 from dra_lab.index.catalogue import catalogue
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import STANDARD_TOPOLOGY
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.palette import PaletteEntry, palette
 

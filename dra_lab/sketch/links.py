@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from dra_lab.drivers import level_attributes
 from dra_lab.index.catalogue import Shape
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -124,7 +123,7 @@ def _names_at(found: Candidates, level: str, release: KubernetesRelease) -> dict
     """Return the attributes that the devices publish for a level, most standard first, with the number of devices."""
     counts: dict[str, int] = {}
     for shape, count in found.shapes.items():
-        for name in level_attributes(shape.driver, level):
+        for name in shape.profile.attributes_at(level):
             counts.setdefault(name, 0)
             # -1 and "" stand for "not known": equal for matchAttribute, but no place
             counts[name] += count if _usable(shape, name, release) and shape.attributes[name][1] else 0
@@ -164,7 +163,7 @@ def _as_lists(ends: Ends, level: str, release: KubernetesRelease) -> str:
 
 
 def _is_list(shape: Shape, level: str) -> bool:
-    return any(shape.attributes.get(name, ("", 0))[0].endswith("s") for name in level_attributes(shape.driver, level))
+    return any(shape.attributes.get(name, ("", 0))[0].endswith("s") for name in shape.profile.attributes_at(level))
 
 
 def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> str:

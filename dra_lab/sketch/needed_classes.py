@@ -38,7 +38,8 @@ def class_findings(
     findings = []
     for name in _named(sketch):
         if name in added:
-            used = "the documented one" if documented_class(name) else "one that selects all devices of its driver"
+            known_class = documented_class(name, cluster.profiles)
+            used = "the documented one" if known_class else "one that selects all devices of its driver"
             message = f"this DeviceClass is not in this cluster; {used} {done}"
             advice = f"Source: {added[name].source}."
             findings.append(Finding("class-not-in-cluster", Severity.WARNING, name, message, advice))

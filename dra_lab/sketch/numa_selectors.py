@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from dra_lab.drivers import level_attributes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import PCIE_ROOT, DeviceID
@@ -23,11 +22,11 @@ def selector_at(
     drivers, or where a root's name means different NUMA nodes on different machines.
     """
     items = devices.values()
-    drivers = {item.driver for item in items}
-    if len(drivers) != 1:
+    profiles = {item.driver: item.kind.profile for item in items}
+    if len(profiles) != 1:
         return None
-    driver = drivers.pop()
-    for name in level_attributes(driver, "numaNode"):
+    driver, profile = profiles.popitem()
+    for name in profile.attributes_at("numaNode"):
         kinds = {a.kind if (a := item.device.lookup(name, driver)) else "" for item in items}
         if kinds <= {"int"} or kinds <= {"string"}:
             wanted = literal(str(value)) if kinds == {"string"} else str(value)

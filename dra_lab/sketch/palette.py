@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from dra_lab.drivers import DriverProfile, Offer, device_label, documented_class, profile
+from dra_lab.drivers import device_label, documented_class, profile
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.index.documented_classes import is_documented_only, with_documented_classes
 from dra_lab.model.claims import (
@@ -18,6 +18,7 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import DriverProfile, Offer
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
@@ -118,7 +119,7 @@ def request_of(entry: PaletteEntry, name: str) -> DeviceRequest:
 def _offers(cluster: Cluster, release: KubernetesRelease) -> Iterator[Meant]:
     counts = catalogue(cluster).counts
     for driver in cluster.drivers:
-        known = profile(driver)
+        known = profile(driver, cluster.profiles)
         shapes = {shape: count for shape, count in counts.items() if shape.driver == driver}
         for offer in known.offers:
             total = sum(count for shape, count in shapes.items() if _applies(offer, shape))
@@ -170,7 +171,7 @@ def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer) -> tu
     together with the offer's selectors selects the same devices, else the documented one.
     """
     own = {device_class.name for device_class in cluster.classes if not is_documented_only(cluster, device_class.name)}
-    documented = documented_class(offer.device_class)
+    documented = documented_class(offer.device_class, cluster.profiles)
     for name in (offer.device_class, *(documented[1].aliases if documented else ())):
         if name in own:
             return name, name == offer.device_class
@@ -184,7 +185,7 @@ def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer) -> tu
 def _label(offer: Offer, shapes: Collection[Shape]) -> str:
     if offer.kind != "gpu" or offer.capacity_key:
         return offer.label
-    models = {device_label(shape.driver, lookup_of(shape.driver, shape.example)) for shape in shapes}
+    models = {device_label(shape.profile, lookup_of(shape.driver, shape.example)) for shape in shapes}
     return models.pop() if len(models) == 1 else offer.label
 
 
@@ -243,7 +244,8 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
         offered |= {shape.driver for shape in found.shapes}
     known = catalogue(cluster)
     for driver in cluster.drivers:
-        unoffered = profile(driver).known and not profile(driver).offers
+        of_driver = profile(driver, cluster.profiles)
+        unoffered = of_driver.known and not of_driver.offers
         if unoffered or driver in offered or driver not in known.by_driver:
             continue
         items = known.by_driver[driver]
@@ -251,7 +253,7 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
         shapes = {shape: count for shape, count in known.counts.items() if shape.driver == driver}
         entry = PaletteEntry(
             f"driver/{driver}",
-            profile(driver).title,
+            of_driver.title,
             kind_of_most(shapes),
             driver,
             total=len(items),

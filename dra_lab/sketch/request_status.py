@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.cel.selector import admit_selector, compile_selector
-from dra_lab.drivers import documented_class, profile
+from dra_lab.drivers import documented_class
 from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
@@ -97,11 +97,10 @@ def _kind(cluster: Cluster, own_asks: tuple[Ask, ...], whole: Candidates) -> str
     if whole.in_class:
         return common_kind(cluster, whole.in_class)
     for ask in own_asks:
-        known = documented_class(ask.device_class_name)
+        known = documented_class(ask.device_class_name, cluster.profiles)
         if known is not None:
-            offers = profile(known[0]).offers
-            own = [offer.kind for offer in offers if offer.device_class == known[1].name]
-            kinds = dict.fromkeys(own or [offer.kind for offer in offers])
+            own = [offer.kind for offer in known[0].offers if offer.device_class == known[1].name]
+            kinds = dict.fromkeys(own or [offer.kind for offer in known[0].offers])
             if len(kinds) == 1:
                 return next(iter(kinds))
     return "other"

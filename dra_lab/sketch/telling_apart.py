@@ -8,7 +8,6 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from dra_lab.drivers import level_attributes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.names import full_name
@@ -50,7 +49,7 @@ def tests_for(
     the attribute, the text asks for it first. Attributes that say where a device sits are left out: a link says that.
     """
     found: list[Condition] = []
-    places = {name for level in LEVELS for name in level_attributes(chosen[0].driver, level)}
+    places = {name for level in LEVELS for name in chosen[0].kind.profile.attributes_at(level)}
     for name in sorted(_shared_names(chosen)):
         if name not in places:
             found += _attribute_tests(name, chosen, others, every)

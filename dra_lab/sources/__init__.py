@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dra_lab.errors import SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
@@ -31,6 +32,9 @@ from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, s
 from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
 from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
 
+if TYPE_CHECKING:
+    from dra_lab.sources.driver_profiles import GivenProfiles
+
 __all__ = [
     "KUBECTL",
     "PREFIX",
@@ -50,7 +54,9 @@ __all__ = [
 _WEB = re.compile("https?:/", re.IGNORECASE)
 
 
-def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Cluster:
+def load_cluster(
+    source: str | Path, *, namespaces: Sequence[str] = (), drivers: GivenProfiles | None = None
+) -> Cluster:
     """Return the cluster of `sample:NAME`, `context:NAME`, a file or pipe, a folder, its `.tar.gz`, or `-`.
 
     `-` is standard input; a pipe is what a shell makes of `<(kubectl get ... -o json)`. `context:` alone is the current
@@ -63,11 +69,14 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
     Args:
         source: One of the texts above, or a path.
         namespaces: The namespaces whose claims and pods are read from a context; default: all.
+        drivers: Your own profiles of drivers, for this cluster only: a file, a profile as a mapping, or a list of them;
+            default: what dra_lab knows, else a guess.
 
     Returns:
         The cluster. Its findings include what is wrong with single documents.
 
     Raises:
+        InputError: A profile is wrong; the message has file, line and field.
         SourceError: There is nothing to read, or it cannot be read.
         ManifestError: A single file is broken as a whole.
 
@@ -79,10 +88,16 @@ def load_cluster(source: str | Path, *, namespaces: Sequence[str] = ()) -> Clust
     if not str(source).strip():
         raise SourceError(f"CLUSTER is empty; give {CHOICES}")
     try:
-        return _load(source, namespaces)
+        cluster = _load(source, namespaces)
     except OSError as error:
         # a folder without rights, a name that is too long
         raise SourceError(f"{str(error.filename or source)!r} cannot be read: {error.strerror or error}") from None
+    if drivers is None:
+        return cluster
+    # Only profiles need the compiler of selectors, and importing it takes a while.
+    from dra_lab.sources.driver_profiles import with_profiles
+
+    return with_profiles(cluster, drivers)
 
 
 def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from dra_lab.drivers import attributes_of_machines, attributes_read, known_drivers
+from dra_lab.drivers import attributes_of_machines, attributes_read, known_drivers, profile
 
 _ATTRIBUTES = re.compile(
     r"""addressingmode|architecture|brand|cachel3id|clocktype|computecapability|coreid|corescount|coretype|cpuid
@@ -123,7 +123,7 @@ def keeps_attribute(driver: str, name: str) -> bool:
     domain, _, identifier = name.rpartition("/")
     if domain in DOMAINS and _ATTRIBUTES.fullmatch(identifier.lower()):
         return True
-    return name in attributes_read(driver) or name in attributes_of_machines(driver)
+    return name in attributes_read(profile(driver, {})) or name in attributes_of_machines(driver)
 
 
 def keeps_label(key: str) -> bool:

@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.drivers import (
-    Lookup,
     attributes_of_machines,
     attributes_read,
     derived_numa,
@@ -24,11 +23,14 @@ from dra_lab.drivers import (
     device_label,
     device_short,
     kind_of_driver,
+    profile,
     published,
 )
+from dra_lab.index.driver_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
+from dra_lab.model.driver_profile import Lookup, Profiles, kind_words
 from dra_lab.model.file_places import FilePlace, FilePlaces
 from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
@@ -69,7 +71,7 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     known = _by_node(cluster)
     found = known.get(node_name)
     if found is None:
-        found = known[node_name] = MappingProxyType(_compute(cluster, node_name, _published_places(cluster)))
+        found = known[node_name] = MappingProxyType(_compute(cluster, node_name, _memo(cluster)))
     return found
 
 
@@ -107,7 +109,7 @@ def _value(place: Place | None) -> str | int | None:
 @once_per_devices
 def places_known(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """Return driver and level of all places that are known: what shares the level with a device (`shared_place`)."""
-    memo = _published_places(cluster)
+    memo = _memo(cluster)
     distinct: dict[int, tuple[Locality, ...]] = {}
     for name in cluster.node_names:
         filled = _filled(cluster, name, {item.id: item for item in _seen(cluster, name)}, memo)
@@ -126,7 +128,7 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
 
     Raises NodeError for a node that the cluster does not have.
     """
-    memo = _published_places(cluster)
+    memo = _memo(cluster)
     found = _by_node(cluster).get(node_name)
     if found is not None:
         return {device_id: locality.kind for device_id, locality in found.items()}
@@ -135,7 +137,8 @@ def kinds(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
     for item in seen:
         device = item.id
         if device.driver not in memo.kinds:
-            memo.kinds[device.driver] = kind_of_driver(device.driver)
+            guess = memo.guesses.get(device.driver)
+            memo.kinds[device.driver] = guess or kind_of_driver(profile(device.driver, cluster.profiles))
         kind = memo.kinds[device.driver]
         found_kinds[device] = _known(item, memo).kind if kind is None else kind
     return found_kinds
@@ -167,8 +170,13 @@ def _skipped(cluster: Cluster, node_name: str, pools: Iterable[Pool]) -> tuple[S
 
 
 class _Memo(Struct):
-    """Places without names: equal devices share what they publish, equal nodes what is derived from it."""
+    """Places without names: equal devices share what they publish, equal nodes what is derived from it.
 
+    `profiles` are the person's own, `guesses` the kinds of drivers without a profile.
+    """
+
+    profiles: Profiles
+    guesses: Mapping[str, str]
     names: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     devices: dict[tuple[object, ...], Locality] = field(default_factory=dict)
     filled: dict[tuple[object, ...], tuple[Locality, ...]] = field(default_factory=dict)
@@ -177,9 +185,13 @@ class _Memo(Struct):
     of_kind: dict[int, Locality] = field(default_factory=dict)
 
 
+def _memo(cluster: Cluster) -> _Memo:
+    return _published_places(cluster, guessed_kinds(cluster))
+
+
 @once_per_devices
-def _published_places(_cluster: Cluster) -> _Memo:
-    return _Memo()
+def _published_places(cluster: Cluster, guesses: Guesses) -> _Memo:
+    return _Memo(cluster.profiles, dict(guesses))
 
 
 @once_per_snapshot
@@ -208,7 +220,7 @@ def _filled(
     if filled is None:
         if of_file is not None:
             known = [_completed(i, locality, of_file) for i, locality in zip(devices, known, strict=True)]
-        filled = memo.filled[key] = _derive(known, [item.device for item in devices.values()])
+        filled = memo.filled[key] = _derive(known, [item.device for item in devices.values()], memo)
     return filled
 
 
@@ -248,10 +260,10 @@ def _completed(device_id: DeviceID, locality: Locality, of_file: FilePlaces) -> 
     return replace(locality, **changes) if changes else locality
 
 
-def _derive(known: Sequence[Locality], devices: Sequence[Device]) -> tuple[Locality, ...]:
+def _derive(known: Sequence[Locality], devices: Sequence[Device], memo: _Memo) -> tuple[Locality, ...]:
     found = _fill(known, "numaNode", "pcieRoot", "on the same PCIe root")
     found = [
-        locality if locality.numa_node else _documented(locality, device)
+        locality if locality.numa_node else _documented(locality, device, memo)
         for locality, device in zip(found, devices, strict=True)
     ]
     return tuple(_fill(found, "socket", "numaNode", "on the same NUMA node"))
@@ -261,7 +273,7 @@ def _locality(driver: str, device: Device, memo: _Memo) -> Locality:
     """Return what a device publishes, without its own name; worked out once for equal devices."""
     names = memo.names.get(driver)
     if names is None:
-        read = dict.fromkeys((*attributes_read(driver), *attributes_of_machines(driver)))
+        read = dict.fromkeys((*attributes_read(profile(driver, memo.profiles)), *attributes_of_machines(driver)))
         # a bare key belongs to the driver's domain; for another domain there is no bare form, and "" is never a key
         bare = ((name, name.removeprefix(f"{driver}/")) for name in read)
         names = memo.names[driver] = tuple((name, short if short != name else "") for name, short in bare)
@@ -271,7 +283,7 @@ def _locality(driver: str, device: Device, memo: _Memo) -> Locality:
     found = memo.devices.get(key)
     if found is None:
         # setdefault, so that two threads never hold two values of one key: their addresses are keys further down
-        found = memo.devices.setdefault(key, _published(DeviceID(driver, "", ""), device))
+        found = memo.devices.setdefault(key, _published(driver, device, memo))
     return found
 
 
@@ -286,6 +298,7 @@ def _of(device_id: DeviceID, locality: Locality) -> Locality:
         locality.switch,
         locality.address,
         locality.short,
+        locality.guessed,
     )
 
 
@@ -297,17 +310,17 @@ def _lookup(driver: str, device: Device) -> Lookup:
     return lookup
 
 
-def _published(device_id: DeviceID, device: Device) -> Locality:
-    driver = device_id.driver
-    lookup = _lookup(driver, device)
-    places = {member: _place(published(driver, level, lookup)) for level, member in LEVEL_FIELDS.items()}
-    address = published(driver, "pciBusID", lookup)
+def _published(driver: str, device: Device, memo: _Memo) -> Locality:
+    known, lookup = profile(driver, memo.profiles), _lookup(driver, device)
+    places = {member: _place(published(known, level, lookup)) for level, member in LEVEL_FIELDS.items()}
+    address = published(known, "pciBusID", lookup)
     return Locality(
-        device_id,
-        device_kind(driver, lookup),
-        device_label(driver, lookup),
+        DeviceID(driver, "", ""),
+        memo.guesses.get(driver) or device_kind(known, lookup),
+        device_label(known, lookup),
         address=address[1] if address is not None and isinstance(address[1], str) else "",
-        short=device_short(driver, lookup),
+        short=device_short(known, lookup),
+        guessed=driver in memo.guesses,
         **places,
     )
 
@@ -343,17 +356,18 @@ def _fill(found: Sequence[Locality], level: str, shared: str, words: str) -> lis
     return filled
 
 
-def _agreed(group: Iterable[Locality], level: str, words: str) -> Place | None:
+def _agreed(group: Iterable[Locality], level: str, shared: str) -> Place | None:
     places = [place for locality in group if (place := locality.place(level)) is not None]
     if len({place.value for place in places}) != 1:
         return None
-    kinds = " and ".join(dict.fromkeys(_KIND_WORDS[locality.kind] for locality in group))
+    words = (kind_words(_KIND_WORDS[locality.kind], guessed=locality.guessed) for locality in group)
     names = ", ".join(dict.fromkeys(place.source for place in places))
-    return Place(places[0].value, f"from the {kinds} {words} ({names})", derived=True)
+    return Place(places[0].value, f"from the {' and '.join(dict.fromkeys(words))} {shared} ({names})", derived=True)
 
 
-def _documented(locality: Locality, device: Device) -> Locality:
-    known = derived_numa(locality.device.driver, _lookup(locality.device.driver, device))
+def _documented(locality: Locality, device: Device, memo: _Memo) -> Locality:
+    driver = locality.device.driver
+    known = derived_numa(profile(driver, memo.profiles), _lookup(driver, device))
     if known is None:
         return locality
     return replace(locality, numa_node=Place(known[0], known[1], derived=True))

@@ -35,8 +35,9 @@ class Place(Struct, frozen=True):
 class Locality(Struct, frozen=True):
     """Where one device sits; a level is None where it is not known.
 
-    `kind` is "gpu", "nic", "cpu", "memory" or "other"; `label` the model for people, `short` the few
-    letters it is known by or "" (both text from the cluster); `address` the PCI address or "".
+    `kind` is "gpu", "nic", "cpu", "memory" or "other"; `guessed` says that no profile gives it. `label` is the model
+    for people, `short` the few letters it is known by or "" (both text from the cluster). `address` is the PCI
+    address or "".
     """
 
     device: DeviceID
@@ -48,6 +49,7 @@ class Locality(Struct, frozen=True):
     switch: Place | None = None
     address: str = ""
     short: str = ""
+    guessed: bool = False
 
     def place(self, level: str) -> Place | None:
         """Return the place at one of the levels `switch`, `pcieRoot`, `numaNode`, `socket`."""

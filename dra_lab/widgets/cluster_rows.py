@@ -11,10 +11,10 @@ from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.sketch.cluster_candidates import all_devices, kind_of
+from dra_lab.sketch.cluster_candidates import all_devices
 from dra_lab.sketch.device_use import is_free
 from dra_lab.sketch.free_words import partition_words, use_words
-from dra_lab.sketch.kind_counts import KIND_PLURALS, kind_counts
+from dra_lab.sketch.kind_counts import kind_counts, kind_name
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, MeterRow, NodeUseRow, SourceRow
@@ -137,7 +137,7 @@ def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, 
     """Return how many physical devices of each kind are free: `18 of 32 free`, of partitions how many are possible."""
     found, counts = [], kind_counts(cluster, release)
     for kind in (kind for kind in METERS if kind in counts):
-        count, label = counts[kind], KIND_PLURALS[kind]
+        count, label = counts[kind], kind_name(kind, counts[kind])
         if count.whole:
             text = f"{count.whole_free:,} of {count.whole:,} free" if cluster.claims_known else f"{count.whole:,}"
             found.append(MeterRow(label=label, text=text, used=count.whole - count.whole_free, total=count.whole))
@@ -159,9 +159,9 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
     total: Counter[tuple[str, str]] = Counter()
     nodes: dict[tuple[str, str], set[str]] = defaultdict(set)
     shapes: dict[tuple[str, str], set[Shape]] = defaultdict(set)
-    known = catalogue(cluster)
+    known, of_kind = catalogue(cluster), kind_counts(cluster, release)
     for item in all_devices(cluster):
-        node, kind = item.slice.spec.node_name, kind_of(item)
+        node, kind = item.slice.spec.node_name, known.shape(item).kind
         if node and kind in METERS:
             key = names.get(node, node), kind
             nodes[key].add(node)
@@ -171,7 +171,7 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
     return tuple(
         NodeUseRow(
             node=key[0],
-            kind=KIND_PLURALS[key[1]],
+            kind=kind_name(key[1], of_kind[key[1]]),
             used=used[key],
             total=count,
             text=use_words(cluster, count - used[key], count, shapes[key]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import CORDONED, DAMAGE, NodeClass, NodeFit, Plan
 from dra_lab.topology.node_tree import natural_order
@@ -55,7 +56,8 @@ def _node_rows(cluster: Cluster, node: str) -> Mapping[DeviceID, tuple[str, ...]
         state = states.get(device)
         why = "; ".join(state.why) or state.state.value if state is not None else ""
         where = (place_words(at.numa_node), place_words(at.pcie_root), at.address)
-        rows[device] = (device.device, node, at.kind, at.label, why, *where, device.driver, device.pool)
+        kind = kind_words(at.kind, guessed=at.guessed)
+        rows[device] = (device.device, node, kind, at.label, why, *where, device.driver, device.pool)
     return rows
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_devices, once_per_snapshot
+from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.words.document import Part, Sentence, Table, Words
 from dra_lab.words.facts import counted
@@ -34,7 +34,7 @@ def first_words(cluster: Cluster) -> str:
     return f"{counted(len(cluster.node_names), 'node')} · {counted(len(cluster.drivers), 'driver')}"
 
 
-@once_per_devices
+@once_per_hardware
 def _with_rdma(cluster: Cluster) -> str:
     from dra_lab.index.catalogue import catalogue
     from dra_lab.index.device_kinds import RDMA
@@ -64,12 +64,16 @@ def cluster_parts(cluster: Cluster) -> Iterator[Part]:
 
 def _device_rows(cluster: Cluster, release: KubernetesRelease) -> list[tuple[str, str, str, int, str]]:
     from dra_lab.drivers import device_label
-    from dra_lab.sketch.cluster_candidates import all_devices, kind_of, lookup_of
+    from dra_lab.index.catalogue import catalogue, lookup_of
+    from dra_lab.model.driver_profile import kind_words
     from dra_lab.sketch.device_use import is_free
     from dra_lab.sketch.free_words import free_count
 
     found: dict[tuple[str, str, str], list[bool]] = {}
-    for item in all_devices(cluster):
-        label = device_label(item.driver, lookup_of(item.driver, item.device))
-        found.setdefault((item.driver, kind_of(item), label), []).append(is_free(cluster, item, release))
+    known = catalogue(cluster)
+    for item in known.devices:
+        shape = known.shape(item)
+        label = device_label(shape.profile, lookup_of(item.driver, item.device))
+        key = (item.driver, kind_words(shape.kind, guessed=shape.guessed), label)
+        found.setdefault(key, []).append(is_free(cluster, item, release))
     return [(*key, len(free), free_count(cluster, sum(free))) for key, free in sorted(found.items())]

@@ -9,6 +9,7 @@ from dra_lab.findings import Finding
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.sketch.device_use import device_use
@@ -51,9 +52,10 @@ def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None =
 
     Returns:
         The columns `words.frames.DEVICE_COLUMNS`. `numa_node`, `pcie_root`, `switch` and `socket` are None if unknown,
-        the others are text. `state` is "free", "shared" (part of it is left), "in use", "blocked" (partitions in use
-        leave too little of its counters), "tainted", or "skipped" (kube-scheduler ignores its pool). It is as complete
-        as the claims that were read. `capacity` is Kubernetes quantities, such as "memory: 40Gi".
+        the others are text. `kind` is like "gpu", or "gpu (guessed)" for a driver without a profile. `state` is "free",
+        "shared" (part of it is left), "in use", "blocked" (partitions in use leave too little of its counters),
+        "tainted", or "skipped" (kube-scheduler ignores its pool). It is as complete as the claims that were read.
+        `capacity` is Kubernetes quantities, such as "memory: 40Gi".
 
     Raises:
         NodeError: The cluster does not have this node.
@@ -344,7 +346,7 @@ def _row(
         "node": node,
         "id": device_id,
         "device": str(device_id),
-        "kind": place.kind if place else "other",
+        "kind": kind_words(place.kind, guessed=place.guessed) if place else "other",
         "model": place.label if place else "",
         "state": state,
         "used_by": ", ".join(cluster.allocated.holders(device_id)),

@@ -15,10 +15,11 @@ from checked_plans import checked_plan
 from dra_lab.cel.selector import admit_selector
 from dra_lab.checks.cluster_checks import check_pools
 from dra_lab.checks.refused import check_refused_slices
-from dra_lab.drivers import KINDS, device_kind, device_label, known_drivers, profile, published
+from dra_lab.drivers import device_kind, device_label, known_drivers, profile, published
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
+from dra_lab.model.driver_profile import KINDS
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
@@ -82,7 +83,7 @@ def test_slices_are_valid(driver):
 @pytest.mark.parametrize("driver", known_drivers())
 def test_classes_compile_and_match(driver):
     """Each selector of each documented class compiles, and the class matches at least one device."""
-    for documented_class in profile(driver).classes:
+    for documented_class in profile(driver, {}).classes:
         selectors = [admit_selector(text) for text in documented_class.selectors]
         matching = [d for d in documented()[driver] if all(s.matches(driver, d) for s in selectors)]
         assert matching, documented_class.name
@@ -91,7 +92,7 @@ def test_classes_compile_and_match(driver):
 @pytest.mark.parametrize("driver", known_drivers())
 def test_offers_apply_and_never_fail(driver):
     """Each palette entry is meant for a device of the slice, and its selectors fail on none of them."""
-    for offer in profile(driver).offers:
+    for offer in profile(driver, {}).offers:
         meant = [
             device
             for device in documented()[driver]
@@ -109,18 +110,19 @@ def test_offers_apply_and_never_fail(driver):
 def test_devices_have_kind_and_label(driver):
     """Every device has a kind, and a label without a placeholder left."""
     for device in documented()[driver]:
-        assert device_kind(driver, lookup(driver, device)) in KINDS
-        assert "{" not in device_label(driver, lookup(driver, device))
+        assert device_kind(profile(driver, {}), lookup(driver, device)) in KINDS
+        assert "{" not in device_label(profile(driver, {}), lookup(driver, device))
 
 
 @pytest.mark.parametrize("driver", known_drivers())
 def test_topology_attributes_are_published(driver):
     """Each level that a data file names is published by a device of the slice, or documented as unknown there."""
-    levels = [level for level, names in profile(driver).topology.items() if names]
+    known = profile(driver, {})
+    levels = [level for level, names in known.topology.items() if names]
     found = [
         level
         for level in levels
-        if any(published(driver, level, lookup(driver, device)) is not None for device in documented()[driver])
+        if any(published(known, level, lookup(driver, device)) is not None for device in documented()[driver])
     ]
     assert bool(levels) == (driver not in NO_PLACE)
     if driver != "sriovnetwork.k8snetworkplumbingwg.io":  # its slice shows -1 and "", which stand for "not known"
@@ -132,7 +134,7 @@ def test_every_entry_of_the_palette_can_be_planned(driver):
     """A claim for one device of each, in a cluster that has no class, is placed and says which class is missing."""
     world = cluster(driver)
     entries = palette(world, RELEASE)
-    assert bool(entries) == bool(profile(driver).offers)
+    assert bool(entries) == bool(profile(driver, {}).offers)
     for entry in entries:
         one = dataclasses.replace(entry, default_count=1)
         plan = checked_plan(world, ClaimSketch(requests=(request_of(one, "one"),)), release=RELEASE)

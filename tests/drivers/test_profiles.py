@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dra_lab.drivers import (
-    KINDS,
-    LEVELS,
-    Lookup,
-    Offer,
     derived_numa,
     device_kind,
     device_label,
     device_short,
     documented_class,
     known_drivers,
-    level_attributes,
     profile,
     published,
 )
+from dra_lab.model.driver_profile import KINDS, LEVELS, Lookup, Offer
 
 if TYPE_CHECKING:
     from dra_lab.model.device import AttributeValue
@@ -38,7 +34,7 @@ def device(attributes: dict[str, AttributeValue]) -> Lookup:
 
 def offer(driver: str, key: str) -> Offer:
     """Find an offer by its key."""
-    return next(offer for offer in profile(driver).offers if offer.key == key)
+    return next(offer for offer in profile(driver, {}).offers if offer.key == key)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +54,7 @@ def offer(driver: str, key: str) -> Offer:
 )
 def test_kind(driver: str, kind: str) -> None:
     """The kind follows from the driver; an unknown driver's devices are "other"."""
-    assert device_kind(driver, device({})) == kind
+    assert device_kind(profile(driver, {}), device({})) == kind
 
 
 @pytest.mark.parametrize(
@@ -85,33 +81,33 @@ def test_kind(driver: str, kind: str) -> None:
 )
 def test_label(driver: str, attributes: dict[str, AttributeValue], label: str) -> None:
     """The label is the model name that people know."""
-    assert device_label(driver, device(attributes)) == label
+    assert device_label(profile(driver, {}), device(attributes)) == label
 
 
 def test_label_keeps_braces_of_the_cluster() -> None:
     """Text from the cluster is filled in once and never read as a template again."""
-    assert device_label("dra.net", device({"dra.net/pciDevice": "{dra.net/mac}"})) == "{dra.net/mac}"
+    assert device_label(profile("dra.net", {}), device({"dra.net/pciDevice": "{dra.net/mac}"})) == "{dra.net/mac}"
 
 
 def test_published_prefers_the_standard_name() -> None:
     """Where a driver publishes a level twice, the standard attribute is taken."""
     both: dict[str, AttributeValue] = {"resource.kubernetes.io/numaNode": 1, "dra.net/numaNode": 0}
 
-    assert published("dra.net", "numaNode", device(both)) == ("resource.kubernetes.io/numaNode", 1)
+    assert published(profile("dra.net", {}), "numaNode", device(both)) == ("resource.kubernetes.io/numaNode", 1)
 
 
 def test_published_passes_over_unknown() -> None:
     """-1 and "" stand for "not known"; 0 is a place like any other."""
     unknown: dict[str, AttributeValue] = {"dra.net/numaNode": -1, "resource.kubernetes.io/pcieRoot": ""}
 
-    assert published("sriovnetwork.k8snetworkplumbingwg.io", "numaNode", device(unknown)) is None
-    assert published("sriovnetwork.k8snetworkplumbingwg.io", "pcieRoot", device(unknown)) is None
-    assert published("dra.net", "numaNode", device({"dra.net/numaNode": 0})) == ("dra.net/numaNode", 0)
+    assert published(profile("sriovnetwork.k8snetworkplumbingwg.io", {}), "numaNode", device(unknown)) is None
+    assert published(profile("sriovnetwork.k8snetworkplumbingwg.io", {}), "pcieRoot", device(unknown)) is None
+    assert published(profile("dra.net", {}), "numaNode", device({"dra.net/numaNode": 0})) == ("dra.net/numaNode", 0)
 
 
 def test_a_bool_is_not_an_int() -> None:
     """A bool attribute never meets a rule about an int, and the other way round."""
-    assert device_label("dra.net", device({"dra.net/virtual": 1, "dra.net/pciDevice": "x"})) == "x"
+    assert device_label(profile("dra.net", {}), device({"dra.net/virtual": 1, "dra.net/pciDevice": "x"})) == "x"
 
 
 def test_cpu_offers_follow_the_mode() -> None:
@@ -139,7 +135,7 @@ def test_rdma_offer_is_for_rdma_devices() -> None:
 )
 def test_gb200_numa_is_derived(address: str, numa: int) -> None:
     """GB200 GPUs publish no NUMA node; the PCI domain gives it, with its source."""
-    answer = derived_numa("gpu.nvidia.com", device({**GB200, "resource.kubernetes.io/pciBusID": address}))
+    answer = derived_numa(profile("gpu.nvidia.com", {}), device({**GB200, "resource.kubernetes.io/pciBusID": address}))
 
     assert answer is not None
     assert answer[0] == numa
@@ -158,7 +154,7 @@ def test_gb200_numa_is_derived(address: str, numa: int) -> None:
 )
 def test_nothing_is_derived_without_a_fact(attributes: dict[str, AttributeValue]) -> None:
     """An unknown machine or address stays unknown, and a published value is never overridden."""
-    assert derived_numa("gpu.nvidia.com", device(attributes)) is None
+    assert derived_numa(profile("gpu.nvidia.com", {}), device(attributes)) is None
 
 
 @pytest.mark.parametrize(
@@ -173,13 +169,13 @@ def test_nothing_is_derived_without_a_fact(attributes: dict[str, AttributeValue]
 )
 def test_short_label(driver: str, attributes: dict[str, AttributeValue], short: str) -> None:
     """A picture shows the name that people know a device by; without one the device's own name is left to be shown."""
-    assert device_short(driver, device(attributes)) == short
+    assert device_short(profile(driver, {}), device(attributes)) == short
 
 
 @pytest.mark.parametrize("driver", known_drivers())
 def test_names_are_full(driver: str) -> None:
     """Attribute names are full names and levels and kinds are known words."""
-    known = profile(driver)
+    known = profile(driver, {})
     names = [name for attributes in known.topology.values() for name in attributes]
     names += [name for rule in (*known.kinds, *known.labels, *known.offers) for name in rule.when]
 
@@ -191,27 +187,27 @@ def test_names_are_full(driver: str) -> None:
 @pytest.mark.parametrize("driver", known_drivers())
 def test_offers_name_documented_classes(driver: str) -> None:
     """An offer asks for a class that the same file documents, so that a missing class can be written."""
-    known = profile(driver)
+    known = profile(driver, {})
 
     assert {offer.device_class for offer in known.offers} <= {documented.name for documented in known.classes}
 
 
 def test_dranet_class() -> None:
     """DRANET brings no class; the documented one is dranet and selects the driver."""
-    found = documented_class("dranet")
+    found = documented_class("dranet", {})
 
     assert found is not None
-    assert (found[0], found[1].selectors) == ("dra.net", ('device.driver == "dra.net"',))
+    assert (found[0].driver, found[1].selectors) == ("dra.net", ('device.driver == "dra.net"',))
 
 
 def test_class_is_found_by_its_other_names() -> None:
     """Users name DRANET's class after the driver too."""
-    assert documented_class("dra.net") == documented_class("dranet")
+    assert documented_class("dra.net", {}) == documented_class("dranet", {})
 
 
 def test_unknown_driver_gets_a_generic_profile() -> None:
     """A driver without a file appears under its own name, with standard topology only."""
-    known = profile("fpga.example.org")
+    known = profile("fpga.example.org", {})
 
     assert (known.title, known.known, known.offers) == ("fpga.example.org", False, ())
     assert known.topology["numaNode"] == ("resource.kubernetes.io/numaNode",)
@@ -220,12 +216,12 @@ def test_unknown_driver_gets_a_generic_profile() -> None:
 @pytest.mark.parametrize("driver", ["../machines", "machines", "/etc/passwd", "gpu.nvidia.com.yaml", ""])
 def test_driver_name_is_never_a_path(driver: str) -> None:
     """A driver's name comes from a cluster and cannot make us read another file."""
-    assert not profile(driver).known
+    assert not profile(driver, {}).known
 
 
 def test_standard_name_is_looked_at_too() -> None:
     """A driver that begins to publish the standard name is read without a new data file."""
-    assert level_attributes("gpu.amd.com", "numaNode") == (
+    assert profile("gpu.amd.com", {}).attributes_at("numaNode") == (
         "gpu.amd.com/numaNode",
         "resource.kubernetes.io/numaNode",
     )

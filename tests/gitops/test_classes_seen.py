@@ -25,7 +25,7 @@ from dra_lab import (
 )
 from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
-from dra_lab.drivers import known_drivers, profile
+from dra_lab.drivers import all_profiles
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.given_classes import with_own_classes
 from dra_lab.index.documented_classes import with_documented_classes
@@ -37,7 +37,7 @@ from dra_lab.sketch.needed_classes import needed_classes
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 R136 = KubernetesRelease("1.36")
 CLASSES = {
-    driver: [name for one in profile(driver).classes for name in (one.name, *one.aliases)] for driver in known_drivers()
+    known.driver: [name for one in known.classes for name in (one.name, *one.aliases)] for known in all_profiles({})
 }
 """The documented classes of each driver, with their other names."""
 

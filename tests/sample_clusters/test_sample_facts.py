@@ -75,6 +75,6 @@ def test_every_device_of_a_sample_can_be_asked_for(name):
                 return found and found.value
 
             shared = bool(device.allow_multiple_allocations)
-            if not any(offer.applies(value, device.capacity, shareable=shared) for offer in profile(driver).offers):
+            if not any(offer.applies(value, device.capacity, shareable=shared) for offer in profile(driver, {}).offers):
                 missed.add(driver)
     assert missed <= {"compute-domain.nvidia.com"}

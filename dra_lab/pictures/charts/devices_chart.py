@@ -9,7 +9,7 @@ from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.captions import KIND_NAMES, short_name, shorten, text_width
+from dra_lab.pictures.captions import kind_name, short_name, shorten, text_width
 from dra_lab.pictures.charts.chart_states import BLOCKED, FREE, IN_USE, PLANNED, ChartState
 from dra_lab.sketch.device_use import device_use
 from dra_lab.sketch.free_words import unread_words
@@ -97,7 +97,7 @@ def _place(place: Locality | None) -> dict[str, str]:
         return {"kind": "device", "model": "", "numa": "not known", "root": "not known"}
     numa, root = place.numa_node, place.pcie_root
     return {
-        "kind": KIND_NAMES[place.kind],
+        "kind": kind_name(place),
         "model": clean(place.label),
         "numa": "not known" if numa is None else f"{numa.value}{' (derived)' if numa.derived else ''}",
         "root": "not known" if root is None else clean(str(root.value)),

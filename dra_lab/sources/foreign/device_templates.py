@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
 
-from dra_lab.drivers import MadeDevice
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.driver_profile import MadeDevice
 from dra_lab.model.names import full_name
 
 Known = str | int | bool

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dra_lab.drivers import MadeDevice, PciModel, known_drivers, pci_model, profile
+from dra_lab.drivers import PciModel, known_drivers, pci_model, profile
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.driver_profile import MadeDevice
 from dra_lab.model.file_places import LEVELS, FilePlace, FilePlaces
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
@@ -98,7 +99,7 @@ def make_cluster(
 
 
 def _chosen(inventory: Inventory, drivers: Sequence[str], found: Vendors) -> tuple[str, ...]:
-    can = tuple(driver for driver in known_drivers() if profile(driver).made)
+    can = tuple(driver for driver in known_drivers() if profile(driver, {}).made)
     unknown = [driver for driver in drivers if driver not in can]
     if unknown:
         raise InputError(f"dra-lab cannot make slices for the driver {unknown[0]!r}; it can for: {', '.join(can)}")
@@ -110,10 +111,10 @@ def _chosen(inventory: Inventory, drivers: Sequence[str], found: Vendors) -> tup
 
 
 def _rules(drivers: Iterable[str], cpu_mode: str) -> Iterator[tuple[str, MadeDevice]]:
-    modes = {rule.mode for rule in profile("dra.cpu").made}
+    modes = {rule.mode for rule in profile("dra.cpu", {}).made}
     if cpu_mode not in modes:
         raise InputError(f"cpu_mode is {cpu_mode!r}; use one of {', '.join(sorted(modes))}")
-    return ((d, rule) for d in drivers for rule in profile(d).made if rule.mode in ("", cpu_mode))
+    return ((d, rule) for d in drivers for rule in profile(d, {}).made if rule.mode in ("", cpu_mode))
 
 
 def _listed(rules: Sequence[tuple[str, MadeDevice]]) -> str:

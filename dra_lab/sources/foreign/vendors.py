@@ -58,7 +58,7 @@ def vendors(inventory: Inventory, drivers: Sequence[str]) -> Vendors:
 
 def vendors_of(driver: str) -> tuple[str, ...]:
     """Return the PCI vendor ids of the GPUs that a driver publishes."""
-    return tuple(vendor for rule in profile(driver).made if rule.of == "gpu" for vendor in rule.vendors)
+    return tuple(vendor for rule in profile(driver, {}).made if rule.of == "gpu" for vendor in rule.vendors)
 
 
 def drivers_of(vendor: str) -> tuple[str, ...]:
