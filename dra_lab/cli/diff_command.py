@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dra_lab.cli.exit_status import FITS
+from dra_lab.cli.options import add_profiles
 from dra_lab.cli.output import add_output, print_json, print_parts
 
 _PLAN = "JSON of dra-lab plan, a folder of dra-lab export, a plan file, or FILE#NAME for a kept plan of a plan file"
@@ -20,6 +21,7 @@ EXAMPLES = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("plans", nargs=2, metavar="PLAN", help=_PLAN)
+    add_profiles(parser)
     add_output(parser, "markdown", "csv", all_of_it="print the whole comparison, which is also the default")
     parser.set_defaults(run=run)
 
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.words.comparison import comparison_csv, comparison_json, comparison_parts, differ
     from dra_lab.words.document import as_markdown
 
-    first, second = (read_kept(source) for source in options.plans)
+    first, second = (read_kept(source, options.profiles) for source in options.plans)
     if first.name == second.name:
         first, second = (
             replace(kept, name=source) for kept, source in zip((first, second), options.plans, strict=True)

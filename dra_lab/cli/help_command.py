@@ -46,6 +46,23 @@ Only a plan file can contain preferences and one-to-one links. Commands use its 
 release, goals and what-if changes. The options --node, --release and --goals come first,
 and the what-if options, such as --drain, replace all of its what-if changes."""
 
+_PROFILES = """\
+--profiles FILE says what you know about a driver, for the cluster of this command. It comes
+before what dra-lab knows. A driver that dra-lab does not know gets the kind of its devices
+from the words in its name, in the names of its DeviceClasses and of its attributes (gpu, npu,
+tpu, accelerator; nic, net, rdma, roce; cpu; memory). Such a kind is marked as guessed.
+Kinds decide goals and pictures, never which devices match.
+
+A file that corrects a kind:
+
+  driver: fpga.example.org
+  kinds:
+    - {kind: gpu}
+
+Kinds are gpu, nic, cpu, memory and other. The file may also have title, labels, short,
+topology, offers and classes. dra_lab/drivers/data/README.md explains them. Several
+profiles stand in several files, or in one with --- between them."""
+
 _OUTPUT = """\
 Results go to standard output, findings and progress to standard error.
 
@@ -64,13 +81,14 @@ goals[], findings[] and the fields of its kind.
 
 Exit status: 0 = fits or valid, 1 = does not fit or not valid, 2 = not decided or not checked."""
 
-TOPICS = {"clusters": _CLUSTERS, "plan-files": _PLAN_FILES, "output": _OUTPUT}
+TOPICS = {"clusters": _CLUSTERS, "plan-files": _PLAN_FILES, "profiles": _PROFILES, "output": _OUTPUT}
 
 _TOPICS = """\
 Topics:
 
   clusters     what CLUSTER can be.
   plan-files   what --claim FILE can be.
+  profiles     what --profiles FILE can be, and how kinds of devices are guessed.
   output       formats, detail, colour, exit status, completion in a shell.
   RULE         cause, remedy, example and source of a finding or an error, for example
                selector-matches-nothing. Each message ends with its rule.

@@ -59,6 +59,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
         cluster = parser.add_argument("cluster", metavar="CLUSTER", help=CLUSTER_HELP)
         complete_with(cluster, cluster_words)
     group = parser.add_argument_group("the cluster")
+    add_profiles(group)
     text = "with context:NAME, read claims and pods of this namespace only (repeatable)"
     group.add_argument(
         "--read-namespace", action="append", default=[], dest="read_namespaces", metavar="NAME", help=text
@@ -68,6 +69,12 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--nodes", type=whole, metavar="N", help="with --topology: the number of nodes (default: 1)")
     text = "with --topology: a driver that publishes these devices (repeatable; default: the vendors' drivers)"
     group.add_argument("--driver", action="append", default=[], metavar="DRIVER", help=text)
+
+
+def add_profiles(parser: Any) -> None:
+    """Declare --profiles."""
+    text = "what you know about a driver, in place of what dra-lab knows or guesses (repeatable; see help profiles)"
+    parser.add_argument("--profiles", action="append", default=None, metavar="FILE", help=text)
 
 
 class _AddLayer(argparse.Action):
@@ -157,14 +164,16 @@ def cluster_of(options: argparse.Namespace) -> Cluster:
 
 def _read(options: argparse.Namespace) -> Cluster:
     """Return the cluster of CLUSTER or --topology, with what the what-if options change."""
-    from dra_lab.sources import load_cluster
+    from dra_lab.sources import load_cluster, own_profiles
 
+    own = own_profiles(options.profiles)
     if options.topology:
         from dra_lab.sources.foreign.loading import topology_cluster
 
         cluster = topology_cluster(options.topology[0], 1 if options.nodes is None else options.nodes, options.driver)
     else:
         cluster = load_cluster(options.cluster, namespaces=tuple(options.read_namespaces))
+    cluster = cluster.with_profiles(own)
     if layers := layers_of(options):
         from dra_lab.topology.layered import with_layers, with_possible_layers
 

@@ -12,7 +12,7 @@ import yaml
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.driver_profile import STANDARD_TOPOLOGY, DocumentedClass, DriverProfile, Profiles
+from dra_lab.model.driver_profile import DocumentedClass, DriverProfile, Profiles
 
 T = TypeVar("T")
 
@@ -30,14 +30,14 @@ def known_drivers() -> tuple[str, ...]:
 def profile(driver: str, own: Profiles) -> DriverProfile:
     """Return what is known of a driver: the person's own profile (`Cluster.profiles`), else that of the data file.
 
-    The profile of an unknown driver has its name as title, the standard topology, and no kind.
+    The profile of an unknown driver has its name as title and nothing else.
     """
     if driver in own:
         return own[driver]
     # The name comes from a cluster: it is only ever compared with the files that are there, never used as a path.
     # The generic profile is not cached, so that a cluster full of invented names cannot fill the memory.
     if driver not in known_drivers():
-        return DriverProfile(driver=driver, title=driver, topology=dict(STANDARD_TOPOLOGY), known=False)
+        return DriverProfile(driver=driver, title=driver, known=False)
     return _read_profile(driver)
 
 

@@ -19,11 +19,12 @@ Guesses = tuple[tuple[str, str], ...]
 
 @once_per_hardware
 def guessed_kinds(cluster: Cluster) -> Guesses:
-    """Return the guessed kind of each driver without a profile; one of which no name says anything is left out.
+    """Return the guessed kind of each driver of which no profile gives kinds, left out if no name gives one either.
 
     The name of the driver comes first, then the names of DeviceClasses that select it, then those of its attributes.
     """
-    unknown = (driver for driver in cluster.drivers if not profile(driver, cluster.profiles).known)
+    profiles = (profile(driver, cluster.profiles) for driver in cluster.drivers)
+    unknown = (known.driver for known in profiles if not known.known and not known.kinds)
     found = ((driver, _guess(cluster, driver)) for driver in unknown)
     return tuple((driver, kind) for driver, kind in found if kind not in ("", "other"))
 

@@ -260,6 +260,18 @@ class Cluster:
                 made.memo.labels = self.memo.labels
         return made
 
+    def with_profiles(self, own: Profiles) -> Cluster:
+        """Return the cluster with a person's profiles in place of those that it has of the same drivers.
+
+        Args:
+            own: The profiles, by driver.
+
+        Returns:
+            A new cluster, or this one if it has them.
+        """
+        wanted = {**self.profiles, **own}
+        return self if wanted == self.profiles else self.with_objects(profiles=wanted)
+
     @property
     @once_per_snapshot
     def rules_taint(self) -> CountedRules:

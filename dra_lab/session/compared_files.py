@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ MAX_FILE_BYTES = 64 * 2**20
 _CLAIMS = ("resourceclaimtemplate*.yaml", "resourceclaim-*.yaml", "resourceclaim.yaml")
 
 
-def read_kept(source: str) -> Kept:
-    """Return the plan of a file as a kept plan.
+def read_kept(source: str, drivers: Sequence[str] | None = None) -> Kept:
+    """Return the plan of a file as a kept plan; a drawing is planned with the profiles of `drivers`.
 
     `source` is the JSON that `dra-lab plan` printed, a folder of `dra-lab export` or its `plan.json`, a plan file,
     whose drawing is planned on its cluster, or `FILE#NAME`, a kept plan of a plan file. Raises SourceError if it cannot
@@ -40,7 +40,7 @@ def read_kept(source: str) -> Kept:
     """
     file, mark, name = source.partition("#")
     if file.endswith(PLAN_FILE):
-        return _of_plan_file(file, name) if mark else _planned(file)
+        return _of_plan_file(file, name) if mark else _planned(file, drivers)
     path = expanded(Path(source))
     path = path / RECORD if path.is_dir() else path
     value = _json(path)
@@ -138,7 +138,7 @@ def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> GangPlan:
     return plan_gangs(on, gangs, others, release=drawing.release or None, time_limit=_SECONDS)
 
 
-def _planned(file: str) -> Kept:
+def _planned(file: str, drivers: Sequence[str] | None) -> Kept:
     from dra_lab.session.session import Session
     from dra_lab.words.gang_json import gang_json
 
@@ -148,7 +148,7 @@ def _planned(file: str) -> Kept:
     if is_live(drawing.cluster):
         how = f"dra-lab plan {drawing.cluster} --claim {file} -o json"
         raise InputError(f"{file!r} names the running cluster {drawing.cluster}; give the JSON of: {how}")
-    session = Session(drawing.cluster, sketch=drawing.sketch, drawn=False)
+    session = Session(drawing.cluster, sketch=drawing.sketch, drivers=drivers, drawn=False)
     try:
         session.open(drawing, whole=True)
         if any(pod.gang for pod in drawing.workloads):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from dra_lab.drivers import profile
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import KINDS, KindRule
 from dra_lab.model.plan import FIXED_GOALS, goal_order
 from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
@@ -36,12 +38,13 @@ from dra_lab.session.preparing import (
     prepare,
 )
 from dra_lab.session.session_fleet import SessionFleet
-from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources import load_cluster, load_texts, own_profiles
 from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:
     from dra_lab.session.comparing import Comparing
     from dra_lab.session.exporting import Exporting
+    from dra_lab.sources.driver_profiles import GivenProfiles
     from dra_lab.sources.live import Following
 
 
@@ -52,7 +55,8 @@ class Session(PlannerWorker):
     example is shown (`example` is True until something changes). A sample without `sketch` and `file` shows its own.
     Every change is planned in a worker thread; `wait()` waits for the answer and `plan()` returns it. `release` and
     `feature_gates` (`{"DRADerivedAttributes": True}`) are the target; what is given comes before what the drawing's
-    file says. Without `drawn`, the worker leaves out what only the canvas shows. The thread ends with `close`, or when
+    file says. `drivers` are your own profiles of drivers, as `load_cluster` takes them, for every cluster of the
+    session. Without `drawn`, the worker leaves out what only the canvas shows. The thread ends with `close`, or when
     nothing refers to the session any more. Raises SourceError or SketchError for what cannot be read.
     """
 
@@ -67,9 +71,11 @@ class Session(PlannerWorker):
         node: str = "",
         goals: Sequence[str] = (),
         time_limit: float | None = 30.0,
+        drivers: GivenProfiles | None = None,
         drawn: bool = True,
     ) -> None:
         """Read what is given, restore the drawing's file if there is one, and begin to plan."""
+        self.profiles = own_profiles(drivers)
         super().__init__(time_limit, drawn=drawn)
         self.file = DrawingFile(Path(file)) if file else None
         self.highlight = ""
@@ -80,7 +86,8 @@ class Session(PlannerWorker):
         version = release.version if isinstance(release, KubernetesRelease) else release
         drawing, self.example = first_drawing(kept, cluster, sketch, version, node, goals, examples=self.file is None)
         own = release.gates if isinstance(release, KubernetesRelease) else {}
-        self.snapshot, self.drawing, self.problem = first_cluster(cluster, drawing, node)
+        found, self.drawing, self.problem = first_cluster(cluster, drawing, node)
+        self.snapshot = found.with_profiles(self.profiles)
         self.ask: Mapping[str, Any] = {} if cluster else first_question(drawing)
         self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot), drawing)))
         self.mode = mode_of(drawing)
@@ -158,7 +165,7 @@ class Session(PlannerWorker):
         check_sketch(drawing.sketch)
         present = self.history.present
         if whole:
-            loaded = Loaded(cluster) if cluster is not None else present.scene.loaded
+            loaded = present.scene.loaded if cluster is None else Loaded(cluster.with_profiles(self.profiles))
             content = content_of(replace(drawing, kept=drawing.kept or present.kept), Scene(loaded, drawing))
             self._step(lambda: self.history.push(content))
             self.show_mode(mode_of(drawing))
@@ -195,6 +202,17 @@ class Session(PlannerWorker):
             self.change(replace(self.history.present, layers=rest))
         else:
             self._drawing_changed("cluster")
+
+    def set_kind(self, driver: str, kind: str) -> None:
+        """Take the devices of a driver for this kind, for every cluster of the session; no undo step.
+
+        Raises InputError for a kind that is not known.
+        """
+        if kind not in KINDS:
+            raise InputError(f"{kind!r} is not a kind; use one of {', '.join(KINDS)}")
+        known = profile(driver, self.snapshot.profiles)
+        self.profiles = {**self.profiles, driver: replace(known, kinds=(KindRule(kind),))}
+        self._take_live(self.snapshot)
 
     def pin(self, node: str) -> None:
         """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
@@ -304,6 +322,7 @@ class Session(PlannerWorker):
         return self.stale or self.checking or (self.mode == "fleet" and self.fleet.stale)
 
     def _take_live(self, snapshot: Cluster) -> None:
+        snapshot = snapshot.with_profiles(self.profiles)
         cluster = with_possible_layers(snapshot, self.drawing.layers).cluster
         prepare(cluster, self._release_for(cluster, self.drawing))
         # checked after the answer, because a person waits for that; until then the earlier findings stay
@@ -333,8 +352,11 @@ class Session(PlannerWorker):
         if cluster is None:
             scene = Scene(self.history.present.scene.loaded, replace(self.drawing, layout=dict(layout)))
         else:
+            cluster = cluster.with_profiles(self.profiles)
             content = on_other_cluster(content, cluster)
-            scene = Scene(Loaded(cluster), replace(self.drawing, layout=dict(layout), node=""))
+            scene = Scene(
+                Loaded(cluster.with_profiles(self.profiles)), replace(self.drawing, layout=dict(layout), node="")
+            )
         self._step(lambda: self.history.push(replace(content, scene=scene)))
 
     def _step(self, move: Callable[[], bool]) -> bool:

@@ -13,6 +13,7 @@ from dra_lab.errors import SourceError
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import Profiles
 from dra_lab.sources.assemble import KUBECTL, assemble
 from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
@@ -42,6 +43,7 @@ __all__ = [
     "example_path",
     "load_cluster",
     "load_texts",
+    "own_profiles",
     "read_claim",
     "read_drawing",
     "sample_path",
@@ -87,17 +89,22 @@ def load_cluster(
     """
     if not str(source).strip():
         raise SourceError(f"CLUSTER is empty; give {CHOICES}")
+    own = own_profiles(drivers)
     try:
-        cluster = _load(source, namespaces)
+        return _load(source, namespaces).with_profiles(own)
     except OSError as error:
         # a folder without rights, a name that is too long
         raise SourceError(f"{str(error.filename or source)!r} cannot be read: {error.strerror or error}") from None
-    if drivers is None:
-        return cluster
-    # Only profiles need the compiler of selectors, and importing it takes a while.
-    from dra_lab.sources.driver_profiles import with_profiles
 
-    return with_profiles(cluster, drivers)
+
+def own_profiles(given: GivenProfiles | None) -> Profiles:
+    """Return the profiles of files and values by driver. Raises InputError with the file, the line and the field."""
+    if given is None:
+        return {}
+    # It needs the compiler of selectors, and importing that takes a while.
+    from dra_lab.sources.driver_profiles import read_profiles
+
+    return read_profiles(given)
 
 
 def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:

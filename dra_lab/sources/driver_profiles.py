@@ -15,8 +15,7 @@ from dra_lab.errors import CelError, InputError, ManifestError, QuantityError, S
 from dra_lab.findings import Origin
 from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.typed import convert
-from dra_lab.manifests.yaml_text import load_yaml
-from dra_lab.model.cluster import Cluster
+from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.driver_profile import KINDS, LEVELS, PLACEHOLDER, DriverProfile, Profiles
 from dra_lab.model.quantity import parse_quantity
 
@@ -35,17 +34,6 @@ GivenProfiles = OneProfile | Sequence[OneProfile]
 _Found = tuple[DriverProfile, Origin]
 
 
-def with_profiles(cluster: Cluster, given: GivenProfiles | None) -> Cluster:
-    """Return the cluster with profiles in place of those that it has of the same drivers. Raises InputError."""
-    return with_own(cluster, read_profiles(given))
-
-
-def with_own(cluster: Cluster, own: Profiles) -> Cluster:
-    """Return the cluster with these profiles in place of those that it has of the same drivers."""
-    wanted = {**cluster.profiles, **own}
-    return cluster if wanted == cluster.profiles else cluster.with_objects(profiles=wanted)
-
-
 def read_profiles(given: GivenProfiles | None) -> Profiles:
     """Return the profiles of files and values by driver.
 
@@ -60,6 +48,18 @@ def read_profiles(given: GivenProfiles | None) -> Profiles:
             raise InputError(f"more than {MAX_PROFILES:,} profiles are given, which is the limit", origin=origin)
         found[profile.driver] = profile, origin
     return {driver: profile for driver, (profile, _) in found.items()}
+
+
+def profile_text(profile: DriverProfile) -> str:
+    """Return a profile as the text of its file, without what a file leaves out."""
+    plain = {name: part for name, part in msgspec.to_builtins(profile).items() if name not in _SHIPPED_ONLY}
+    return dump_yaml(_filled(plain))
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _filled(part) for key, part in value.items() if part not in ("", None, {}, [], ())}
+    return [_filled(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _each(given: GivenProfiles | None) -> Iterator[_Found]:
@@ -122,7 +122,7 @@ def _checked(value: object, origin: Origin) -> DriverProfile:
         raise InputError(f"{error.message}; {advice}", origin=error.origin) from None
     for path, message in _faults(profile):
         raise InputError(message, origin=Origin(origin.source, path=path, line=origin.line))
-    return replace(profile, title=profile.title or profile.driver)
+    return replace(profile, title=profile.title or profile.driver, known=False)
 
 
 def _faults(profile: DriverProfile) -> Iterator[tuple[str, str]]:

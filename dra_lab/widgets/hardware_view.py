@@ -13,6 +13,7 @@ from dra_lab.widgets import messages
 from dra_lab.widgets.device_rows import equal_nodes, fleet
 from dra_lab.widgets.example_values import ExampleRow, example_rows
 from dra_lab.widgets.fleet_values import Fleet
+from dra_lab.widgets.kind_rows import DriverKindRow, driver_kind_rows
 from dra_lab.widgets.session_view import STATIC, Actions, latest_plan
 from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.widgets.trace_mode import TraceMode
@@ -33,7 +34,8 @@ class HardwareView(TraceMode):
     request's name or a device id. Both sides write these two. `pinned` is the node that a person planned on. `graph` is
     the tree of PCIe roots and NUMA nodes as SVG, "" until asked. The browser sends the messages of `actions`: to show
     or pin a node, to show or close the graph, to load a sample. With devices chosen on the picture it sends
-    `by-example`, answered in `examples`. `take-example` makes one of them the drawing or a part of it.
+    `by-example`, answered in `examples`. `take-example` makes one of them the drawing or a part of it. `kinds` are the
+    node's drivers without a data file of dra_lab; `set-kind` corrects the guessed kind of one for this session.
 
     Example:
         >>> from dra_lab import HardwareView, Session
@@ -55,6 +57,7 @@ class HardwareView(TraceMode):
     empty = traitlets.Unicode("").tag(sync=True)
     empty_action = traitlets.Unicode("").tag(sync=True)
     graph = traitlets.Unicode("").tag(sync=True)
+    kinds: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[DriverKindRow])
     examples: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ExampleRow])
 
     def _follow(self, session: Session) -> None:
@@ -114,7 +117,7 @@ class HardwareView(TraceMode):
             return
         cluster, plan = session.cluster, latest_plan(self._session)
         if not cluster.slices:
-            self._assign(svg="", node="", caption="", empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
+            self._assign(svg="", node="", caption="", kinds=(), empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
             return
         wanted = (self._looked, session.drawing.node, _node_of(plan), *cluster.node_names[:1])
         name = next((node for node in wanted if node in cluster.node_by_name), "")
@@ -124,7 +127,8 @@ class HardwareView(TraceMode):
             if not name
             else hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=self._width())
         )
-        self._assign(svg=svg, node=name, caption=self._caption(plan, name), empty="", empty_action="")
+        kinds = driver_kind_rows(cluster, name) if name else ()
+        self._assign(svg=svg, node=name, caption=self._caption(plan, name), kinds=kinds, empty="", empty_action="")
         if self.graph:
             self._open_graph()
 
@@ -181,6 +185,10 @@ class HardwareView(TraceMode):
         sketch = self._examples[message.number].sketch
         self._session.edit(added_to(self._session.sketch, sketch) if message.add else sketch)
 
+    def _set_kind(self, message: messages.SetKind) -> None:
+        if self._session is not None:
+            self._session.set_kind(message.driver, message.kind)
+
     def _load_sample(self, _message: messages.LoadSample) -> None:
         if self._session is not None:
             self._session.load(EXAMPLE_CLUSTER)
@@ -194,6 +202,7 @@ class HardwareView(TraceMode):
         messages.CloseGraph: _close_graph,
         messages.ByExample: _find_examples,
         messages.TakeExample: _take_example,
+        messages.SetKind: _set_kind,
         messages.LoadSample: _load_sample,
     }
 

@@ -32,6 +32,8 @@ from dra_lab.widgets.stored_output import wait_for_answer, with_stored
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dra_lab.sources.driver_profiles import GivenProfiles
+
 DRAWING_FILE = "plan.dralab.yaml"
 _OPEN: weakref.WeakValueDictionary[Path, Lab] = weakref.WeakValueDictionary()
 
@@ -42,7 +44,8 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     `cluster` is a Cluster or what `load_cluster` takes (`sample:NAME`, a file, a folder); without one, the drawing's
     file names it, else the shipped example opens. `file` holds the drawing and is written after every change; None
     keeps nothing. `sketch` is a drawing, or a file that `read_sketch` reads: a claim, a Pod, a Deployment. `release` is
-    the target release, "" for the cluster's own, and `feature_gates` its gates that differ. With `session`, that one is
+    the target release, "" for the cluster's own, and `feature_gates` its gates that differ. `drivers` are your own
+    profiles of drivers, as `load_cluster` takes them, for every cluster of this planner. With `session`, that one is
     shown and the other arguments must be left out. Raises SourceError or SketchError for what cannot be read.
 
     `session`, `bar`, `canvas`, `plan_view` and `hardware` are the parts.
@@ -63,13 +66,14 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         file: str | Path | None = DRAWING_FILE,
         release: str | KubernetesRelease = "",
         feature_gates: Mapping[str, bool] | None = None,
+        drivers: GivenProfiles | None = None,
         session: Session | None = None,
     ) -> None:
         """Open the session and show it."""
         self._take_over(file if session is None else None)
         drawn = read_sketch(sketch) if isinstance(sketch, str | Path) else sketch
         self.session = session or Session(
-            cluster, file=file, sketch=drawn, release=release, feature_gates=feature_gates
+            cluster, file=file, sketch=drawn, release=release, feature_gates=feature_gates, drivers=drivers
         )
         self.session.replay_delay = 1.0
         self.session.count_copies()

@@ -365,5 +365,12 @@ class TakeExample(Message, frozen=True):
     add: bool = False
 
 
+class SetKind(Message, frozen=True):
+    """Take the devices of a driver for this kind."""
+
+    driver: str
+    kind: str
+
+
 class LoadSample(Message, frozen=True, tag="sample"):
     """Load the cluster of the example."""

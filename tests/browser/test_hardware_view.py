@@ -117,3 +117,37 @@ def test_a_narrow_cell_is_one_column_in_the_same_order(open_notebook):
     width = box_of(planner.root)["width"]
     assert all(box["width"] <= width for box in boxes)
     assert planner.root.evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+UNKNOWN = """import json
+from dra_lab import Lab
+devices = [{"name": f"npu-{n}"} for n in (0, 1)]
+pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+slices = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"},
+          "spec": {"driver": "npu.acme.io", "nodeName": "n1", "pool": pool, "devices": devices}}
+request = {"name": "npu", "exactly": {"deviceClassName": "npu.acme.io"}}
+claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"},
+         "spec": {"devices": {"requests": [request]}}}
+for name, value in (("slices.json", slices), ("claim.json", claim)):
+    open(name, "w").write(json.dumps(value))
+lab = Lab("slices.json", "claim.json", file=None)
+lab"""
+
+
+def test_a_guessed_kind_is_corrected_on_the_picture(open_notebook):
+    """The panel is readable in both themes, and the chosen kind is that of the session's cluster."""
+    planner = Planner(open_notebook, UNKNOWN)
+    button, panel = planner.button("Kinds", planner.hardware), planner.hardware.locator(".dra-driver-kinds")
+    for theme in ("dark", "light"):
+        planner.lab.theme(theme)
+        button.click()
+        panel.wait_for()
+        planner.lab.picture(f"driver-kinds-{theme}")
+        assert planner.lab.axe(".dra-driver-kinds") == []
+        assert planner.lab.low_contrast(".dra-driver-kinds") == []
+        planner.page.keyboard.press("Escape")
+        panel.wait_for(state="hidden")
+    button.click()
+    panel.locator("select").select_option("nic")
+    until(lambda: planner.lab.eval("lab.devices().kind.tolist()") == ["nic", "nic"], "the kind reaches the cluster")
+    until(lambda: "kind: nic" in panel.locator("pre").inner_text(), "the profile has the kind")

@@ -210,7 +210,7 @@ def test_unknown_driver_gets_a_generic_profile() -> None:
     known = profile("fpga.example.org", {})
 
     assert (known.title, known.known, known.offers) == ("fpga.example.org", False, ())
-    assert known.topology["numaNode"] == ("resource.kubernetes.io/numaNode",)
+    assert known.attributes_at("numaNode") == ("resource.kubernetes.io/numaNode",)
 
 
 @pytest.mark.parametrize("driver", ["../machines", "machines", "/etc/passwd", "gpu.nvidia.com.yaml", ""])

@@ -29,6 +29,7 @@ const HARDWARE: HardwareViewModel = {
   examples: [],
   graph: "",
   highlight: "",
+  kinds: [],
   node: "n1",
   pinned: "",
   mode: "plan",
@@ -234,6 +235,22 @@ test("names of nodes and classes stay text", async () => {
   model.set("fleet", { items: [{ id: HOSTILE, label: HOSTILE, detail: HOSTILE }], total: 1, best: "other" });
   await drawn();
   expect(el.querySelector("img")).toBeNull();
+});
+
+test("the kind of a driver without a profile is corrected, and its profile copied", async () => {
+  const kinds = [{ driver: HOSTILE, kind: "gpu", guessed: true, profile: `title: ${HOSTILE}` }];
+  const { el, model } = hardware({ kinds });
+  expect(button(el, "Kinds").textContent).toBe("Kinds (guessed)");
+  const panel = el.querySelector(".dra-driver-kinds")!;
+  expect([panel.querySelector("img"), panel.querySelector("pre")!.textContent]).toEqual([null, `title: ${HOSTILE}`]);
+  const choice = panel.querySelector("select")!;
+  expect(choice.selectedOptions[0]!.textContent).toBe("GPU or other accelerator (guessed)");
+  choice.value = "nic";
+  choice.dispatchEvent(new Event("change", { bubbles: true }));
+  expect(model.sent.at(-1)).toEqual({ type: "set-kind", driver: HOSTILE, kind: "nic" });
+  model.set("kinds", []);
+  await drawn();
+  expect(button(el, "Kinds").hidden).toBe(true);
 });
 
 test("devices chosen on the picture ask for claims, which are shown as text", async () => {

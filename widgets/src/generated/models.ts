@@ -314,6 +314,13 @@ export interface DrawableRow {
   detail?: string;
 }
 
+export interface DriverKindRow {
+  driver: string;
+  kind: string;
+  guessed?: boolean;
+  profile?: string;
+}
+
 export interface ExactDeviceRequest {
   deviceClassName?: string;
   selectors?: readonly DeviceSelector[];
@@ -1092,6 +1099,7 @@ export interface HardwareViewModel {
   fleet: Fleet;
   graph: string;
   highlight: string;
+  kinds: readonly DriverKindRow[];
   mode: string;
   node: string;
   pinned: string;
@@ -1121,6 +1129,7 @@ export type HardwareViewMessage =
   | { type: "pin"; name: string }
   | { type: "predict"; device: string }
   | { type: "sample" }
+  | { type: "set-kind"; driver: string; kind: string }
   | { type: "stop-trace" }
   | { type: "take-example"; number: number; add?: boolean };
 
@@ -1141,6 +1150,7 @@ export interface LessonPictureModel {
   fleet: Fleet;
   graph: string;
   highlight: string;
+  kinds: readonly DriverKindRow[];
   mode: string;
   node: string;
   only: string;
@@ -1173,6 +1183,7 @@ export type LessonPictureMessage =
   | { type: "pin"; name: string }
   | { type: "predict"; device: string }
   | { type: "sample" }
+  | { type: "set-kind"; driver: string; kind: string }
   | { type: "stop-trace" }
   | { type: "take-example"; number: number; add?: boolean };
 

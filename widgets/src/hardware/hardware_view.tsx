@@ -8,6 +8,7 @@ import { useLight } from "../view/light";
 import { PaneProblem } from "../view/pane_problem";
 import { mount } from "../view/widget";
 import { ByExample } from "./by_example";
+import { DriverKinds } from "./driver_kinds";
 import { FleetStrip } from "./fleet";
 import { GraphPanel } from "./graph_panel";
 import { LessonPicture } from "./lesson_picture";
@@ -76,6 +77,7 @@ function NodePicture() {
             <Icon name="graph" />
             <span className="dra-word">Graph</span>
           </button>
+          <DriverKinds />
           <PictureMenu picture={picture} onProblem={setOwn} />
         </NodeRow>
         <div className="dra-beside">
