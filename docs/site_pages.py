@@ -214,7 +214,7 @@ _PAGE = re.compile(r"docs/(semantics|planner|gangs)\.md((?: \d+(?:\.\d+)?)(?: an
 def _drivers() -> str:
     rows = []
     for name in known_drivers():
-        found = profile(name)
+        found = profile(name, {})
         kinds = ", ".join(dict.fromkeys(rule.kind for rule in found.kinds)) or "unknown"
         places = "; ".join(
             f"{level}: {', '.join(f'`{one}`' for one in names)}" for level, names in found.topology.items()

@@ -9,6 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dra_lab.drivers import attributes_of_labels, device_kind
+from dra_lab.drivers.guesses import kind_of_name
 from dra_lab.index.device_kinds import RDMA, DeviceKind, type_of
 from dra_lab.index.driver_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
@@ -142,8 +143,11 @@ def lookup_of(driver: str, device: Device) -> Lookup:
 
 
 def kind_of(item: PoolDevice) -> str:
-    """Return the kind of a device by its driver's profile: "gpu", "nic", "cpu", "memory" or "other"."""
-    return device_kind(item.kind.profile, lookup_of(item.driver, item.device))
+    """Return the kind of a device by its driver alone: what the profile says, else the driver's name."""
+    known = item.kind.profile
+    if not known.known and not known.kinds:
+        return kind_of_name(item.driver) or "other"
+    return device_kind(known, lookup_of(item.driver, item.device))
 
 
 def _looked_at(known: DriverProfile) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dra_lab.cel.selector import compile_selector
-from dra_lab.drivers import profile
+from dra_lab.drivers import known_drivers, profile
 from dra_lab.drivers.guesses import kind_of_attributes, kind_of_classes, kind_of_name
 from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.model.claims import DeviceClass, expressions
@@ -32,7 +32,7 @@ def guessed_kinds(cluster: Cluster) -> Guesses:
 def _guess(cluster: Cluster, driver: str) -> str:
     return (
         kind_of_name(driver)
-        or kind_of_classes(c.name for c in cluster.classes if _selects(c, driver))
+        or kind_of_classes(c.name for c in cluster.classes if kind_of_name(c.name) and _selects(c, driver))
         or kind_of_attributes(_identifiers(cluster).get(driver, ()))
     )
 
@@ -50,9 +50,11 @@ def _selects(device_class: DeviceClass, driver: str) -> bool:
 
 @once_per_devices
 def _identifiers(cluster: Cluster) -> Mapping[str, frozenset[str]]:
-    """Return the names of the attributes that each driver publishes in its own domain, without the domain."""
+    """Return the names of the attributes in its own domain, without it, of each driver without a word in its name."""
+    shipped = {*known_drivers()} - {*cluster.profiles}
+    wanted = {driver for driver in cluster.drivers if driver not in shipped and not kind_of_name(driver)}
     found: dict[str, frozenset[str]] = {}
-    for slice_ in cluster.slices:
+    for slice_ in (one for one in cluster.slices if one.spec.driver in wanted):
         found[slice_.spec.driver] = found.get(slice_.spec.driver, frozenset()) | _of_slice(cluster, slice_)
     return found
 

@@ -385,6 +385,7 @@ class Session(PlannerWorker):
         if scene.loaded is not before.loaded:
             self._live.end()
             self._findings_before = ()
+        scene.loaded.cluster = scene.loaded.cluster.with_profiles(self.profiles)
         self._layer(scene.loaded.cluster)
         self.problem = pinned_problem(self.cluster, self.drawing.node)
         return ["cluster", "layout", "problem"]

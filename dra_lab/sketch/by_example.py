@@ -14,6 +14,7 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, claims_of, pod_drawing
@@ -74,6 +75,7 @@ class _Group:
     chosen: tuple[PoolDevice, ...]
     others: tuple[PoolDevice, ...]
     every: tuple[PoolDevice, ...]
+    guessed: bool = False
 
 
 def by_example(
@@ -133,7 +135,8 @@ def _groups(
         kinds = Counter(every.shape(item).kind for item in chosen)
         kind = kinds.most_common(1)[0][0]
         base = kind if kind != "other" else "device"
-        groups.append(_Group(names.one(base), device_class, kind, tuple(chosen), others, whole))
+        guessed = all(every.shape(item).guessed for item in chosen if every.shape(item).kind == kind)
+        groups.append(_Group(names.one(base), device_class, kind, tuple(chosen), others, whole, guessed))
     return tuple(sorted(groups, key=lambda group: [*_SINGULAR].index(group.kind)))
 
 
@@ -246,5 +249,10 @@ def _example(
             raise InputError(f"dra-lab found no selector that keeps the devices chosen for {request.name!r}")
         matching[request.name] = len(found.devices)
         exact = exact and not any(item.id in found.ids for item in group.others)
-    counts = ", ".join(f"{len(g.chosen)} {PLURALS[g.kind] if len(g.chosen) > 1 else _SINGULAR[g.kind]}" for g in groups)
+    counts = ", ".join(f"{len(g.chosen)} {_kind_name(g)}" for g in groups)
     return Example(f"{counts}: {title}", sketch, matching, exact)
+
+
+def _kind_name(group: _Group) -> str:
+    name = PLURALS[group.kind] if len(group.chosen) > 1 else _SINGULAR[group.kind]
+    return kind_words(name, guessed=group.guessed)

@@ -31,6 +31,7 @@ __all__ = [
     "common_kind",
     "count_free",
     "count_tainted",
+    "is_guess",
     "joined",
     "kind_of_most",
     "lookup_of",
@@ -123,6 +124,12 @@ def kind_of_most(shapes: Mapping[Shape, int]) -> str:
     for shape, count in shapes.items():
         counts[shape.kind] += count
     return min(counts, key=lambda kind: (-counts[kind], KINDS.index(kind)), default="other")
+
+
+def is_guess(shapes: Mapping[Shape, int]) -> bool:
+    """Say whether names alone give the kind of most devices of these shapes."""
+    kind = kind_of_most(shapes)
+    return bool(shapes) and all(shape.guessed for shape in shapes if shape.kind == kind)
 
 
 def count_free(cluster: Cluster, found: Candidates, release: KubernetesRelease, capacity_key: str = "") -> int:

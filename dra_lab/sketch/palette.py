@@ -28,6 +28,7 @@ from dra_lab.sketch.cluster_candidates import (
     candidates,
     count_free,
     count_tainted,
+    is_guess,
     kind_of_most,
     lookup_of,
 )
@@ -35,6 +36,7 @@ from dra_lab.sketch.free_words import are_partitions
 
 __all__ = ["PaletteEntry", "palette", "request_of", "with_documented_classes"]
 
+_GUESS = "kind guessed from names"
 _KIND_ORDER = {"gpu": 0, "nic": 1, "cpu": 2, "memory": 3, "other": 4}
 
 
@@ -47,7 +49,7 @@ class PaletteEntry:
     of which the request asks for `default_capacity` (a quantity). `total` counts the devices of all nodes, `free` those
     not in use and not tainted. `in_cluster` is False if the class is only documented and must be created with the
     claim. `missing` says in a few words whether the cluster lacks the class or no class was read. `split` is True if
-    the devices are partitions, which exclude each other.
+    the devices are partitions, which exclude each other. `guessed` says that no profile gives the kind.
     """
 
     key: str
@@ -65,6 +67,7 @@ class PaletteEntry:
     note: str = ""
     missing: str = ""
     split: bool = False
+    guessed: bool = False
 
 
 Meant = tuple[PaletteEntry, Candidates]
@@ -228,7 +231,9 @@ def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) ->
             note=_join(
                 _note(cluster, release, found, in_cluster=True, name=name),
                 f"its selector fails on {len(found.failed)} devices" if found.failed else "",
+                _GUESS if is_guess(found.shapes) else "",
             ),
+            guessed=is_guess(found.shapes),
         )
         yield entry, found
 
@@ -259,8 +264,9 @@ def _unclassed(cluster: Cluster, release: KubernetesRelease, entries: Iterable[P
             total=len(items),
             in_cluster=False,
             driver=driver,
-            note=note,
+            note=_join(note, _GUESS if is_guess(shapes) else ""),
             missing=_missing(cluster),
+            guessed=is_guess(shapes),
         )
         yield entry, Candidates(items, shapes=shapes)
 

@@ -14,6 +14,7 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
@@ -113,8 +114,8 @@ def _text(own_asks: tuple[Ask, ...], whole: Candidates) -> str:
     head = f"{len(matching):,} of {len(in_class):,} match" + ("" if len(matching) != 1 else "es")
     others = [item for item in in_class if item.id not in whole.ids] if len(matching) < len(in_class) else []
     lacking = _lacking(own_asks, others)
-    kinds = {shape.kind for shape in whole.shapes}
-    mixed = f"; of several kinds: {', '.join(sorted(PLURALS[k] for k in kinds))}" if len(kinds) > 1 else ""
+    kinds = {kind_words(PLURALS[shape.kind], guessed=shape.guessed) for shape in whole.shapes}
+    mixed = f"; of several kinds: {', '.join(sorted(kinds))}" if len({s.kind for s in whole.shapes}) > 1 else ""
     return head + (f"; {lacking}" if lacking else "") + mixed
 
 

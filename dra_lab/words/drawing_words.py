@@ -155,7 +155,8 @@ def _entries(cluster: Cluster, release: KubernetesRelease) -> dict[str, list[_En
 
     found: dict[str, list[_Entry]] = {}
     for entry in sorted(palette(cluster, release), key=lambda entry: bool(entry.capacity_key)):
-        row = _Entry(_plain(entry.selectors), entry.label, entry.kind, entry.capacity_key)
+        kind = "other" if entry.guessed else entry.kind  # a sentence names no kind that may be wrong
+        row = _Entry(_plain(entry.selectors), entry.label, kind, entry.capacity_key)
         found.setdefault(entry.device_class, []).append(row)
     return found
 
