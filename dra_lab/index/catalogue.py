@@ -9,7 +9,6 @@ from functools import cached_property
 from msgspec import Struct
 
 from dra_lab.drivers import attributes_of_labels, device_kind
-from dra_lab.drivers.guesses import kind_of_name
 from dra_lab.index.device_kinds import RDMA, DeviceKind, type_of
 from dra_lab.index.driver_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
@@ -111,7 +110,7 @@ def _catalogue(cluster: Cluster, guesses: Guesses) -> Catalogue:
         devices = tuple(first.values())
     shapes: dict[Hashable, Shape] = {}
     kinds = {item.kind.number: item.kind for item in devices}
-    guessed = dict(guesses)
+    guessed = {driver for driver, _ in guesses}
     return Catalogue(devices, {number: shapes.setdefault(*_shape(kind, guessed)) for number, kind in kinds.items()})
 
 
@@ -122,14 +121,14 @@ def count_kinds(items: Iterable[PoolDevice]) -> Mapping[DeviceKind, int]:
     return {kinds[number]: count for number, count in found.items()}
 
 
-def _shape(kind: DeviceKind, guessed: Mapping[str, str]) -> tuple[Hashable, Shape]:
+def _shape(kind: DeviceKind, guessed: Collection[str]) -> tuple[Hashable, Shape]:
     """Return what tells a shape apart, and the shape."""
     driver, device = kind.driver, kind.example
     types = _types(driver, device.attributes)
     values = tuple(map(device.attributes.get, _looked_at(kind.profile)))
     key = (driver, *types.items(), tuple(device.capacity.items()), bool(device.allow_multiple_allocations), values)
-    known = guessed.get(driver) or device_kind(kind.profile, lookup_of(driver, device))
-    return key, Shape(kind.profile, types, known, device, driver in guessed)
+    found = device_kind(kind.profile, lookup_of(driver, device))
+    return key, Shape(kind.profile, types, found, device, driver in guessed)
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
@@ -143,11 +142,8 @@ def lookup_of(driver: str, device: Device) -> Lookup:
 
 
 def kind_of(item: PoolDevice) -> str:
-    """Return the kind of a device by its driver alone: what the profile says, else the driver's name."""
-    known = item.kind.profile
-    if not known.known and not known.kinds:
-        return kind_of_name(item.driver) or "other"
-    return device_kind(known, lookup_of(item.driver, item.device))
+    """Return the kind of a device: "gpu", "nic", "cpu", "memory" or "other"."""
+    return device_kind(item.kind.profile, lookup_of(item.driver, item.device))
 
 
 def _looked_at(known: DriverProfile) -> tuple[str, ...]:

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from msgspec import json
+from msgspec.structs import replace
 
 from dra_lab.cel.matching import ERROR, Matching
 from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, profile
+from dra_lab.index.driver_kinds import Guesses
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.driver_profile import DriverProfile, Profiles
+from dra_lab.model.driver_profile import DriverProfile, KindRule, Profiles
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import full_name
 from dra_lab.model.sketch import Ask
@@ -30,9 +32,9 @@ class DeviceKind:
     """The properties that devices of one driver share.
 
     They have the same capacity, taints of their own and flags, attributes of the same names and types (`type_of`), and
-    the same values of `keys_read`. `profile` is what is known of the driver, `example` one of the devices. Each kind
-    has a `number` of its own; there is one object for a kind as long as anything refers to it. `plain` devices cannot
-    be shared and have no taint, counter or flag.
+    the same values of `keys_read`. `profile` is what is known of the driver, with its guessed kind, and `example` one
+    of the devices. Each kind has a `number` of its own; there is one object for a kind as long as anything refers to
+    it. `plain` devices cannot be shared and have no taint, counter or flag.
     """
 
     __slots__ = ("__weakref__", "content", "driver", "example", "number", "plain", "profile")
@@ -61,9 +63,9 @@ _LOCK, _NUMBERS = Lock(), count()
 class DeviceKinds:
     """Finds the kinds of a cluster's devices."""
 
-    def __init__(self, own: Profiles) -> None:
+    def __init__(self, own: Profiles, guesses: Guesses) -> None:
         """Begin without any kind; `own` are the person's profiles (`Cluster.profiles`)."""
-        self._own = own
+        self._own, self._guesses = own, dict(guesses)
         self._profiles: dict[str, _Profile] = {}
         self._known: dict[str, dict[tuple[str, ...], _SameNames]] = {}
 
@@ -103,12 +105,12 @@ class DeviceKinds:
     def _profile(self, driver: str) -> _Profile:
         found = self._profiles.get(driver)
         if found is None:
-            found = self._profiles[driver] = _profile(driver, self._own)
+            found = self._profiles[driver] = _profile(driver, self._own, self._guesses.get(driver, ""))
         return found
 
     def _new(self, driver: str, known: dict[Hashable, DeviceKind], content: Hashable, device: Device) -> DeviceKind:
         of_driver = self._profile(driver)
-        whole = (of_driver.own, tuple(device.attributes), content)
+        whole = (of_driver.version, tuple(device.attributes), content)
         with _LOCK:
             found = _KINDS.get((driver, whole))
             if found is None:
@@ -129,16 +131,17 @@ class _SameNames(NamedTuple):
 
 
 class _Profile(NamedTuple):
-    """What is known of a driver, the keys that this reads, and the text of a person's own profile, "" for another."""
+    """What is known of a driver, the keys that this reads, and what tells it from other profiles of the driver."""
 
     profile: DriverProfile
     keys: frozenset[str]
-    own: bytes
+    version: bytes
 
 
-def _profile(driver: str, own: Profiles) -> _Profile:
+def _profile(driver: str, own: Profiles, guess: str) -> _Profile:
     known = profile(driver, own)
-    return _Profile(known, keys_read(known), json.encode(known, order="sorted") if driver in own else b"")
+    known = replace(known, kinds=(KindRule(guess),)) if guess else known
+    return _Profile(known, keys_read(known), b"" if known.known else json.encode(known, order="sorted"))
 
 
 def _reader(names: Iterable[str]) -> _Reader:
@@ -159,9 +162,9 @@ def _rare(device: Device) -> Hashable:
 
 
 @once_per_devices
-def device_kinds(cluster: Cluster) -> DeviceKinds:
-    """Return the kinds of the devices that were looked at."""
-    return DeviceKinds(cluster.profiles)
+def device_kinds(cluster: Cluster, guesses: Guesses) -> DeviceKinds:
+    """Return the kinds of the devices that were looked at; `guesses` are the `guessed_kinds`."""
+    return DeviceKinds(cluster.profiles, guesses)
 
 
 def keys_read(known: DriverProfile) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, field
 
 from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, device_kinds
+from dra_lab.index.driver_kinds import Guesses, guessed_kinds
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.gates import Gates
@@ -65,7 +66,7 @@ def gather_pools(
     with 1.37 (docs/semantics.md 3.2.3).
     """
     gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
-    published = _published(cluster)
+    published = _published(cluster, guessed_kinds(cluster))
     known = published.pools.setdefault(gates, {})
     found = known.get(node_name)
     if found is None:
@@ -101,8 +102,9 @@ class _Published(Struct, frozen=True):
 
 
 @once_per_devices
-def _published(cluster: Cluster) -> _Published:
-    by_pool, counters, kinds = cluster.slices_by_pool, grouped(cluster.counter_slices, pool_of), device_kinds(cluster)
+def _published(cluster: Cluster, guesses: Guesses) -> _Published:
+    by_pool, counters = cluster.slices_by_pool, grouped(cluster.counter_slices, pool_of)
+    kinds = device_kinds(cluster, guesses)
     everywhere = frozenset(key for key, slices in counters.items() if _is_seen(key, slices, by_pool[key], kinds))
     return _Published(cluster.slices_by_node, by_pool, cluster.network_slices, counters, everywhere, kinds)
 
@@ -191,7 +193,7 @@ def _pool(
         and slices[0].spec.pool.resource_slice_count == 1
         and not slices[0].spec.per_device_node_selection
     ):
-        return _pool_of_slice(cluster, slices[0], counting)
+        return _pool_of_slice(cluster, slices[0], counting, guessed_kinds(cluster))
     for s in slices:
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
             return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
@@ -204,9 +206,14 @@ def _pool(
 
 
 @once_per_slice
-def _pool_of_slice(cluster: Cluster, slice_: ResourceSlice, counting: bool) -> Pool | None:  # noqa: FBT001
+def _pool_of_slice(
+    cluster: Cluster,
+    slice_: ResourceSlice,
+    counting: bool,  # noqa: FBT001  it is a part of the key
+    guesses: Guesses,
+) -> Pool | None:
     """Return the pool of which a slice is the only one, as every node sees it that sees the slice."""
-    return _build((slice_,), pool_of(slice_), [slice_], _NOBODY, device_kinds(cluster), counting=counting)
+    return _build((slice_,), pool_of(slice_), [slice_], _NOBODY, device_kinds(cluster, guesses), counting=counting)
 
 
 def _build(

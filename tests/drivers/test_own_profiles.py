@@ -153,6 +153,24 @@ def test_a_guess_is_marked_in_text_counts_and_picture(cluster_of):
     assert "GPU d1" in picture
 
 
+@pytest.mark.parametrize(
+    ("driver", "name", "attribute"),
+    [
+        ("npu.acme.io", "large", "model"),
+        ("acme.example.com", "npu", "model"),
+        ("acme.example.com", "large", "gpuModel"),
+    ],
+    ids=["driver", "class", "attribute"],
+)
+def test_stranded_devices_are_of_the_guessed_kind(cluster_of, driver, name, attribute):
+    """The planner counts a device under the kind that the frame shows, whatever gave it."""
+    cluster = cluster_of(driver, [attribute], {name: f'device.driver == "{driver}"'})
+    pair = dra_lab.ExactDeviceRequest(device_class_name=name, count=2)
+    claim = dra_lab.ClaimSketch("pair", (dra_lab.DeviceRequest(name="one", exactly=pair),))
+    (node,) = dra_lab.stranded(cluster, [claim]).nodes
+    assert {kind.kind for kind in node.kinds} == {kind_in(cluster, driver).removesuffix(" (guessed)")} == {"gpu"}
+
+
 OWN = {"driver": "npu.acme.io", "title": "Acme NPU", "kinds": [{"kind": "nic"}]}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 from ipywidgets import Widget
 from widget_messages import answered, say
 
-from dra_lab import ClusterBar, HardwareView, Lab, PlanView, read_sketch
+from dra_lab import ClusterBar, HardwareView, Lab, PlanView, Session, devices_frame, load_cluster, read_sketch
 from dra_lab.model.plan import PlanStatus
 
 # ---------------------------------------------------------------- HardwareView
@@ -54,6 +55,26 @@ def test_a_pin_plans_on_that_node(session):
     assert (view.pinned, view.node) == ("", node)
     say(view, type="pin", name="nowhere")
     assert "nowhere" in view.problem
+
+
+def test_the_kind_of_an_unknown_driver_is_set_and_its_profile_can_be_kept(tmp_path):
+    """The guess is marked until a kind is set; the profile on the view is a file that gives the same kind."""
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "npu.acme.io", "nodeName": "n1", "pool": pool, "devices": [{"name": "npu-0"}]}
+    slices = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+    (tmp_path / "slices.json").write_text(json.dumps(slices))
+    with closing(Session(tmp_path / "slices.json")) as session:
+        answered(session)
+        view = HardwareView(session)
+        assert [(row["kind"], row["guessed"]) for row in view.kinds] == [("gpu", True)]
+        say(view, type="set-kind", driver="npu.acme.io", kind="nic")
+        answered(session)
+        assert [(row["kind"], row.get("guessed")) for row in view.kinds] == [("nic", None)]
+        say(view, type="set-kind", driver="npu.acme.io", kind="fpga")
+        assert "use one of gpu, nic" in view.problem
+        (tmp_path / "own.yaml").write_text(view.kinds[0]["profile"])
+    kept = load_cluster(tmp_path / "slices.json", drivers=tmp_path / "own.yaml")
+    assert devices_frame(kept).kind.tolist() == ["nic"]
 
 
 def test_what_is_shown_redraws_the_picture(session):
