@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def device_kind(known: DriverProfile, lookup: Lookup) -> str:
-    """Return "gpu", "nic", "cpu", "memory" or "other"; "other" for every device of an unknown driver."""
+    """Return "gpu", "nic", "cpu", "memory" or "other"; "other" if no rule of the profile holds."""
     return next((rule.kind for rule in known.kinds if holds(rule.when, lookup)), "other")
 
 

@@ -26,7 +26,7 @@ from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
 TIMES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "1"))
 STEP = 10
 ORDERS = ((), ("roots", "unpaired", "numa"), ("unpaired",))
-OTHER = "tpu.example"
+OTHER = "fpga.example"
 CLASSES |= {OTHER: (OTHER, ())}
 Drawn = tuple[Cluster, ClaimSketch]
 
