@@ -23,7 +23,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.scheduler.first_fit import Verdict, first_fit
-from dra_lab.sketch.cluster_candidates import all_devices, candidates, kind_of
+from dra_lab.sketch.cluster_candidates import all_devices, candidates
 from dra_lab.sketch.expand import expand
 from dra_lab.topology.locality import localities
 
@@ -172,10 +172,10 @@ def goal_values(judge: Judge, plan: FleetPlan, workload: str, own: Sequence[tupl
 
 def _paired(judge: Judge, sketch) -> bool:
     kinds = {
-        kind_of(item)
+        shape.kind
         for request in sketch.requests
         for ask in asks(request)
-        for item in candidates(judge.cluster, ask, judge.release).devices
+        for shape in candidates(judge.cluster, ask, judge.release).shapes
     }
     return {"gpu", "nic"} <= kinds
 
