@@ -90,6 +90,13 @@ def kind_counts(cluster: Cluster, release: KubernetesRelease) -> Mapping[str, Ki
     }
 
 
+@once_per_hardware
+def guessed_only(cluster: Cluster) -> frozenset[str]:
+    """Return the kinds that names alone give to every device of them."""
+    shapes = catalogue(cluster).counts
+    return frozenset(shape.kind for shape in shapes) - {shape.kind for shape in shapes if not shape.guessed}
+
+
 def count_words(cluster: Cluster, kind: str, count: KindCount) -> str:
     """Return `32 GPUs, 18 free`, for partitions `2 A100, 41 of 50 partitions still possible`.
 

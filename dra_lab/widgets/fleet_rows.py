@@ -9,7 +9,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_labels
 from dra_lab.model.sketch import Kept, KnownValue, PodDrawing
-from dra_lab.pictures.charts.amounts import Amounts
+from dra_lab.pictures.charts.amounts import Amounts, amount_names
 from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_files import admitted
@@ -82,7 +82,7 @@ class Bars:
     @property
     def kinds(self) -> tuple[tuple[str, str], ...]:
         """Return the kinds of devices with their labels."""
-        return tuple((kind, words) for kind, words in KINDS.items() if kind in self.by_kind)
+        return tuple((kind, words) for kind, words in amount_names(self.cluster).items() if kind in self.by_kind)
 
     def pods_on(self, node: str) -> Mapping[str, int]:
         """Return how many pods of each workload the plan has on a node."""
@@ -119,7 +119,8 @@ class Bars:
         """Return the racks by their stranded devices; nothing if neither labels nor names say where nodes are."""
         if self.racks is None:
             return HeatMap()
-        known, label, word = self.by_kind.get(kind, {}), KINDS[kind], self.racks.word
+        known, word = self.by_kind.get(kind, {}), self.racks.word
+        label = amount_names(self.cluster)[kind]
         rows = heat(self.racks, {node: (values[_STRANDED], sum(values)) for node, values in known.items()})
         cells = tuple(
             HeatCell(

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from dra_lab.index.pools import Pool, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.fleet import FleetPlan, Stranded
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.sketch.device_use import keeps_away
+from dra_lab.sketch.kind_counts import guessed_only
 from dra_lab.topology.locality import kinds, skipped_devices
 from dra_lab.words.document import frame_of
 from dra_lab.words.facts import KINDS
@@ -104,10 +106,16 @@ def _parts(
     return found
 
 
+def amount_names(cluster: Cluster, kinds: Iterable[str] = KINDS) -> Mapping[str, str]:
+    """Return the word for the devices of each kind, marked if every device of the kind is guessed."""
+    return {kind: kind_words(KINDS[kind], guessed=kind in guessed_only(cluster)) for kind in kinds}
+
+
 def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Stranded | None = None) -> pd.DataFrame:
     """Return one row for each node and kind: the amounts that `utilisation_chart` draws."""
+    names = amount_names(cluster)
     rows = [
-        [a.node, KINDS[a.kind], a.in_use, a.planned, a.free, a.stranded, a.blocked, a.total]
+        [a.node, names[a.kind], a.in_use, a.planned, a.free, a.stranded, a.blocked, a.total]
         for a in node_amounts(cluster, fleet, lost)
     ]
     return frame_of(rows, ("node", "kind", "in_use", "planned", "free", "stranded", "not_available", "total"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Stranded
-from dra_lab.pictures.charts.amounts import Amounts, node_amounts
+from dra_lab.pictures.charts.amounts import Amounts, amount_names, node_amounts
 from dra_lab.pictures.charts.chart_states import AMOUNT_STATES, ChartState
 from dra_lab.pictures.charts.rows import Band, of_nodes
 from dra_lab.sketch.free_words import unread_words
@@ -56,8 +56,8 @@ def utilisation_chart(
     amounts = node_amounts(cluster, fleet, stranded)
     if not amounts:
         return empty(heading, "No devices to show. The cluster has no ResourceSlices with devices.")
-    kinds = [kind for kind in KINDS if any(a.kind == kind and a.total for a in amounts)]
-    bands, words = of_nodes(_by_node(amounts, kinds))
+    kinds = amount_names(cluster, [kind for kind in KINDS if any(a.kind == kind and a.total for a in amounts)])
+    bands, words = of_nodes(_by_node(amounts, tuple(kinds)))
     rows = [row for at, band in enumerate(bands) for row in _rows(band, at, kinds)]
     shown = [state for state in AMOUNT_STATES if any(row["state"] == state.legend for row in rows)]
     subtitle = (unread_words(cluster), words, _open(stranded))
@@ -88,9 +88,9 @@ def _by_node(amounts: Sequence[Amounts], kinds: Sequence[str]) -> Mapping[str, t
     return {node: tuple(v for kind in kinds for v in here.get(kind, none)) for node, here in found.items()}
 
 
-def _rows(band: Band, at: int, kinds: Sequence[str]) -> list[dict[str, Any]]:
+def _rows(band: Band, at: int, kinds: Mapping[str, str]) -> list[dict[str, Any]]:
     rows, size = [], len(AMOUNT_STATES)
-    for index, kind in enumerate(kinds):
+    for index, kind in enumerate(kinds.values()):
         begin = 0.0
         for state, value in zip(AMOUNT_STATES, band.mean[index * size : (index + 1) * size], strict=True):
             if value <= 0:
@@ -100,7 +100,7 @@ def _rows(band: Band, at: int, kinds: Sequence[str]) -> list[dict[str, Any]]:
                 "node": clean(band.label),
                 "nodes": len(band.nodes),
                 "which": clean(band.node_words),
-                "kind": KINDS[kind],
+                "kind": kind,
             }
             amount = {"from": round(begin, 3), "to": round(begin + value, 3), "amount": number_words(value)}
             rows.append({**row, **amount, "state": state.legend, "letter": state.letter, "ink": state.text})
@@ -119,7 +119,7 @@ def _label(rows: list[dict[str, Any]]) -> None:
         row["words"] = f"{letter} {row['amount']}" if part > _WIDE / 1.5 else letter if part > _NARROW / 1.5 else ""
 
 
-def _chart(rows: list[dict[str, Any]], kinds: Sequence[str], shown: Sequence[ChartState]) -> alt.TopLevelMixin:
+def _chart(rows: list[dict[str, Any]], kinds: Mapping[str, str], shown: Sequence[ChartState]) -> alt.TopLevelMixin:
     import altair as alt
 
     from dra_lab.pictures.charts.look import by_row, data_of, side_axis
@@ -150,8 +150,7 @@ def _chart(rows: list[dict[str, Any]], kinds: Sequence[str], shown: Sequence[Cha
         color=alt.Color("ink:N", scale=None),
     )
     layers = alt.layer(bars, texts).transform_calculate(middle="(datum.from + datum.to) / 2")
-    names = [KINDS[kind] for kind in kinds]
-    column = alt.Column("kind:N", sort=names, title=None, header=alt.Header(labelFontSize=12))
+    column = alt.Column("kind:N", sort=[*kinds.values()], title=None, header=alt.Header(labelFontSize=12))
     facets: alt.FacetChart = layers.properties(width=width, height={"step": _ROW}).facet(
         data=data_of(rows), column=column
     )
@@ -159,12 +158,12 @@ def _chart(rows: list[dict[str, Any]], kinds: Sequence[str], shown: Sequence[Cha
     return made
 
 
-def _plain(bands: Sequence[Band], kinds: Sequence[str]) -> str:
+def _plain(bands: Sequence[Band], kinds: Mapping[str, str]) -> str:
     size = len(AMOUNT_STATES)
     head = ["node", "nodes", "kind", *(state.words for state in AMOUNT_STATES)]
     rows = [
-        [band.label, len(band.nodes), KINDS[kind], *band.mean[index * size : (index + 1) * size]]
+        [band.label, len(band.nodes), kind, *band.mean[index * size : (index + 1) * size]]
         for band in bands
-        for index, kind in enumerate(kinds)
+        for index, kind in enumerate(kinds.values())
     ]
     return plain_table(head, rows)
