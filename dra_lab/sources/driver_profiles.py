@@ -111,10 +111,9 @@ def _checked(value: object, origin: Origin) -> DriverProfile:
     """Return a plain value as a profile. Raises InputError with the path of the field that is wrong."""
     if not isinstance(value, Mapping):
         raise InputError("a profile is a mapping that begins with `driver: NAME`", origin=origin)
-    for name in _SHIPPED_ONLY:
-        if name in value:
-            place = Origin(origin.source, path=name, line=origin.line)
-            raise InputError(f"{name!r} is only for the data files of dra_lab; remove it", origin=place)
+    if "known" in value:
+        place = Origin(origin.source, path="known", line=origin.line)
+        raise InputError("a profile file has no field 'known'; remove it", origin=place)
     try:
         profile = convert(value, DriverProfile, origin)
     except ManifestError as error:
@@ -122,7 +121,8 @@ def _checked(value: object, origin: Origin) -> DriverProfile:
         raise InputError(f"{error.message}; {advice}", origin=error.origin) from None
     for path, message in _faults(profile):
         raise InputError(message, origin=Origin(origin.source, path=path, line=origin.line))
-    return replace(profile, title=profile.title or profile.driver, known=False)
+    # `made` has templates that only the shipped files may fill in.
+    return replace(profile, title=profile.title or profile.driver, made=(), known=False)
 
 
 def _faults(profile: DriverProfile) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -170,6 +171,8 @@ def test_stranded_devices_are_of_the_guessed_kind(cluster_of, driver, name, attr
     assert {kind.kind for kind in node.kinds} == {kind_in(cluster, driver).removesuffix(" (guessed)")} == {"gpu"}
 
 
+DATA = Path(dra_lab.__file__).parent / "drivers" / "data"
+NO_PROFILES = ("device_plugins.yaml", "machines.yaml", "pci_models.yaml")
 OWN = {"driver": "npu.acme.io", "title": "Acme NPU", "kinds": [{"kind": "nic"}]}
 
 
@@ -185,6 +188,14 @@ def test_a_profile_replaces_a_shipped_one():
     ours = dra_lab.load_cluster("sample:two-sockets", drivers={"gpu.nvidia.com": {"kinds": [{"kind": "other"}]}})
     assert ("NVIDIA A100" in str(known), "NVIDIA A100" in str(ours)) == (True, False)
     assert "gpu" not in kind_in_all(ours)
+
+
+def test_a_copy_of_a_shipped_profile_changes_nothing():
+    """Each data file has the form of a person's own, so a person may copy one and correct it."""
+    files = [file for file in DATA.glob("*.yaml") if file.name not in NO_PROFILES]
+    given = dra_lab.load_cluster("sample:eks-p4d", drivers=files)
+    assert len(given.profiles) == len(files) > 15
+    assert str(given) == str(dra_lab.load_cluster("sample:eks-p4d"))
 
 
 def test_a_profile_gives_places_and_offers(cluster_of):
