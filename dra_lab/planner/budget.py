@@ -58,7 +58,7 @@ class Sizes(Struct, frozen=True):
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
         variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
-            are solved without heuristics that HiGHS does not interrupt.
+            are solved without heuristics that HiGHS does not interrupt, and have no more nodes to add one by one.
         supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
         supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
         sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
@@ -66,12 +66,8 @@ class Sizes(Struct, frozen=True):
         first_tries: Such sets of groups that are tried for a pod where each loses a preference.
         first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
-        gang_numbers: Numbers of pods on nodes that gangs decide at first; of more, only those that the bound rests on.
-        domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model has pods by region.
-        add_domains: New domains of one kind that a first answer with new nodes uses.
-        add_rounds: How often such an answer tries twice as many nodes as before.
-        add_spots: Single nodes that the model of new nodes has if a gang names the host as a level.
-        add_steps: Gangs of one kind in one domain up to which the nodes they need are counted one by one.
+        gang_numbers: Numbers of pods on nodes that gangs decide at first; of more, none until counting leaves one open.
+        domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model counts its pods.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
@@ -113,10 +109,6 @@ class Sizes(Struct, frozen=True):
     classes: int = 40
     gang_numbers: int = 2_500
     domain_pods: int = 200_000
-    add_domains: int = 50
-    add_rounds: int = 3
-    add_spots: int = 3_000
-    add_steps: int = 200
     more_nodes: int = 8
 
 

@@ -93,7 +93,7 @@ def _after(
     progress: Callable[[Any], None],
 ) -> Iterator[GangAnswer]:
     """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers."""
-    from dra_lab.planner.gangs.more_gangs import how_many_more_gangs
+    from dra_lab.planner.gangs.headroom import how_many_more_gangs
 
     plan = known.plan
     if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():

@@ -1,6 +1,6 @@
 """Gangs over a cluster: pods that start together in one rack, block or NVLink domain."""
 
-from dra_lab.planner.gangs.more_gangs import how_many_more_gangs
+from dra_lab.planner.gangs.headroom import how_many_more_gangs
 from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts

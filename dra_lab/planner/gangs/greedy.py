@@ -1,20 +1,18 @@
-"""A first solution: gang after gang in the domain where it leaves least, pods node after node."""
+"""A first solution: gang after gang in the domain where it leaves least or costs least, pods node after node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import chain, combinations
-from operator import add, sub
+from itertools import chain, combinations, islice
+from operator import sub
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.gangs.goal_values import values_of
-from dra_lab.planner.gangs.needs import GangNeed, Path, priorities
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, fewest, plus
-
-Slices = tuple[tuple[int, int], ...]
+from dra_lab.planner.gangs.goals import fewest, values_of
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, plus
 
 
 def greedy(problem: GangProblem, budget: Budget, *, by_value: bool = True) -> GangSolution:
@@ -23,17 +21,21 @@ def greedy(problem: GangProblem, budget: Budget, *, by_value: bool = True) -> Ga
     They are placed where they leave least. Then, with `by_value`, each is placed again where its pods have the best
     values, as long as that is better for the whole; without it, only how much has a place matters.
     """
-    found = _Greedy(problem, budget)
-    found.run()
-    if by_value:
-        found.by_value = True
-        found.place_again()
-    return found.solution
+    best = _Greedy(problem, budget)
+    best.run()
+    if by_value and not budget.reached:
+        other = _Greedy(problem, budget)
+        other.nodes_by_value = True
+        other.run()
+        best = min(best, other, key=lambda one: values_of(problem, one.solution))
+        best.place_again()
+    return best.solution
 
 
 class _Greedy:
     def __init__(self, problem: GangProblem, budget: Budget) -> None:
         self.problem, self.budget = problem, budget
+        self.domains_by_value = self.nodes_by_value = False
         self.solution = GangSolution(ordinary=[{} for _ in problem.needs.ordinary])
         self.within: list[list[list[int]]] = []
         """For each placed gang and group, the regions where its pods may be."""
@@ -41,11 +43,7 @@ class _Greedy:
         for (region, _), nodes in problem.cells.items():
             self.nodes[region].extend(nodes)
         self.zero = (0,) * problem.kinds
-        self.by_value = False
-        self.pods: list[dict[str, Counts]] = []
-        """For each placed gang, its pods on each node."""
-        self._more: dict[tuple[int, Counts, int], int] = {}
-        self._added: dict[tuple[int, Counts, int], Values] = {}
+        self._steps: dict[tuple[int, Counts, int], list[int]] = {}
         self._free: dict[tuple[int, int], int] = {}
         self._added_in: dict[tuple[int, int], list[Values]] = {}
         self._changed: list[tuple[str, Counts]] = []
@@ -53,137 +51,129 @@ class _Greedy:
     def run(self) -> None:
         """Place all gangs and ordinary pods."""
         needs = self.problem.needs
-        for priority in priorities(needs):
+        for priority in needs.priorities:
             mine = [(at, need) for at, need in enumerate(needs.gangs) if need.priority == priority]
             for at, need in sorted(mine, key=lambda row: -sum(group.least for group in row[1].groups)):
                 for _ in range(need.copies):
                     if self.budget.reached or not self._place(at, need):
                         break
-            for number, one in enumerate(self.solution.instances):
+            for one, within in zip(self.solution.instances, self.within, strict=True):
                 if needs.gangs[one.need].priority == priority:
-                    self._add_more(number)
+                    self._add_more(one, within)
             if priority == 0:
-                self.place_ordinary()
+                for row, (kind, wanted) in zip(self.solution.ordinary, needs.ordinary, strict=True):
+                    _add(row, self._on_nodes(kind, wanted, range(len(self.problem.keys))))
 
     def place_again(self) -> None:
-        """Place each gang again where its pods have the best values, until no such change makes the whole better."""
-        values = values_of(self.problem, self.solution)
-        same = 0
-        while same < len(self.solution.instances) and not self.budget.reached:
+        """Place each gang again where its pods cost least, until no such change makes the whole better."""
+        self.domains_by_value = self.nodes_by_value = True
+        instances, values, same = self.solution.instances, values_of(self.problem, self.solution), 0
+        while same < len(instances) and not self.budget.reached:
             same += 1
-            kept = self._taken_away(0)
-            need = kept[0].need
-            if self._are_known(kept[2]) and self._place(need, self.problem.needs.gangs[need]):
-                self._add_more(len(self.solution.instances) - 1)
+            self._changed.clear()
+            one, within = instances.pop(0), self.within.pop(0)
+            need = self.problem.needs.gangs[one.need]
+            if self._take_out(one) and self._place(one.need, need):
+                self._add_more(instances[-1], self.within[-1])
                 found = values_of(self.problem, self.solution)
                 if found < values:
                     values, same = found, 0
                     continue
-                self._taken_away(len(self.solution.instances) - 1)
-            self._given_back(kept)
+                instances.pop()
+                self.within.pop()
+            self._undo(0)
+            instances.append(one)
+            self.within.append(within)
 
-    def _are_known(self, nodes: Iterable[str]) -> bool:
-        """Say whether a way was found for what is left on nodes."""
-        profiles, on = self.problem.profiles, self.problem.on
-        return all(self.solution.nodes.get(node, self.zero) in profiles[on[node][1]].found for node in nodes)
-
-    def _taken_away(self, number: int) -> tuple[Instance, list[list[int]], dict[str, Counts]]:
-        """Take a gang out of the solution; return it, with where its pods may be and are."""
-        one, within, pods = self.solution.instances.pop(number), self.within.pop(number), self.pods.pop(number)
-        for node, counts in pods.items():
-            self._write(node, tuple(map(sub, self.solution.nodes[node], counts)))
-        return one, within, pods
-
-    def _given_back(self, kept: tuple[Instance, list[list[int]], dict[str, Counts]]) -> None:
-        one, within, pods = kept
-        self.solution.instances.append(one)
-        self.within.append(within)
-        self.pods.append(pods)
-        for node, counts in pods.items():
-            self._write(node, tuple(map(add, self.solution.nodes.get(node, self.zero), counts)))
-
-    def _note_pods(self, number: int) -> None:
-        """Note what the latest changes gave to a gang."""
-        first: dict[str, Counts] = {}
-        for node, counts in self._changed:
-            first.setdefault(node, counts)
-        self._changed.clear()
-        mine = self.pods[number]
-        for node, before in first.items():
-            more = tuple(map(sub, self.solution.nodes.get(node, self.zero), before))
-            mine[node] = tuple(map(add, mine.get(node, self.zero), more))
+    def _take_out(self, one: Instance) -> bool:
+        """Take the pods of a gang away where that saves most; say whether a way was found for what is left on nodes."""
+        for row, group in zip(one.groups, self.problem.needs.gangs[one.need].groups, strict=True):
+            for region in (region for region, count in row.items() for _ in range(count)):
+                saved = []
+                for node in self.nodes[region]:
+                    found, counts = self.found(node), self.solution.nodes.get(node, self.zero)
+                    if (less := plus(counts, group.kind, -1)) in found:
+                        saved.append((tuple(map(sub, found[less], found[counts])), node))
+                if not saved:
+                    return False
+                self._put_on(min(saved)[1], group.kind, -1)
+        return True
 
     # ------------------------------------------------------------------ what nodes have
 
+    def found(self, node: str) -> Mapping[Counts, Values]:
+        """Return what was found of a node."""
+        return self.problem.profiles[self.problem.on[node].profile].found
+
+    def steps(self, node: str, kind: int) -> list[int]:
+        """Return the numbers of further pods of a kind of which it is known that a node takes them."""
+        key = self.problem.on[node].profile, self.solution.nodes.get(node, self.zero), kind
+        if key not in self._steps:
+            self._steps[key] = self.problem.steps(*key)
+        return self._steps[key]
+
     def more(self, node: str, kind: int) -> int:
         """Return how many more pods of a kind a node takes."""
-        _, profile, _ = self.problem.on[node]
-        counts = self.solution.nodes.get(node, self.zero)
-        key = profile, counts, kind
-        if key not in self._more:
-            self._more[key] = self.problem.more(profile, counts, kind)
-        return self._more[key]
+        return max(self.steps(node, kind), default=0)
 
-    def free(self, region: int, kind: int) -> int:
-        """Return how many more pods of a kind the nodes of a region take."""
-        key = region, kind
-        if key not in self._free:
-            self._free[key] = sum(self.more(node, kind) for node in self.nodes[region])
-        return self._free[key]
+    def free(self, regions: Iterable[int], kind: int) -> int:
+        """Return how many more pods of a kind the nodes of regions take."""
+        found = 0
+        for region in regions:
+            if (region, kind) not in self._free:
+                self._free[region, kind] = sum(self.more(node, kind) for node in self.nodes[region])
+            found += self._free[region, kind]
+        return found
 
     def added(self, node: str, kind: int) -> Values:
-        """Return what one more pod of a kind adds to the goals on a node that takes it."""
-        _, profile, _ = self.problem.on[node]
+        """Return what the next pods of a kind add to the goals on a node that takes them."""
         counts = self.solution.nodes.get(node, self.zero)
-        key = profile, counts, kind
-        if key not in self._added:
-            found = self.problem.profiles[profile].found
-            self._added[key] = tuple(map(sub, found[plus(counts, kind, 1)], found[counts]))
-        return self._added[key]
-
-    def added_in(self, region: int, kind: int) -> list[Values]:
-        """Return what pods of a kind add one after the other on the nodes of a region, the best values first."""
-        key = region, kind
-        if key not in self._added_in:
-            mark, found = len(self._changed), []
-            for *_, node in self._in_order([region], kind, 1_000_000):
-                found.append(self.added(node, kind))
-                self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
-            self._undo(mark)
-            self._added_in[key] = found
-        return self._added_in[key]
+        found = self.found(node)
+        return tuple(map(sub, found[plus(counts, kind, self.steps(node, kind)[0])], found[counts]))
 
     def added_by(self, regions: Iterable[int], kind: int, pods: int) -> Values:
         """Return about what a number of pods of a kind adds to the goals in regions."""
-        every = [self.added_in(region, kind)[:pods] for region in regions]
-        cheapest = sorted(every[0] if len(every) == 1 else chain.from_iterable(every))[:pods]
-        return tuple(map(sum, zip(*cheapest, strict=True)))
+        every = []
+        for region in regions:
+            if (region, kind) not in self._added_in:
+                mark, found = len(self._changed), []
+                for node, count, values in self._cheapest_first([region], kind, 1_000_000):
+                    found += [values, *[tuple(0 for _ in values)] * (count - 1)]
+                    self._put_on(node, kind, count)
+                self._undo(mark)
+                self._added_in[region, kind] = found
+            every.append(self._added_in[region, kind][:pods])
+        cheapest = sorted(chain.from_iterable(every))[:pods]
+        return tuple(map(sum, zip(*cheapest, strict=True))) or (0,) * len(self.problem.device)
 
-    def _in_order(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[Values, bool, int, str]]:
-        """Yield the node of each pod of a kind, last in a row; the caller places it there before the next."""
-        used = self.solution.nodes
-        able = [node for region in regions for node in self.nodes[region] if self.more(node, kind)]
-        queue = [(self.added(node, kind), node not in used, -self.more(node, kind), node) for node in able]
+    def _cheapest_first(self, regions: Iterable[int], kind: int, pods: int) -> Iterator[tuple[str, int, Values]]:
+        """Yield the node of the next pods of a kind and their number; the caller places them before it goes on."""
+
+        def row(node: str) -> tuple[Values, bool, int, str]:
+            return self.added(node, kind), node not in self.solution.nodes, -self.more(node, kind), node
+
+        queue = [row(node) for region in regions for node in self.nodes[region] if self.steps(node, kind)]
         heapify(queue)
-        for _ in range(pods):
-            if not queue:
-                return
-            first = heappop(queue)
-            yield first
-            node = first[-1]
-            if more := self.more(node, kind):
-                heappush(queue, (self.added(node, kind), node not in used, -more, node))
+        while queue and pods:
+            values, *_, node = heappop(queue)
+            count = self.steps(node, kind)[0]
+            if count <= pods:
+                yield node, count, values
+                pods -= count
+                if self.steps(node, kind):
+                    heappush(queue, row(node))
 
-    def _set(self, node: str, counts: Counts) -> None:
-        self._changed.append((node, self.solution.nodes.get(node, self.zero)))
-        self._write(node, counts)
+    def _put_on(self, node: str, kind: int, pods: int) -> None:
+        counts = self.solution.nodes.get(node, self.zero)
+        self._changed.append((node, counts))
+        self._write(node, plus(counts, kind, pods))
 
     def _write(self, node: str, counts: Counts) -> None:
         if any(counts):
             self.solution.nodes[node] = counts
         else:
             self.solution.nodes.pop(node, None)
-        region = self.problem.on[node][0]
+        region = self.problem.on[node].region
         for kind in range(self.problem.kinds):
             self._free.pop((region, kind), None)
             self._added_in.pop((region, kind), None)
@@ -194,161 +184,137 @@ class _Greedy:
 
     # ------------------------------------------------------------------ pods
 
-    def put(
-        self, kind: int, pods: int, regions: Iterable[int], slices: Slices, prefer: int = -1
-    ) -> dict[int, int] | None:
-        """Place pods of a kind in some regions, in few domains of a tier if one is preferred.
+    def put(self, group: GroupNeed, pods: int, regions: Sequence[int], prefer: int = -1) -> dict[int, int] | None:
+        """Place pods of a group in some regions, in few domains of a tier if one is preferred.
 
         None, and nothing is changed, if they do not fit.
         """
-        mark = len(self._changed)
-        placed: dict[int, int] = {}
-        for more in self._parts(kind, pods, regions, slices, prefer):
-            for region, count in more.items():
-                placed[region] = placed.get(region, 0) + count
+        mark, placed = len(self._changed), dict[int, int]()
+        able = regions
+        if prefer >= 0 and self.domains_by_value:
+            able = self._fitting(group.kind, pods, regions, prefer)
+        if group.slices:
+            self._put_slices(group.kind, pods, regions, group.slices, placed)
+        elif prefer < 0 or len(able) < len(regions):
+            _add(placed, self._on_nodes(group.kind, pods, able))
+        else:
+            left = list(regions)
+            while (wanted := pods - sum(placed.values())) and left:
+                part = next(iter(self._domains(group.kind, wanted, left, prefer)), left)
+                _add(placed, self._on_nodes(group.kind, wanted, part))
+                left = [region for region in left if region not in part]
         if sum(placed.values()) < pods:
             self._undo(mark)
             return None
         return placed
 
-    def _parts(
-        self, kind: int, pods: int, regions: Iterable[int], slices: Slices, prefer: int
-    ) -> Iterator[dict[int, int]]:
-        if not slices and prefer < 0:
-            yield from self._on_nodes(kind, pods, regions)
-            return
+    def _put_slices(
+        self, kind: int, pods: int, regions: Sequence[int], slices: Sequence[tuple[int, int]], placed: dict[int, int]
+    ) -> bool:
+        """Place pods slice by slice; say whether all have a place. Nothing is changed by a slice that has none."""
         if not slices:
-            left = list(regions)
-            pair = self._pair(kind, pods, left, prefer) if self.by_value else left
-            if len(pair) < len(left):
-                yield from self._on_nodes(kind, pods, pair)
-                return
-            while pods and left:
-                part = next(iter(self._domains(kind, pods, left, prefer)), left)
-                for more in self._on_nodes(kind, pods, part):
-                    pods -= sum(more.values())
-                    yield more
-                left = [region for region in left if region not in part]
-            return
+            _add(placed, found := list(self._on_nodes(kind, pods, regions)))
+            return sum(count for _, count in found) == pods
         (size, tier), *finer = slices
-        regions = list(regions)
-        while pods:
-            found = None
-            for inside in self._domains(kind, size if self.by_value else pods, regions, tier):
-                found = self.put(kind, size, inside, tuple(finer))
-                if found is not None:
+        for _ in range(pods // size):
+            for inside in self._domains(kind, size if self.domains_by_value else pods, regions, tier):
+                mark, before = len(self._changed), dict(placed)
+                if self._put_slices(kind, size, inside, finer, placed):
                     break
-            if found is None:
-                return
-            pods -= size
-            yield found
+                self._undo(mark)
+                placed.clear()
+                placed.update(before)
+            else:
+                return False
+        return True
 
-    def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[dict[int, int]]:
-        if self.by_value:
-            for *_, node in self._in_order(regions, kind, pods):
-                self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, 1))
-                yield {self.problem.on[node][0]: 1}
+    def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Place pods on the nodes of regions, as many as fit; yield the region and the number of those on each node."""
+        if self.nodes_by_value:
+            for node, count, _ in self._cheapest_first(regions, kind, pods):
+                self._put_on(node, kind, count)
+                yield self.problem.on[node].region, count
             return
         for region in regions:
             for node in sorted(self.nodes[region], key=lambda node: (-self.more(node, kind), node)):
-                count = min(pods, self.more(node, kind))
-                if not count:
-                    break
-                self._set(node, plus(self.solution.nodes.get(node, self.zero), kind, count))
-                pods -= count
-                yield {region: count}
+                if count := max((n for n in self.steps(node, kind) if n <= pods), default=0):
+                    self._put_on(node, kind, count)
+                    pods -= count
+                    yield region, count
 
     def _domains(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[list[int]]:
-        """Return the domains of a tier among regions: the smallest in which all pods fit first, then the largest."""
-        found = self._parted(regions, tier)
-        free = {path: sum(self.free(region, kind) for region in mine) for path, mine in found.items()}
-        if self.by_value:
-            values = {path: self.added_by(mine, kind, pods) for path, mine in found.items() if free[path] >= pods}
-            order = sorted(values, key=lambda path: (values[path], free[path]))
-            order += sorted(found.keys() - values.keys(), key=lambda path: (-free[path], path))
-        else:
-            full = [path for path in found if free[path] < pods]
-            order = sorted(found.keys() - set(full), key=lambda path: (free[path], path))
-            order += sorted(full, key=lambda path: (-free[path], path))
-        return [found[path] for path in order]
+        """Return the domains of a tier among regions: the best in which all pods fit first, then the largest."""
 
-    def _pair(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[int]:
-        """Return the regions of the two domains of a tier with the best values, if two hold the pods and one cannot."""
-        found = self._parted(regions, tier)
-        free = {path: sum(self.free(region, kind) for region in mine) for path, mine in found.items()}
-        both = [pair for pair in combinations(found, 2) if sum(free[path] for path in pair) >= pods]
-        if not both or max(free.values()) >= pods:
-            return list(regions)
-        best = min(both, key=lambda pair: (self.added_by([r for path in pair for r in found[path]], kind, pods), pair))
-        return [region for path in best for region in found[path]]
+        def order(mine: list[int]) -> tuple[object, ...]:
+            free = self.free(mine, kind)
+            if free < pods:
+                return (1, (), -free, mine)
+            return (0, self.added_by(mine, kind, pods) if self.domains_by_value else (), free, mine)
+
+        return sorted(self.problem.parted(regions, tier).values(), key=order)
+
+    def _fitting(self, kind: int, pods: int, regions: Sequence[int], tier: int) -> Sequence[int]:
+        """Return the regions of one or two domains of a preferred tier that hold pods at least cost, all if none do."""
+        parts = sorted(self.problem.preferred(regions, tier), key=lambda part: -self.free(part, kind))
+        for several in (zip(parts, strict=True), islice(combinations(parts, 2), self.budget.sizes.tries)):
+            able = [mine for sets in several if self.free(mine := [*chain(*sets)], kind) >= pods]
+            if able:
+                return min(able, key=lambda mine: self.added_by(mine, kind, pods))
+        return regions
 
     # ------------------------------------------------------------------ gangs
 
     def _place(self, at: int, need: GangNeed) -> bool:
-        inside = self.problem.inside[need.required]
-        free = {
-            path: tuple(sum(self.free(region, group.kind) for region in mine) for group in need.groups)
-            for path, mine in inside.items()
-        }
-        able = [path for path in inside if all(f >= g.least for f, g in zip(free[path], need.groups, strict=True))]
-        values: dict[Path, tuple[int, ...]] = dict.fromkeys(able, ())
-        if self.by_value:
-            values = {path: self._about(need, inside[path]) for path in able}
-        for path in sorted(able, key=lambda path: (values[path], sum(free[path]), path)):
+        """Place one gang with its minimum, in the best domain that can have it."""
+        ranked = []
+        for path, regions in self.problem.inside[need.required].items():
             if self.budget.reached:
                 return False
-            found = self._in_domain(need, inside[path])
+            free = [self.free(regions, group.kind) for group in need.groups]
+            if all(have >= group.least for have, group in zip(free, need.groups, strict=True)):
+                ranked.append((self._about(need, regions) if self.domains_by_value else (), sum(free), path))
+        for *_, path in sorted(ranked):
+            if self.budget.reached:
+                return False
+            found = self._in_domain(need, self.problem.inside[need.required][path])
             if found is not None:
                 groups, within = found
                 self.solution.instances.append(Instance(at, path, groups))
                 self.within.append(within)
-                self.pods.append({})
-                self._note_pods(len(self.pods) - 1)
                 return True
         return False
 
     def _about(self, need: GangNeed, regions: Sequence[int]) -> tuple[int, ...]:
         """Return about what a gang adds to the goals in regions, preferred domains first."""
-        spread, rows = 0, [(0,) * len(self.problem.device)]
+        spread, rows = 0, []
         for group in need.groups:
-            tier, parts = group.preferred if group.preferred >= 0 else need.preferred, [list(regions)]
+            tier, mine = group.preferred if group.preferred >= 0 else need.preferred, regions
             if tier >= 0:
-                inside = list(self._parted(regions, tier).values())
-                free = [sum(self.free(region, group.kind) for region in part) for part in inside]
-                spread += fewest(free, group.least)
-                fitting = [part for part, pods in zip(inside, free, strict=True) if pods >= group.least]
-                parts = fitting or [self._pair(group.kind, group.least, regions, tier)]
-            if group.least:
-                rows.append(min(self.added_by(part, group.kind, group.least) for part in parts))
+                parts = self.problem.preferred(regions, tier)
+                spread += fewest([self.free(part, group.kind) for part in parts], group.least)
+                mine = self._fitting(group.kind, group.least, regions, tier)
+            rows.append(self.added_by(mine, group.kind, group.least))
         return (spread, *map(sum, zip(*rows, strict=True)))
 
-    def _parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
-        found: dict[Path, list[int]] = {}
-        for region in regions:
-            path = self.problem.domain(tier, region)
-            if path is not None:
-                found.setdefault(path, []).append(region)
-        return found
-
     def _in_domain(self, need: GangNeed, regions: Sequence[int]) -> tuple[list[dict[int, int]], list[list[int]]] | None:
+        """Place the minimum of a gang in regions; return the pods of each group, and the regions where more may be."""
         mark = len(self._changed)
         groups: dict[int, dict[int, int]] = {}
         within: dict[int, list[int]] = {}
-        alone = [row for row in enumerate(need.groups) if row[1].same_as < 0]
+        alone = [(at, group) for at, group in enumerate(need.groups) if group.same_as < 0]
         for at, group in sorted(alone, key=lambda row: -row[1].least):
             prefer = group.preferred if group.preferred >= 0 else need.preferred
+            together = [(at, group), *(row for row in enumerate(need.groups) if row[1].same_as == at)]
             sets = [list(regions)]
             if group.required >= 0:
                 sets = self._domains(group.kind, group.least, regions, group.required)
-            shared = [(other, one) for other, one in enumerate(need.groups) if one.same_as == at]
             for mine in sets:
-                before = len(self._changed)
-                found = self.put(group.kind, group.least, mine, group.slices, prefer)
-                each = {at: found}
-                for other, one in shared if found is not None else ():
-                    each[other] = self.put(one.kind, one.least, mine, ())
-                placed = {other: row for other, row in each.items() if row is not None}
-                if len(placed) == 1 + len(shared):
+                before, placed = len(self._changed), dict[int, dict[int, int]]()
+                for other, one in together:
+                    if (found := self.put(one, one.least, mine, prefer if other == at else -1)) is None:
+                        break
+                    placed[other] = found
+                if len(placed) == len(together):
                     groups |= placed
                     within |= dict.fromkeys(placed, mine)
                     break
@@ -358,23 +324,17 @@ class _Greedy:
                 return None
         return [groups[at] for at in range(len(groups))], [within[at] for at in range(len(groups))]
 
-    def _add_more(self, number: int) -> None:
+    def _add_more(self, one: Instance, within: Sequence[Sequence[int]]) -> None:
         """Place what a gang wants beyond its minimum."""
-        one, need = self.solution.instances[number], self.problem.needs.gangs[self.solution.instances[number].need]
-        self._changed.clear()
-        for row, group, regions in zip(one.groups, need.groups, self.within[number], strict=True):
+        for row, group, regions in zip(one.groups, self.problem.needs.gangs[one.need].groups, within, strict=True):
             size = group.slices[0][0] if group.slices else 1
             for _ in range((group.most - group.least) // size):
-                found = None if self.budget.reached else self.put(group.kind, size, regions, group.slices)
+                found = None if self.budget.reached else self.put(group, size, regions)
                 if found is None:
                     break
-                for region, count in found.items():
-                    row[region] = row.get(region, 0) + count
-        self._note_pods(number)
+                _add(row, found.items())
 
-    def place_ordinary(self) -> None:
-        for row, (kind, wanted) in zip(self.solution.ordinary, self.problem.needs.ordinary, strict=True):
-            for found in self._on_nodes(kind, wanted, range(len(self.problem.keys))):
-                for region, count in found.items():
-                    row[region] = row.get(region, 0) + count
-        self._changed.clear()
+
+def _add(row: dict[int, int], more: Iterable[tuple[int, int]]) -> None:
+    for region, count in more:
+        row[region] = row.get(region, 0) + count

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.model.fleet import UNPLACED, Workload
 from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, HOSTS, Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.sketch import ClaimSketch
-
-Path = tuple[str, ...]
-
-Together = Callable[[tuple[ClaimSketch, ...]], Mapping[str, Path] | None]
-"""Which nodes' pods can share claims, as `nodes_of_claims` says it."""
-
-HOST_DEPTH = 1_000
-"""The depth of hosts, below every level."""
-
-WHOLE = 0
-"""The tier of the whole cluster."""
-
-
-@dataclass(frozen=True)
-class Tier:
-    """One level: `paths` has the domain of each node that is in one; `depth` grows from outer to inner levels."""
-
-    hierarchy: str
-    depth: int
-    paths: Mapping[str, Path]
+from dra_lab.planner.gangs.levels import HOST_DEPTH, WHOLE, Path, Tier, Together, hierarchy_of
 
 
 @dataclass(frozen=True)
@@ -77,6 +59,15 @@ class GangNeed:
         """Return the number of groups that are pods; those after them are shared claims."""
         return len(self.groups) - self.shares
 
+    @cached_property
+    def least_pods(self) -> Mapping[int, int]:
+        """Return the pods of each kind that the gang needs."""
+        found: dict[int, int] = {}
+        for group in self.groups:
+            if group.least:
+                found[group.kind] = found.get(group.kind, 0) + group.least
+        return found
+
 
 @dataclass
 class Needs:
@@ -91,22 +82,21 @@ class Needs:
         """Return a domain as the goal `domains` counts it: a host is one, whatever level it was chosen inside."""
         return (-1 if self.tiers[tier].depth == HOST_DEPTH else tier), path
 
+    @property
+    def priorities(self) -> tuple[int, ...]:
+        """Return the priorities from high to low; ordinary workloads have 0."""
+        found = {need.priority for need in self.gangs} | ({0} if self.ordinary else set())
+        return tuple(sorted(found, reverse=True))
 
-def priorities(needs: Needs) -> tuple[int, ...]:
-    """Return the priorities from high to low; ordinary workloads have 0."""
-    found = {need.priority for need in needs.gangs} | ({0} if needs.ordinary else set())
-    return tuple(sorted(found, reverse=True))
-
-
-def goal_order(needs: Needs) -> tuple[str, ...]:
-    """Return the names of all goals, most important first."""
-    levels = priorities(needs)
-    first: list[str] = []
-    for priority in levels:
-        mine = [GANGS, BEYOND] if any(need.priority == priority for need in needs.gangs) else []
-        mine += [UNPLACED] if needs.ordinary and priority == 0 else []
-        first += [f"{name} {priority}" if len(levels) > 1 and name != UNPLACED else name for name in mine]
-    return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
+    @cached_property
+    def goals(self) -> tuple[str, ...]:
+        """Return the names of all goals, most important first."""
+        first: list[str] = []
+        for priority in self.priorities:
+            mine = [GANGS, BEYOND] if any(need.priority == priority for need in self.gangs) else []
+            first += [f"{name} {priority}" if len(self.priorities) > 1 else name for name in mine]
+            first += [UNPLACED] if self.ordinary and priority == 0 else []
+        return (*first, *(goal for goal in GANG_GOALS if goal not in (GANGS, BEYOND, UNPLACED)))
 
 
 def read_needs(
@@ -138,11 +128,6 @@ def read_needs(
     return reader.needs
 
 
-def hierarchy_of(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
-    """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
-    return _Reader(hierarchies, (), lambda _: None).hierarchy(gang, f"gang {gang.name!r}")
-
-
 class _Reader:
     def __init__(self, hierarchies: Sequence[Hierarchy], nodes: Sequence[str], together: Together) -> None:
         self.hierarchies, self.nodes, self.together = hierarchies, nodes, together
@@ -165,18 +150,8 @@ class _Reader:
 
     def gang(self, gang: Gang) -> GangNeed:
         """Return one gang, without its copies."""
-        where = f"gang {gang.name!r}"
-        if gang.replicas < 0:
-            raise InputError(f"{where} has {gang.replicas} replicas; give 0 or more")
-        if not gang.groups:
-            raise InputError(f"{where} has no groups; give one at least")
-        names = [group.workload.name for group in gang.groups]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"{where} has two groups {name!r}; give each workload its own name")
-        if not gang.least:
-            raise InputError(f"{where} starts without any pod; give one of its groups a min of 1 or more")
-        hierarchy = self.hierarchy(gang, where)
+        _check(gang)
+        hierarchy = hierarchy_of(gang, self.hierarchies)
         required = self._tier(hierarchy, gang.required)
         groups = [self._group(group, gang, hierarchy, required) for group in gang.groups]
         if gang.shared_claims:
@@ -184,11 +159,31 @@ class _Reader:
             if self.needs.tiers[required].depth == HOST_DEPTH:
                 groups = [*map(_on_one_node, groups)]
             else:
-                self._check_nested(groups, required, where)
+                self._check_nested(groups, required, f"gang {gang.name!r}")
+        shared, position = self._shared(gang, hierarchy, required, groups)
+        preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
+        preferences = [(preferred, tuple(dict.fromkeys(position)))] if preferred >= 0 else []
+        preferences += [(one.preferred, (at,)) for one, at in zip(groups, position, strict=True) if one.preferred >= 0]
+        pods = [group for group, given in zip(groups, gang.groups, strict=True) if given.workload.claims]
+        return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared), tuple(preferences))
+
+    def _shared(
+        self, gang: Gang, hierarchy: Hierarchy | None, required: int, groups: list[GroupNeed]
+    ) -> tuple[list[GroupNeed], list[int]]:
+        """Return claims that pods share as one pod more each, and where the pods of each group are.
+
+        Pods are with their own claims, or with those that they share. `groups` get the level of their shared claims.
+        """
         held = [at for at, group in enumerate(gang.groups) if group.workload.claims]
-        # Where the pods of each group are: with their own claims, or with those that they share.
         position = {at: number for number, at in enumerate(held)}
         shared: list[GroupNeed] = []
+
+        def add(claims: tuple[ClaimSketch, ...], alone: Iterable[GroupNeed], required: int = -1, at: int = -1) -> None:
+            # The node has the levels of the slices of groups whose pods have no other claims.
+            levels = dict.fromkeys((1, tier) for group in alone for _, tier in group.slices)
+            kind = self.kind(Workload("shared", claims), gang.replicas)
+            shared.append(GroupNeed(kind, 1, 1, required, -1, tuple(levels), at if required >= 0 else -1))
+
         for at, group in enumerate(gang.groups):
             if group.shared_claims:
                 inner = groups[at].required if groups[at].required >= 0 else required
@@ -196,18 +191,11 @@ class _Reader:
                     inner = self._seen(hierarchy, group.shared_claims, inner)
                     groups[at] = replace(groups[at], required=inner if inner != required else -1)
                 beside = position.get(at, -1)
-                alone = [groups[at]] if beside < 0 else []
                 position.setdefault(at, len(held) + len(shared))
-                shared.append(self._shared(group.shared_claims, gang, alone, groups[at].required, beside))
+                add(group.shared_claims, [groups[at]] if beside < 0 else [], groups[at].required, beside)
         if gang.shared_claims:
-            alone = [group for at, group in enumerate(groups) if at not in position]
-            shared.append(self._shared(gang.shared_claims, gang, alone))
-        positions = [position.get(at, len(held) + len(shared) - 1) for at in range(len(groups))]
-        preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
-        preferences = [(preferred, tuple(dict.fromkeys(positions)))] if preferred >= 0 else []
-        preferences += [(one.preferred, (at,)) for one, at in zip(groups, positions, strict=True) if one.preferred >= 0]
-        pods = [groups[at] for at in held]
-        return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared), tuple(preferences))
+            add(gang.shared_claims, [group for at, group in enumerate(groups) if at not in position])
+        return shared, [position.get(at, len(held) + len(shared) - 1) for at in range(len(groups))]
 
     def _seen(self, hierarchy: Hierarchy | None, claims: tuple[ClaimSketch, ...], inside: int) -> int:
         """Return the tier of the nodes that see the devices of a claim, in the domains of the tier `inside`."""
@@ -228,32 +216,8 @@ class _Reader:
                 message = f"{where}: nodes that see the devices of its shared claims are in several domains of a group"
                 raise UnsupportedFeature("resourceClaims", message)
 
-    def _shared(
-        self,
-        claims: tuple[ClaimSketch, ...],
-        gang: Gang,
-        alone: Iterable[GroupNeed],
-        required: int = -1,
-        at: int = -1,
-    ) -> GroupNeed:
-        """Return claims that pods share as one pod more, in the domain of the group at a position, if it has claims.
-
-        The node has the levels of the slices of groups whose pods have no other claims.
-        """
-        kind = self.kind(Workload("shared", claims), gang.replicas)
-        levels = dict.fromkeys((1, tier) for group in alone for _, tier in group.slices)
-        return GroupNeed(kind, 1, 1, required, -1, tuple(levels), at if required >= 0 else -1)
-
     def _group(self, group: GangGroup, gang: Gang, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
         where, most = f"group {group.workload.name!r} of gang {gang.name!r}", group.workload.replicas
-        if not 0 <= group.least <= most or most < 1:
-            raise InputError(
-                f"{where} has {most} replicas, at least {group.least}; give 0 <= min <= replicas, 1 or more"
-            )
-        if group.leader and most != 1:
-            raise InputError(f"{where} is a leader with {most} replicas; give it one")
-        if group.shared_claims and not group.least:
-            raise InputError(f"{where} has claims that its pods share, and may have no pod; give a min of 1 or more")
         required = self._tier(hierarchy, group.required, outer) if group.required else -1
         if required >= 0 and self.is_finer(outer, required):
             raise InputError(f"{where} requires {group.required!r}, which is outside {gang.required!r} of the gang")
@@ -270,29 +234,8 @@ class _Reader:
             slices.append((each, tier))
             size, above = each, tier
         preferred = self._tier(hierarchy, group.preferred) if group.preferred else -1
-        if not group.workload.claims and not (group.shared_claims or gang.shared_claims):
-            raise InputError(f"{where} has pods without claims; draw at least one request, or a claim that they share")
         kind = self.kind(group.workload, most * gang.replicas) if group.workload.claims else -1
         return GroupNeed(kind, group.least, most, required, preferred, tuple(slices))
-
-    def hierarchy(self, gang: Gang, where: str) -> Hierarchy | None:
-        """Return the hierarchy of the levels that a gang names, None if it names none."""
-        levels = list(dict.fromkeys(level for level in _levels(gang) if level not in ("", *HOSTS)))
-        known = {hierarchy.name: hierarchy for hierarchy in self.hierarchies}
-        if gang.hierarchy:
-            if gang.hierarchy not in known:
-                names = ", ".join(known) or "none"
-                raise InputError(f"{where}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {names}")
-            return known[gang.hierarchy]
-        if not levels:
-            return None
-        able = [hierarchy for hierarchy in self.hierarchies if _has(hierarchy, levels)]
-        if len(able) == 1:
-            return able[0]
-        if able:
-            raise InputError(f"{where}: several hierarchies have {levels[0]!r}; name one of {', '.join(known)}")
-        every = "; ".join(f"{one.name}: {', '.join(level.name for level in one.levels)}" for one in self.hierarchies)
-        raise InputError(f"{where}: no hierarchy has {' and '.join(map(repr, levels))}; there are: {every or 'none'}")
 
     def _tier(self, hierarchy: Hierarchy | None, level: str, inside: int = WHOLE) -> int:
         """Return the number of the tier of a level; of hosts, only those in a domain of the tier `inside`."""
@@ -317,6 +260,31 @@ class _Reader:
         return self._tiers[key]
 
 
+def _check(gang: Gang) -> None:
+    """Raise InputError for a gang that makes no sense, whatever its levels are."""
+    where = f"gang {gang.name!r}"
+    if gang.replicas < 0:
+        raise InputError(f"{where} has {gang.replicas} replicas; give 0 or more")
+    if not gang.groups:
+        raise InputError(f"{where} has no groups; give one at least")
+    names = [group.workload.name for group in gang.groups]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{where} has two groups {name!r}; give each workload its own name")
+    if not gang.least:
+        raise InputError(f"{where} starts without any pod; give one of its groups a min of 1 or more")
+    for group in gang.groups:
+        here, least, most = f"group {group.workload.name!r} of {where}", group.least, group.workload.replicas
+        if not 0 <= least <= most or most < 1:
+            raise InputError(f"{here} has {most} replicas, at least {least}; give 0 <= min <= replicas, 1 or more")
+        if group.leader and most != 1:
+            raise InputError(f"{here} is a leader with {most} replicas; give it one")
+        if group.shared_claims and not least:
+            raise InputError(f"{here} has claims that its pods share, and may have no pod; give a min of 1 or more")
+        if not (group.workload.claims or group.shared_claims or gang.shared_claims):
+            raise InputError(f"{here} has pods without claims; draw at least one request, or a claim that they share")
+
+
 def splits(tiers: Sequence[Tier], need: GangNeed, preference: tuple[int, tuple[int, ...]]) -> bool:
     """Say whether a gang may use several domains of a preferred level, or none, so that each is counted alone."""
     tier, groups = preference
@@ -339,16 +307,3 @@ def _on_one_node(group: GroupNeed) -> GroupNeed:
 def replaced(workload: Workload, replicas: int) -> Workload:
     """Return a workload with another number of replicas."""
     return Workload(workload.name, workload.claims, replicas)
-
-
-def _levels(gang: Gang) -> Iterator[str]:
-    yield from (gang.required, gang.preferred)
-    for group in gang.groups:
-        yield from (group.required, group.preferred, *(level for _, level in group.slices))
-
-
-def _has(hierarchy: Hierarchy, levels: Sequence[str]) -> bool:
-    try:
-        return all(hierarchy.level_index(level) >= 0 for level in levels)
-    except InputError:
-        return False

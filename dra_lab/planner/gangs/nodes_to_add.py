@@ -21,16 +21,27 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given, listed, workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.fleet_work import Clock
-from dra_lab.planner.gangs.add_bound import counted_cost
-from dra_lab.planner.gangs.add_greedy import FirstAnswer, missing
-from dra_lab.planner.gangs.add_problem import AddQuestion, Enlarged, enlarged, new_nodes, wanted_gangs
-from dra_lab.planner.gangs.add_reasons import reasons_of
-from dra_lab.planner.gangs.claim_nodes import nodes_of_claims
+from dra_lab.planner.gangs.goals import counts_pods
 from dra_lab.planner.gangs.greedy import greedy
+from dra_lab.planner.gangs.levels import nodes_of_claims
+from dra_lab.planner.gangs.model import COST, GangModel
 from dra_lab.planner.gangs.needs import Needs
-from dra_lab.planner.gangs.new_spots import Spot, spots_of
-from dra_lab.planner.gangs.plan_gangs import plan_gangs, tables_for
-from dra_lab.planner.gangs.problem import GangProblem, over_nodes
+from dra_lab.planner.gangs.new_nodes import (
+    AddQuestion,
+    Chosen,
+    FirstAnswer,
+    chosen,
+    enlarged,
+    missing,
+    nodes_of,
+    one_by_one,
+    useful_domains,
+    wanted_gangs,
+)
+from dra_lab.planner.gangs.plan_gangs import plan_gangs
+from dra_lab.planner.gangs.problem import GangProblem, problem_of
+from dra_lab.planner.gangs.reasons import reasons_of
+from dra_lab.planner.gangs.spots import Spots, spots_of
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
@@ -159,76 +170,74 @@ class _Search:
         if not any(kind.replicas for kind in needs.kinds):
             return replace(self.answer, status=PlanStatus.OPTIMAL, bound=0.0)
         base, profiles = self._tables(needs)
-        first = greedy(base, self.budget.part(self.budget.shares.step), by_value=False)
+        lacking = missing(base, greedy(base, self.budget.part(self.budget.shares.step), by_value=False))
         self.clock.lap("greedy")
-        if not missing(base, first):
+        if not lacking:
             return self._written([], 0, 0)
-        known = FirstAnswer(question, base, profiles, first, self.budget).find()
+        sizes, budget = self.budget.sizes, self.budget
+        problem, spots = enlarged(question, base, profiles, lacking.total(), sizes)
+        first = FirstAnswer(problem, budget).find(lacking)
         self.clock.lap("greedy")
-        if known is None and self.budget.reached:
+        known = None if first is None else chosen(problem, spots, first)
+        if known is None and budget.reached:
             return replace(self.answer, bound=0.0)
-        most_cost = None if known is None else sum(question.costs[spot.type] * count for spot, count in known)
-        return self._by_model(enlarged(question, base, profiles, most_cost, self.budget.sizes), known, most_cost)
+        cost = None if known is None else sum(question.costs[spot.type] * count for spot, count in known)
+        problem, spots = enlarged(question, base, profiles, useful_domains(question, needs, cost), sizes, cost)
+        return self._by_model(one_by_one(problem, sizes.variables), spots, known, cost)
 
     def _tables(self, needs: Needs) -> tuple[GangProblem, list[int]]:
         """Return the problem without new nodes, and for each node type the profile of its nodes."""
         question = self.question
-        spots = spots_of(question.cluster, question.types, question.trees, needs, 1)
         # The devices of a new node depend on its place only where they publish where they are.
+        spots = spots_of(question.cluster, question.types, question.trees, needs, 1)
         places = {spot.type: spot.place for spot in reversed(spots.found)}
         models = [NewNode(f"+{at}", question.types[at], place) for at, place in sorted(places.items())]
         larger = with_new_nodes(question.cluster, models)
-        fleet, pairs = tables_for(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
-        every = over_nodes(fleet, needs, pairs, question.cluster.cordoned)
+        every = problem_of(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
+        every = every.decided(self.budget.part(self.budget.shares.step))
         names = {one.name for one in models}
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
-        profiles = [every.on[f"+{at}"][1] if f"+{at}" in every.on else -1 for at in range(len(question.types))]
+        profiles = [every.on[f"+{at}"].profile if f"+{at}" in every.on else -1 for at in range(len(question.types))]
         self.models = models
         self.place_matters = _selects_places(question, needs, models)
-        base = replace(every, cells={key: nodes for key, nodes in cells.items() if nodes})
-        return base, profiles
+        return replace(every, cells={key: nodes for key, nodes in cells.items() if nodes}), profiles
 
     # ------------------------------------------------------------------ the best answer
 
-    def _by_model(self, problem: Enlarged, known: list[tuple[Spot, int]] | None, most_cost: int | None) -> AddedNodes:
-        # The solver takes half a second to import; only who asks waits for it.
-        from dra_lab.planner.gangs.add_model import AddModel
-
-        base = problem.problem.base
-        same = base.closed
-        sure = base.whole and problem.problem.complete and not self.place_matters
-        bound = counted_cost(problem.problem) if sure else 0
-        found, cost = known, most_cost
-        impossible = False
-        if cost is None or bound < cost:
-            bounds = AddModel(problem.problem, self.solver, least=True)
-            if sure:
-                bound = max(bound, bounds.relaxed(self.budget.part(self.budget.shares.step)))
-        if cost is None or bound < cost:
-            model = bounds if same else AddModel(problem.problem, self.solver, least=False)
-            outcome = model.minimise(self.budget.part(1 - self.budget.shares.compare_at_least))
-            if outcome.value is not None and (cost is None or outcome.value <= cost):
-                found, cost = problem.chosen(model.read()), outcome.value
-            if same and sure:
-                bound = max(bound, outcome.bound or 0)
-                impossible = outcome.infeasible
-            elif sure and not self.budget.reached and (cost is None or bound < cost):
-                outcome = bounds.minimise(self.budget.part(self.budget.shares.step))
-                bound, impossible = max(bound, outcome.bound or 0), outcome.infeasible
+    def _by_model(self, problem: GangProblem, spots: Spots, known: Chosen | None, cost: int | None) -> AddedNodes:
+        sure = not (problem.not_examined or self.place_matters) and problem.new.complete
+        bound, impossible, most = 0, False, cost
+        # The model over what may exist bounds the cost; if all is known, it also gives the answer.
+        for least in (True,) if problem.closed else (False, True)[: 1 + sure]:
+            model = self._model(problem, most, least=least)
+            outcome = model.minimise(COST, self.budget.part(1 - self.budget.shares.compare_at_least), have=cost)
+            if outcome.value is not None and (not least or problem.closed) and (cost is None or outcome.value <= cost):
+                known, cost = chosen(problem, spots, model.added()), outcome.value
+            if least and sure:
+                bound, impossible = max(0, outcome.bound or 0), outcome.infeasible
         self.clock.lap("model")
         self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
-        if found is None or cost is None:
+        if known is None or cost is None:
             if impossible:
-                shortfalls = reasons_of(self.question, problem.problem, self.models, self.release, self.budget)
+                shortfalls = reasons_of(self.question, problem, self.models, self.release, self.budget)
                 return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
             return replace(self.answer, bound=bound / self.question.unit)
-        return self._written(found, cost, bound if bound <= cost else None)
+        return self._written(known, cost, bound if bound <= cost else None)
+
+    def _model(self, problem: GangProblem, most: int | None, *, least: bool) -> GangModel:
+        """Return the model in which everything has a place, for at most some cost."""
+        model = GangModel(problem, self.solver, self.budget, least=least)
+        for goal in (goal for goal in problem.order if counts_pods(goal)):
+            model.keep(goal, 0)
+        if most is not None:
+            model.keep(COST, most)
+        return model
 
     # ------------------------------------------------------------------ the answer as people read it
 
-    def _written(self, chosen: Sequence[tuple[Spot, int]], cost: int, bound: int | None) -> AddedNodes:
+    def _written(self, added: Chosen, cost: int, bound: int | None) -> AddedNodes:
         question, budget = self.question, self.budget
-        new = new_nodes(question, chosen)
+        new = nodes_of(question, added)
         cluster = with_new_nodes(question.cluster, new) if new else question.cluster
         trees = hierarchies_with(question.trees, {one.name: one.place.paths for one in new}) if new else question.trees
         left = budget.shares.added if budget.left is None else budget.left
@@ -250,7 +259,7 @@ class _Search:
         return replace(
             self.answer,
             status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
-            added=tuple(_counts(question, chosen, new)),
+            added=tuple(_counts(question, added, new)),
             cost=cost / question.unit,
             bound=None if bound is None else bound / question.unit,
             cluster=cluster,
@@ -267,10 +276,10 @@ def _selects_places(question: AddQuestion, needs: Needs, models: Sequence[NewNod
     return any(key.partition("/")[2] in text for key in keys)
 
 
-def _counts(question: AddQuestion, chosen: Sequence[tuple[Spot, int]], new: Sequence[NewNode]) -> Iterator[AddedCount]:
+def _counts(question: AddQuestion, added: Chosen, new: Sequence[NewNode]) -> Iterator[AddedCount]:
     names = iter(one.name for one in new)
     found: dict[tuple[int, tuple[str, ...], bool], list[str]] = {}
-    for spot, count in chosen:
+    for spot, count in added:
         key = spot.type, spot.place.domain, spot.place.new
         found.setdefault(key, []).extend(next(names) for _ in range(count))
     for (kind, domain, is_new), nodes in found.items():

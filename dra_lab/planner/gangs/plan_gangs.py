@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, takewhile
 
 from msgspec.structs import replace as changed
 
@@ -22,20 +21,13 @@ from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given, workloads_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
-from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.tables import AnyTable
-from dra_lab.planner.gangs.claim_nodes import together
-from dra_lab.planner.gangs.domain_headroom import headroom_by_domain
-from dra_lab.planner.gangs.needs import Needs, goal_order, hierarchy_of, read_needs
-from dra_lab.planner.gangs.problem import (
-    GangProblem,
-    GangSolution,
-    decide_all,
-    device_goals_of,
-    over_nodes,
-    state_tables,
-)
+from dra_lab.planner.fleet.fleet_work import Clock
+from dra_lab.planner.fleet.placing import PodsOnNode, replicas_of
+from dra_lab.planner.gangs.headroom import headroom_by_domain
+from dra_lab.planner.gangs.levels import hierarchy_of, together
+from dra_lab.planner.gangs.needs import read_needs
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, problem_of
+from dra_lab.planner.gangs.search import best_solution
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.hierarchy_findings import preferred_rules
@@ -108,47 +100,13 @@ def plan_gangs(
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
-    fleet, pairs = tables_for(cluster, needs, release, budget, held, solver, clock, every=False)
-    problem = over_nodes(fleet, needs, pairs, cluster.cordoned, budget)
+    problem = problem_of(cluster, needs, release, budget, held, solver, clock)
     useless = [finding for gang in gangs for finding in preferred_rules(gang, hierarchy_of(gang, known))]
-    plan = replace(plan, states=problem.states, cordoned=len(cluster.cordoned), findings=(*plan.findings, *useless))
+    plan = replace(plan, states=len(problem.pairs), cordoned=len(cluster.cordoned), findings=(*plan.findings, *useless))
     plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
     plan = replace(plan, headroom=headroom_by_domain(problem, gangs, solver, budget))
     clock.lap("domains")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
-
-
-def tables_for(
-    cluster: Cluster,
-    needs: Needs,
-    release: KubernetesRelease,
-    budget: Budget,
-    held: AllocatedDevices | None,
-    solver: str,
-    clock: Clock,
-    *,
-    every: bool = True,
-) -> tuple[FleetProblem, list[tuple[AnyTable, AnyTable]]]:
-    """Return a look at the cluster for all kinds of pods, and what every node state holds of them.
-
-    With `every`, the best way is found for every number of pods, else only if few are not known.
-    """
-    fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held, cordoned=True)
-    clock.lap("scan")
-    work = FleetWork(fleet, device_goals_of(goal_order(needs)), False, budget.part(budget.shares.step), solver, clock)
-    pairs = state_tables(work)
-    # On a large cluster most nodes have no part in a plan; those that have are decided later.
-    if every or _are_few(pairs, work.budget):
-        decide_all(pairs, work.budget)
-    clock.lap("patterns")
-    return fleet, pairs
-
-
-def _are_few(pairs: Sequence[tuple[AnyTable, AnyTable]], budget: Budget) -> bool:
-    """Say whether few numbers of pods are not decided."""
-    tables = takewhile(lambda _: not budget.reached, (table for table, _ in pairs))
-    numbers = (counts for table in tables for counts in table.least() or () if table.is_open(counts))
-    return len(list(islice(numbers, budget.sizes.gang_numbers + 1))) <= budget.sizes.gang_numbers
 
 
 def _before_writing(budget: Budget) -> Budget:
@@ -167,24 +125,20 @@ def _planned(
     solver: str,
     clock: Clock,
 ) -> GangPlan:
-    # The solver takes half a second to import; only who plans waits for it.
-    from dra_lab.planner.gangs.improve import best_solution
-
-    best = best_solution(problem, solver, budget)
+    solution, best = best_solution(problem, solver, budget)
     clock.lap("master")
-    placed, replicas = written(problem, best.solution, gangs, workloads)
+    placed, replicas = written(problem, solution, gangs, workloads)
     clock.lap("placing")
-    goals = tuple(GoalValue(goal.goal, goal.value, goal.bound, goal.proven) for goal in best.goals)
+    goals = tuple(GoalValue(goal.goal, goal.value, goal.bound, goal.proven) for goal in best)
     _check_values(problem, placed, replicas, goals)
     sure, proven = True, []
     for goal in goals:
-        # behind goals that are proven, none is better than its bound
-        sure = sure and (goal.proven or goal.value == goal.bound)
+        sure = sure and goal.proven
         proven.append(replace(goal, proven=sure))
     status = PlanStatus.OPTIMAL if sure else PlanStatus.FEASIBLE
     if not placed and not replicas:
         status = PlanStatus.INFEASIBLE if sure else PlanStatus.STOPPED
-    left = len({*problem.fleet.scan.rules.nodes} - {*problem.on} - problem.cordoned)
+    left = problem.not_examined
     return replace(
         plan,
         status=status,
@@ -225,16 +179,14 @@ def written(
     problem: GangProblem, solution: GangSolution, gangs: Sequence[Gang], workloads: Sequence[Workload]
 ) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
     """Return the gangs with a place and the ordinary pods, each pod with its devices."""
-    from dra_lab.planner.fleet.placing import PodsOnNode, replicas_of
-
     by_node = [
-        PodsOnNode(problem.on[node][2].site, node, counts, problem.on[node][2].takes(counts))
+        PodsOnNode(problem.table_of[node].site, node, counts, problem.table_of[node].takes(counts))
         for node, counts in sorted(solution.nodes.items())
     ]
     names = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
     free: dict[tuple[int, int], list[Replica]] = {}
     for replica in replicas_of(problem.fleet, by_node, problem.device):
-        free.setdefault((names[replica.workload], problem.on[replica.node][0]), []).append(replica)
+        free.setdefault((names[replica.workload], problem.on[replica.node].region), []).append(replica)
 
     def given(kind: int, pods: dict[int, int], workload: str) -> list[Replica]:
         found = [free[kind, region].pop(0) for region, count in sorted(pods.items()) for _ in range(count)]

@@ -3,60 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count, takewhile
-from operator import mul
+from itertools import count as numbers_from
+from itertools import islice, takewhile
+from typing import NamedTuple
 
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.fleet_work import FleetWork
-from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.search import decide_few
-from dra_lab.planner.fleet.sites import Site, sites_of, whole_site
-from dra_lab.planner.fleet.tables import AnyTable, site_tables
-from dra_lab.planner.gangs.needs import GangNeed, Needs, Path, goal_order
-from dra_lab.planner.gangs.split_sites import split_sites
-from dra_lab.planner.places.place_table import place_tables
-
-Domain = tuple[int, Path | None]
-"""A tier and the path of a domain; no path stands for all nodes that are in no domain of the tier."""
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What identical nodes hold: numbers of pods by kind with the values found, and the least that may exist.
-
-    `least` is None if the numbers are too many to list; `rows` then bound them. `floors` are by kind values that each
-    hold goal by goal. `table` decides the numbers of which the best way is not known, None if there are none.
-    """
-
-    found: Mapping[Counts, Values]
-    least: Mapping[Counts, Values] | None
-    rows: tuple[tuple[Counts, int], ...]
-    floors: tuple[Values | None, ...]
-    table: AnyTable | None = None
-
-    @cached_property
-    def closed(self) -> bool:
-        """Say whether all is known exactly."""
-        return self.least is not None and dict(self.least) == dict(self.found)
-
-    @cached_property
-    def most(self) -> Counts:
-        """Return the most pods of each kind that were found alone."""
-        return tuple(max(column) for column in zip(*self.found, strict=True))
-
-    @cached_property
-    def bound(self) -> Counts:
-        """Return the most pods of each kind that may fit."""
-        if self.least is not None:
-            return tuple(max(column) for column in zip(*self.least, strict=True))
-        kinds = range(len(self.floors))
-        return tuple(min(limit // row[at] for row, limit in self.rows if row[at] > 0) for at in kinds)
+from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
+from dra_lab.planner.fleet.pods import FleetProblem, look_at
+from dra_lab.planner.fleet.tables import AnyTable
+from dra_lab.planner.gangs.levels import Path
+from dra_lab.planner.gangs.needs import GroupNeed, Needs
+from dra_lab.planner.gangs.tables import Pair, Profile, decide, device_goals_of, open_numbers, tables_of_fleet
 
 
 @dataclass
@@ -77,102 +41,121 @@ class GangSolution:
     nodes: dict[str, Counts] = field(default_factory=dict)
 
 
+class On(NamedTuple):
+    """Where a node is: its region and its profile."""
+
+    region: int
+    profile: int
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Nodes that may be added, all in one region with one profile: `most` of them, `cost` each.
+
+    `spots` are the numbers of the places behind it.
+    """
+
+    spots: tuple[int, ...]
+    region: int
+    profile: int
+    most: int
+    cost: int
+
+
+@dataclass
+class NewNodes:
+    """The nodes that may be added.
+
+    `limits` are slots with the most nodes that they have together, `interchangeable` slots by new domain of one kind
+    with the most domains used, `chains` slots of which one is used before the next. `complete` says that the slots have
+    all nodes that a cheapest answer may use.
+    """
+
+    slots: list[Slot] = field(default_factory=list)
+    limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
+    interchangeable: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
+    chains: list[tuple[int, ...]] = field(default_factory=list)
+    complete: bool = True
+
+
 @dataclass
 class GangProblem:
     """Needs beside a look at the cluster: `cells` are nodes with the same profile in the same region.
 
-    `whole` says that all nodes are there. `on` says for each node its region, profile and table.
+    `pairs` are the tables of all node states. `on` says where each node is, `keys` has for each region its domain of
+    every tier. `new` are nodes that may be added: places with a cost and no nodes yet.
     """
 
     fleet: FleetProblem
     needs: Needs
-    order: tuple[str, ...]
-    profiles: list[Profile]
-    cells: dict[tuple[int, int], list[str]]
-    on: Mapping[str, tuple[int, int, AnyTable]]
-    keys: list[tuple[Path | None, ...]]
+    pairs: Sequence[Pair]
     cordoned: frozenset[str]
-    whole: bool
-    states: int
-    _tried: set[tuple[int, Counts]] = field(default_factory=set)
-    _more: dict[int, dict[tuple[Counts, int, bool], int]] = field(default_factory=dict)
+    profiles: list[Profile] = field(default_factory=list)
+    cells: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+    on: dict[str, On] = field(default_factory=dict)
+    keys: list[tuple[Path | None, ...]] = field(default_factory=list)
+    new: NewNodes = field(default_factory=NewNodes)
 
-    @property
-    def kinds(self) -> int:
-        """Return the number of kinds of pods."""
-        return len(self.needs.kinds)
-
-    @property
-    def closed(self) -> bool:
-        """Say whether everything is known exactly."""
-        return self.whole and all(profile.closed for profile in self.profiles)
-
-    def decide(self, number: int, counts: Counts, budget: Budget) -> bool:
-        """Find the best way for some numbers on nodes with a profile, once; say whether it was not known."""
-        profile = self.profiles[number]
-        is_open = profile.least is not None and profile.least.get(counts) != profile.found.get(counts)
-        if profile.table is None or not is_open or (number, counts) in self._tried or budget.reached:
-            return False
-        self._tried.add((number, counts))
-        profile.table.decide(counts, budget)
-        self.profiles[number] = _profile(profile.table, profile.table)
-        self._more.pop(number, None)
-        return True
-
-    def decide_all(self, budget: Budget) -> None:
-        """Find the best way for all numbers on all nodes, as long as there is time."""
-        for number, profile in enumerate(self.profiles):
-            for counts in profile.least or () if profile.table is not None else ():
-                if budget.reached:
-                    return
-                self.decide(number, counts, budget)
-
-    def more(self, number: int, counts: Counts, kind: int, *, least: bool = False) -> int:
-        """Return how many more pods of a kind a node with a profile takes beside others; with `least`, may take."""
-        key, known = (counts, kind, least), self._more.setdefault(number, {})
-        if key not in known:
-            profile, more = self.profiles[number], 0
-            if least and profile.least is None:
-                rows = [(row[kind], limit - sum(map(mul, row, counts))) for row, limit in profile.rows if row[kind]]
-                more = max(0, min(left // each for each, left in rows))
-            else:
-                able = profile.found if profile.least is None else profile.least
-                pods = takewhile(lambda n: plus(counts, kind, n) in able, count(1))
-                more = max((n for n in pods if least or plus(counts, kind, n) in profile.found), default=0)
-            known[key] = more
-        return known[key]
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Return the names of all goals, most important first."""
+        return self.needs.goals
 
     @cached_property
     def device(self) -> tuple[str, ...]:
         """Return the goals of the values of nodes."""
         return device_goals_of(self.order)
 
-    def domain(self, tier: int, region: int) -> Path | None:
-        """Return the path of a region's domain of a tier, None if it is in none."""
-        return self.keys[region][tier]
+    @property
+    def kinds(self) -> int:
+        """Return the number of kinds of pods."""
+        return len(self.needs.kinds)
+
+    @cached_property
+    def table_of(self) -> Mapping[str, AnyTable]:
+        """Return the table of each node."""
+        return {node: table for table, _ in self.pairs for node in table.site.all_nodes}
+
+    @cached_property
+    def not_examined(self) -> int:
+        """Return how many nodes are missing, because there was no time for them."""
+        return len({*self.fleet.scan.rules.nodes} - {*self.on} - self.cordoned)
+
+    @cached_property
+    def closed(self) -> bool:
+        """Say whether everything is known exactly."""
+        return not self.not_examined and all(profile.closed for profile in self.profiles)
+
+    def decided(self, budget: Budget) -> GangProblem:
+        """Return the problem with the best way for all numbers on all nodes, as far as there is time."""
+        if self.closed or budget.reached:
+            return self
+        decide(self.pairs, budget)
+        return self.of(self.needs)
+
+    def of(self, needs: Needs) -> GangProblem:
+        """Return the problem of other gangs of the same kinds of pods on the same nodes."""
+        return _over_nodes(GangProblem(self.fleet, needs, self.pairs, self.cordoned), {*self.on})
 
     @cached_property
     def inside(self) -> list[dict[Path, list[int]]]:
         """Return for each tier the regions of each domain."""
-        found: list[dict[Path, list[int]]] = [{} for _ in self.needs.tiers]
-        for region in sorted({region for region, _ in self.cells}):
-            for tier, path in enumerate(self.keys[region]):
-                if path is not None:
-                    found[tier].setdefault(path, []).append(region)
+        regions = sorted({region for region, _ in self.cells} | {slot.region for slot in self.new.slots})
+        return [self.parted(regions, tier) for tier in range(len(self.needs.tiers))]
+
+    def parted(self, regions: Iterable[int], tier: int) -> dict[Path, list[int]]:
+        """Return which of some regions each domain of a tier has, without those that are in none."""
+        found: dict[Path, list[int]] = {}
+        for region in regions:
+            path = self.keys[region][tier]
+            if path is not None:
+                found.setdefault(path, []).append(region)
         return found
 
-    @cached_property
-    def _profiles_inside(self) -> Mapping[int, Counter[int]]:
-        """Return for each region how many of its nodes have each profile."""
-        found: dict[int, Counter[int]] = {}
-        for (region, profile), nodes in self.cells.items():
-            found.setdefault(region, Counter())[profile] += len(nodes)
-        return found
-
-    def profiles_of(self, regions: Iterable[int]) -> tuple[tuple[int, int], ...]:
-        """Return which profiles the nodes of regions have, each with the number of nodes."""
-        found = sum((self._profiles_inside.get(region, Counter()) for region in regions), Counter[int]())
-        return tuple(sorted(found.items()))
+    def preferred(self, regions: Sequence[int], tier: int) -> list[list[int]]:
+        """Return regions by their domain of a preferred tier; those that are in none are one more."""
+        lone = [region for region in regions if self.keys[region][tier] is None]
+        return [*self.parted(regions, tier).values(), *([lone] if lone else [])]
 
     @cached_property
     def nodes_inside(self) -> list[dict[Path, list[str]]]:
@@ -184,21 +167,47 @@ class GangProblem:
         return found
 
     @cached_property
-    def capacity(self) -> list[Counts]:
-        """Return for each region the most pods of each kind that may be there alone."""
-        return self._summed([profile.bound for profile in self.profiles])
+    def _by_region(self) -> Mapping[int, Counter[int]]:
+        found: dict[int, Counter[int]] = {}
+        for (region, profile), nodes in self.cells.items():
+            found.setdefault(region, Counter())[profile] += len(nodes)
+        return found
+
+    def profiles_of(self, regions: Iterable[int]) -> tuple[tuple[int, int], ...]:
+        """Return which profiles the nodes of regions have, each with the number of nodes."""
+        found = sum((self._by_region.get(region, Counter()) for region in regions), Counter[int]())
+        return tuple(sorted(found.items()))
 
     @cached_property
-    def found_capacity(self) -> list[Counts]:
-        """Return for each region the most pods of each kind that surely are there alone."""
-        return self._summed([profile.most for profile in self.profiles])
+    def there(self) -> list[Counts]:
+        """Return for each region the most pods of each kind that may be there alone on nodes of the cluster."""
+        return self._summed(Counter({key: len(nodes) for key, nodes in self.cells.items()}))
 
-    def _summed(self, each: Sequence[Counts]) -> list[Counts]:
+    @cached_property
+    def capacity(self) -> list[Counts]:
+        """Return for each region the most pods of each kind that may be there alone, on all nodes that may be added."""
+        counts = Counter({key: len(nodes) for key, nodes in self.cells.items()})
+        for slot in self.new.slots:
+            counts[slot.region, slot.profile] += slot.most
+        return self._summed(counts)
+
+    def _summed(self, counts: Mapping[tuple[int, int], int]) -> list[Counts]:
         found = [[0] * self.kinds for _ in self.keys]
-        for (region, profile), nodes in self.cells.items():
-            for kind, most in enumerate(each[profile]):
-                found[region][kind] += len(nodes) * most
+        for (region, profile), nodes in counts.items():
+            for kind, most in enumerate(self.profiles[profile].bound):
+                found[region][kind] += nodes * most
         return [tuple(row) for row in found]
+
+    def pods_in(self, regions: Iterable[int], kind: int) -> int:
+        """Return the most pods of a kind that may be in some regions."""
+        return sum(self.capacity[region][kind] for region in regions)
+
+    def steps(self, number: int, counts: Counts, kind: int) -> list[int]:
+        """Return the numbers of further pods of a kind that were found beside others on a node with a profile."""
+        profile = self.profiles[number]
+        able = profile.found if profile.least is None else profile.least
+        pods = takewhile(lambda n: plus(counts, kind, n) in able, numbers_from(1))
+        return [n for n in pods if plus(counts, kind, n) in profile.found]
 
 
 def plus(counts: Counts, kind: int, more: int) -> Counts:
@@ -206,109 +215,98 @@ def plus(counts: Counts, kind: int, more: int) -> Counts:
     return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])
 
 
-def fewest(sizes: Iterable[int], wanted: int) -> int:
-    """Return how few domains of some sizes hold as many pods as wanted; all of them if they do not."""
-    found = 0
-    for size in sorted(sizes, reverse=True):
-        if wanted <= 0:
-            break
-        found, wanted = found + 1, wanted - size
-    return found
-
-
-def fewest_domains(problem: GangProblem, need: GangNeed, tier: int, groups: Collection[int]) -> int:
-    """Return in how few domains of a tier the pods of some groups of a gang are, 0 if the gang fits nowhere."""
-    kinds = {need.groups[at].kind for at in groups}
-    wanted, found = sum(need.groups[at].least for at in groups), []
-    for regions in problem.inside[need.required].values():
-        sizes = Counter[Path | None]()
-        for region in regions:
-            sizes[problem.domain(tier, region)] += sum(problem.capacity[region][kind] for kind in kinds)
-        if sizes.total() >= wanted:
-            found.append(fewest(sizes.values(), wanted))
-    return min(found, default=0)
-
-
-def device_goals_of(order: Sequence[str]) -> tuple[str, ...]:
-    """Return the goals that depend on the devices taken."""
-    return tuple(goal for goal in order if goal in GOAL_WORDS)
-
-
-def over_nodes(
-    fleet: FleetProblem,
+def problem_of(
+    cluster: Cluster,
     needs: Needs,
-    pairs: Sequence[tuple[AnyTable, AnyTable]],
-    cordoned: frozenset[str],
-    budget: Budget | None = None,
+    release: KubernetesRelease,
+    budget: Budget,
+    held: AllocatedDevices | None,
+    solver: str,
+    clock: Clock,
 ) -> GangProblem:
-    """Return the problem of gangs over the tables of a fleet, without the nodes that take no pods (`cordoned`).
+    """Return the problem of gangs on a cluster; nodes that were not examined in time are not there."""
+    fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held, cordoned=True)
+    clock.lap("scan")
+    work = FleetWork(fleet, device_goals_of(needs.goals), False, budget.part(budget.shares.step), solver, clock)
+    pairs = tables_of_fleet(work)
+    # On a large cluster most nodes have no part in a plan; those that have are decided later.
+    most = budget.sizes.gang_numbers
+    if sum(1 for _ in islice(open_numbers(pairs), most + 1)) <= most:
+        decide(pairs, work.budget)
+    clock.lap("patterns")
+    return _over_nodes(GangProblem(fleet, needs, pairs, cluster.cordoned), budget=budget)
 
-    Nodes that are left when the budget is reached are not there: no gang would be placed on them.
+
+def _over_nodes(problem: GangProblem, only: set[str] | None = None, budget: Budget | None = None) -> GangProblem:
+    """Put the nodes into regions, and those that hold the same into profiles; return the problem.
+
+    Nodes that are left when the budget is reached, those not in `only` and those that take no pods are not there.
     """
-    profiles: list[Profile] = []
     known: dict[object, int] = {}
     regions: dict[tuple[Path | None, ...], int] = {}
-    cells: dict[tuple[int, int], list[str]] = {}
-    on: dict[str, tuple[int, int, AnyTable]] = {}
-    for table, bound in pairs:
+    for pair in problem.pairs:
         if budget is not None and budget.reached:
             break
-        profile = _profile(table, bound)
-        least = None if profile.least is None else tuple(sorted(profile.least.items()))
-        # Nodes of two tables may differ in numbers that are not decided.
-        key = (tuple(sorted(profile.found.items())), least, profile.rows, profile.table and id(table))
-        if key not in known:
-            known[key] = len(profiles)
-            profiles.append(profile)
-        for node in table.site.all_nodes:
-            if node in cordoned:
-                continue
-            where = tuple(tier.paths.get(node) for tier in needs.tiers)
-            region = regions.setdefault(where, len(regions))
-            cells.setdefault((region, known[key]), []).append(node)
-            on[node] = region, known[key], table
-    whole = {*on} | cordoned >= {*fleet.scan.rules.nodes}
-    order = goal_order(needs)
-    return GangProblem(fleet, needs, order, profiles, cells, on, list(regions), cordoned, whole, len(pairs))
+        profile = Profile(pair)
+        number = known.setdefault(profile.key, len(known))
+        problem.profiles += [profile] if number == len(problem.profiles) else []
+        for node in pair[0].site.all_nodes:
+            if node not in problem.cordoned and (only is None or node in only):
+                where = tuple(tier.paths.get(node) for tier in problem.needs.tiers)
+                region = regions.setdefault(where, len(regions))
+                problem.on[node] = On(region, number)
+                problem.cells.setdefault(problem.on[node], []).append(node)
+    problem.keys = list(regions)
+    return problem
 
 
-def _profile(table: AnyTable, bound: AnyTable) -> Profile:
-    """Return what the nodes of a table hold; `bound` is the table that says what may exist."""
-    found, least = dict(table.found()), bound.least()
-    # Counting again takes longer than all else, and is only of use if numbers are not listed.
-    rows = bound.rows if least is None else ()
-    is_open = table is bound and least is not None and least != found
-    return Profile(found, None if least is None else dict(least), rows, bound.floors(), table if is_open else None)
+def hand_out(
+    problem: GangProblem,
+    gangs: Mapping[tuple[int, Path], int],
+    groups: Mapping[tuple[int, int, Path], int],
+    pods: Mapping[tuple[int, int, int], int],
+) -> list[Instance]:
+    """Return each gang with its pods.
 
+    Args:
+        problem: The problem that was solved.
+        gangs: How many gangs each need has in each domain.
+        groups: How many groups with a level of their own each need has in each domain of that level.
+        pods: How many pods each group of a need has in each region.
 
-def state_tables(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
-    """Return for every node state what is found and what bounds it.
-
-    The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
+    Returns:
+        The gangs, need by need and domain by domain. Slices are cut where domains of their levels end.
     """
-    sites = sites_of(work.fleet)
-    shared = [site for site in sites if site.nodes]
-    alone = _of_sites(work, [site for site in sites if not site.nodes])
-    found = [(table, table) for table in alone]
-    for site in shared:
-        for part in split_sites(work.fleet, site.all_nodes):
-            bound = _of_sites(work, [whole_site(work.fleet, part.members[0])])
-            found += zip(_of_sites(work, [part]), bound, strict=False)
+    found = []
+    for (number, path), count in sorted(gangs.items()):
+        need = problem.needs.gangs[number]
+        regions = problem.inside[need.required][path]
+        rows: list[list[dict[int, int]]] = []
+        for at, group in enumerate(need.groups):
+            mine = {region: pods[number, at, region] for region in regions if (number, at, region) in pods}
+            if group.required < 0:
+                rows.append(list(_parts(problem, group, mine, count)))
+                continue
+            row: list[dict[int, int]] = []
+            for inner, members in problem.inside[group.required].items():
+                inside = {region: mine[region] for region in members if region in mine}
+                times = groups.get((number, at, inner), 0) if set(members) & set(regions) else 0
+                row.extend(_parts(problem, group, inside, times))
+            rows.append(row)
+        found += [Instance(number, path, [row[one] for row in rows]) for one in range(count)]
     return found
 
 
-def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[AnyTable]:
-    places = place_tables(work, sites, every=True)
-    others = site_tables(work, places.rest)
-    decide_few(work, others)
-    return [*places.tables, *others]
-
-
-def decide_all(pairs: Sequence[tuple[AnyTable, AnyTable]], budget: Budget) -> None:
-    """Decide every number of pods of which the best way is not known, as long as there is time."""
-    for table in (one for pair in pairs for one in pair):
-        for counts in table.least() or ():
-            if budget.reached:
-                return
-            if table.is_open(counts):
-                table.decide(counts, budget)
+def _parts(problem: GangProblem, group: GroupNeed, pods: Mapping[int, int], gangs: int) -> Iterator[dict[int, int]]:
+    """Yield the pods of each of several gangs: the minimum for all, and what is beyond it for the first ones."""
+    order = sorted(pods, key=lambda region: (*(str(problem.keys[region][tier]) for _, tier in group.slices), region))
+    each = [region for region in order for _ in range(pods[region])]
+    beyond, first = len(each) - gangs * group.least, 0
+    for _ in range(gangs):
+        more = min(beyond, group.most - group.least)
+        beyond -= more
+        mine: dict[int, int] = {}
+        for region in each[first : first + group.least + more]:
+            mine[region] = mine.get(region, 0) + 1
+        first += group.least + more
+        yield mine

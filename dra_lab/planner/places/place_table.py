@@ -402,7 +402,7 @@ def place_tables(work: FleetWork, sites: Sequence[Site], *, every: bool = False)
         return PlacedPods(rest=list(sites))
     rest = [site for site, (node, _) in zip(sites, nodes, strict=True) if node.layout not in regular]
     able = [(site, node) for site, (node, _) in zip(sites, nodes, strict=True) if node.layout in regular]
-    members = _members(trees, able, budget)
+    members = _members(trees, able, budget, whole=every)
     many: Counter[State] = Counter()
     for site, _, _, state, _ in members:
         if state:
@@ -459,9 +459,14 @@ _Member = tuple[Site, Site, NodeState, State, int]
 """Members of one state, the site that they are of, what its nodes offer, the state, and which leaf it is."""
 
 
-def _members(trees: Trees, able: Sequence[tuple[Site, NodeState]], budget: Budget) -> list[_Member]:
-    """Return sites with their state, as many as there is time for; leaf by leaf if every pod takes one device."""
-    alone = trees.levels.where[-1] == DEVICE and all(sum(s.need) == 1 for ask in trees.asks for s in ask.shapes)
+def _members(
+    trees: Trees, able: Sequence[tuple[Site, NodeState]], budget: Budget, *, whole: bool
+) -> list[_Member]:
+    """Return sites with their state, as many as there is time for.
+
+    If every pod takes one device, they are leaves, unless nodes are wanted `whole`.
+    """
+    alone = not whole and trees.levels.where[-1] == DEVICE and all(sum(s.need) == 1 for ask in trees.asks for s in ask.shapes)
     found: list[_Member] = []
     for site, node in able:
         if found and budget.reached:

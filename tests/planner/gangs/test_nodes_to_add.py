@@ -90,6 +90,12 @@ def test_a_gang_that_is_too_large_for_a_rack_is_named(pod):
     assert (found.status, found.shortfalls[0].needed, found.shortfalls[0].available) == (PlanStatus.INFEASIBLE, 6, 5)
 
 
+def test_no_number_of_nodes_helps_without_places(pod):
+    """A type that has a place nowhere adds no node, proven."""
+    found = nodes_to_add(pod, [gang(6)], types=[NodeType.like("h100-09", places=0)])
+    assert (found.status, found.count) == (PlanStatus.INFEASIBLE, 0)
+
+
 def test_a_claim_that_fits_no_node_type_is_named(pod):
     """The answer says which type lacks which devices."""
     small = NodeType.from_roots("small", [{"gpu.nvidia.com": 4}], attributes={"gpu.nvidia.com": {"type": "gpu"}})

@@ -1,37 +1,91 @@
-"""The nodes whose pods can share one claim: those that see the same devices.
-
-A claim that is allocated holds its pods to the nodes that see all its devices: one node for devices of a node, several
-for devices that are attached to a network.
-
-Source: kubernetes 1.36.2, staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go
-(`createNodeSelector`).
-"""
+"""Levels of gangs as maps from nodes to domains, and the nodes whose pods can share one claim."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from dra_lab.cel.matching import Matching
-from dra_lab.errors import UnsupportedFeature
+from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.gang import HOSTS, Gang
+from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 
 Path = tuple[str, ...]
 Claims = tuple[ClaimSketch, ...]
+Together = Callable[[Claims], Mapping[str, Path] | None]
+"""Which nodes' pods can share claims, as `nodes_of_claims` says it."""
+
+HOST_DEPTH = 1_000
+"""The depth of hosts, below every level."""
+
+WHOLE = 0
+"""The tier of the whole cluster."""
 
 
-def together(cluster: Cluster, release: KubernetesRelease) -> Callable[[Claims], Mapping[str, Path] | None]:
+@dataclass(frozen=True)
+class Tier:
+    """One level: `paths` has the domain of each node that is in one; `depth` grows from outer to inner levels."""
+
+    hierarchy: str
+    depth: int
+    paths: Mapping[str, Path]
+
+
+def has_level(tree: Hierarchy, *levels: str) -> bool:
+    """Say whether a hierarchy has some levels."""
+    try:
+        return all(tree.level_index(level) >= 0 for level in levels)
+    except InputError:
+        return False
+
+
+def hierarchy_of(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
+    """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
+    where = f"gang {gang.name!r}"
+    levels = list(dict.fromkeys(level for level in _named(gang) if level not in ("", *HOSTS)))
+    known = {hierarchy.name: hierarchy for hierarchy in hierarchies}
+    names = ", ".join(known) or "none"
+    if gang.hierarchy:
+        if gang.hierarchy not in known:
+            raise InputError(f"{where}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {names}")
+        return known[gang.hierarchy]
+    if not levels:
+        return None
+    able = [hierarchy for hierarchy in hierarchies if has_level(hierarchy, *levels)]
+    if len(able) == 1:
+        return able[0]
+    if able:
+        raise InputError(f"{where}: several hierarchies have {levels[0]!r}; name one of {names}")
+    every = "; ".join(f"{one.name}: {', '.join(level.name for level in one.levels)}" for one in hierarchies)
+    raise InputError(f"{where}: no hierarchy has {' and '.join(map(repr, levels))}; there are: {every or 'none'}")
+
+
+def _named(gang: Gang) -> Iterator[str]:
+    yield from (gang.required, gang.preferred)
+    for group in gang.groups:
+        yield from (group.required, group.preferred, *(level for _, level in group.slices))
+
+
+def together(cluster: Cluster, release: KubernetesRelease) -> Together:
     """Return `nodes_of_claims` for one cluster and release."""
     return lambda claims: nodes_of_claims(cluster, claims, release)
 
 
 def nodes_of_claims(cluster: Cluster, claims: Claims, release: KubernetesRelease) -> Mapping[str, Path] | None:
     """Return for each node the name of the nodes whose pods can share claims with its pods.
+
+    A claim that is allocated holds its pods to the nodes that see all its devices: one node for devices of a node,
+    several for devices that are attached to a network.
+
+    Source: kubernetes 1.36.2, `createNodeSelector` of
+    staging/src/k8s.io/dynamic-resource-allocation/structured/internal/stable/allocator_stable.go.
 
     Args:
         cluster: The nodes and their devices.

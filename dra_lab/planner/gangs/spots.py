@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +9,8 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import NewDomains, NodeType
-from dra_lab.planner.gangs.needs import HOST_DEPTH, Needs
+from dra_lab.planner.gangs.levels import has_level
+from dra_lab.planner.gangs.needs import Needs
 from dra_lab.topology.new_nodes import NewPlace, Path, anywhere, check_own_devices, existing_places, new_place
 
 
@@ -35,16 +35,6 @@ class Spots:
     interchangeable: list[tuple[tuple[int, ...], int | None]] = field(default_factory=list)
     fewer: bool = False
     """Whether new domains that are allowed were left out because their number has no limit."""
-
-    def allow(self, used: Mapping[int, int]) -> bool:
-        """Say whether there are places for a number of nodes of each spot."""
-        counts: Counter[int] = Counter()
-        for spot, count in used.items():
-            counts[self.found[spot].group] += count
-        groups = all(limit is None or counts[group] <= limit for group, limit in enumerate(self.limits))
-        return groups and all(
-            most is None or sum(counts[g] > 0 for g in mine) <= most for mine, most in self.interchangeable
-        )
 
     def group(self, limit: int | None) -> int:
         """Return the number of another group of spots."""
@@ -85,7 +75,7 @@ def _level_of(one: NodeType, trees: Sequence[Hierarchy], needs: Needs) -> tuple[
     if one.hierarchy and one.hierarchy not in known:
         raise InputError(f"{where}: there is no hierarchy {one.hierarchy!r}; there are: {', '.join(known) or 'none'}")
     if one.level:
-        able = [tree for tree in trees if one.hierarchy in ("", tree.name) and _has(tree, one.level)]
+        able = [tree for tree in trees if one.hierarchy in ("", tree.name) and has_level(tree, one.level)]
         if len(able) == 1:
             return able[0], one.level
         if able:
@@ -95,13 +85,6 @@ def _level_of(one: NodeType, trees: Sequence[Hierarchy], needs: Needs) -> tuple[
     used = [known[name] for need in needs.gangs if (name := needs.tiers[need.required].hierarchy) in known]
     tree = known[one.hierarchy] if one.hierarchy else next(iter((*used, *trees)), None)
     return (tree, tree.levels[-1].name) if tree is not None and tree.domains else (None, "")
-
-
-def _has(tree: Hierarchy, level: str) -> bool:
-    try:
-        return tree.level_index(level) >= 0
-    except InputError:
-        return False
 
 
 def _add_anywhere(cluster: Cluster, spots: Spots, number: int, one: NodeType, trees: Sequence[Hierarchy]) -> None:
@@ -195,8 +178,3 @@ def _is_distinguished(needs: Needs, tree: Hierarchy, depth: int) -> bool:
     """Say whether a gang may depend on what contains a domain: a level above it, or another hierarchy."""
     named = [tier for tier in needs.tiers if tier.hierarchy and tier.paths]
     return any(tier.hierarchy != tree.name or tier.depth - 1 < depth for tier in named)
-
-
-def hosts_matter(needs: Needs) -> bool:
-    """Say whether a gang names single nodes as a level."""
-    return any(tier.depth == HOST_DEPTH and tier.paths for tier in needs.tiers)

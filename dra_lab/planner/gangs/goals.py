@@ -1,0 +1,160 @@
+"""The goals of gangs: their values in a solution, and what counting says that no solution undercuts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
+from dra_lab.planner.gangs.levels import WHOLE
+from dra_lab.planner.gangs.needs import GangNeed, Needs
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
+
+
+def counts_pods(goal: str) -> bool:
+    """Say whether a goal counts what has no place, whatever devices the others take."""
+    return goal.partition(" ")[0] in (GANGS, BEYOND, UNPLACED)
+
+
+def priority_of(goal: str, needs: Needs) -> tuple[str, int]:
+    """Return what a goal counts without its priority, and the priority."""
+    name, _, number = goal.partition(" ")
+    return name, int(number) if number else next(iter(needs.priorities), 0)
+
+
+def wanted_beyond(needs: Needs, priority: int) -> int:
+    """Return the pods beyond the minimum that the gangs of a priority want."""
+    mine = (need for need in needs.gangs if need.priority == priority)
+    return sum(need.copies * (group.most - group.least) for need in mine for group in need.groups)
+
+
+# ---------------------------------------------------------------------- values
+
+
+def values_of(problem: GangProblem, solution: GangSolution) -> tuple[int, ...]:
+    """Return the values of all goals of a solution, most important first."""
+    rows = [problem.profiles[problem.on[node].profile].found[counts] for node, counts in solution.nodes.items()]
+    sums = map(sum, zip(*rows, strict=True)) if rows else (0 for _ in problem.device)
+    device = dict(zip(problem.device, sums, strict=True))
+    return tuple(device[goal] if goal in device else _value(problem, solution, goal) for goal in problem.order)
+
+
+def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
+    needs = problem.needs
+    name, priority = priority_of(goal, needs)
+    mine = [one for one in solution.instances if needs.gangs[one.need].priority == priority]
+    if name == GANGS:
+        return sum(need.copies for need in needs.gangs if need.priority == priority) - len(mine)
+    if name == BEYOND:
+        return wanted_beyond(needs, priority) - sum(_beyond(needs, one) for one in mine)
+    if name == UNPLACED:
+        return sum(wanted for _, wanted in needs.ordinary) - sum(sum(row.values()) for row in solution.ordinary)
+    if name == LEVELS:
+        return sum(_domains_preferred(problem, one) for one in solution.instances)
+    if name == DOMAINS:
+        used = {needs.counted(needs.gangs[one.need].required, one.domain) for one in solution.instances}
+        return sum(tier != WHOLE for tier, _ in used)
+    assert name == NODES, "every goal is counted"
+    return len(solution.nodes)
+
+
+def _beyond(needs: Needs, one: Instance) -> int:
+    groups = needs.gangs[one.need].groups
+    return sum(sum(row.values()) - group.least for row, group in zip(one.groups, groups, strict=True))
+
+
+def _domains_preferred(problem: GangProblem, one: Instance) -> int:
+    """Return how many domains of its preferred levels have pods of a gang, or of its groups; none counts as one."""
+    found = 0
+    for tier, groups in problem.needs.gangs[one.need].preferences:
+        regions = {region for at in groups for region, pods in one.groups[at].items() if pods}
+        found += len({problem.keys[region][tier] for region in regions})
+    return found
+
+
+# ---------------------------------------------------------------------- what no solution undercuts
+
+
+def counted_bound(problem: GangProblem, goal: str, values: Sequence[int]) -> int:
+    """Return what no plan undercuts in a goal if it keeps the goals before it; `values` are those of the plan so far.
+
+    A gang has no place if every domain has too few pods of a kind for its gangs alone. Gangs and ordinary pods with a
+    place cost at least what each costs alone on the best node.
+    """
+    name, priority = priority_of(goal, problem.needs)
+    if name == GANGS:
+        return sum(_without_place(problem, need) for need in problem.needs.gangs if need.priority == priority)
+    if goal in problem.device:
+        return _least(problem, values, _floors(problem, problem.device.index(goal)))
+    if name == LEVELS:
+        return _least(problem, values, [0] * problem.kinds, lambda need: _preferences(problem, need))
+    return _nodes(problem, values) if name == NODES else 0
+
+
+def _without_place(problem: GangProblem, need: GangNeed) -> int:
+    able = 0
+    for regions in problem.inside[need.required].values():
+        able += min(problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
+    return max(0, need.copies - able)
+
+
+def _floors(problem: GangProblem, goal: int) -> list[int]:
+    """Return what one pod of each kind costs at least in a goal of devices, on any node."""
+    floors = [[mine[kind] for mine in (one.floors for one in problem.profiles)] for kind in range(problem.kinds)]
+    return [min((values[goal] for values in each if values is not None), default=0) for each in floors]
+
+
+def _preferences(problem: GangProblem, need: GangNeed) -> int:
+    """Return in how many domains of preferred levels a gang is at least."""
+    found = 0
+    for tier, groups in need.preferences:
+        wanted, kinds = sum(need.groups[at].least for at in groups), {need.groups[at].kind for at in groups}
+        numbers = []
+        for regions in problem.inside[need.required].values():
+            sizes = [
+                sum(problem.pods_in(mine, kind) for kind in kinds) for mine in problem.parted(regions, tier).values()
+            ]
+            numbers += [fewest(sizes, wanted)] if sum(sizes) >= wanted else []
+        found += min(numbers, default=0)
+    return found
+
+
+def fewest(sizes: Sequence[int], wanted: int) -> int:
+    """Return how few domains of some sizes hold as many pods as wanted; all of them if they do not."""
+    found = 0
+    for size in sorted(sizes, reverse=True):
+        if wanted <= 0:
+            break
+        found, wanted = found + 1, wanted - size
+    return found
+
+
+def _nodes(problem: GangProblem, values: Sequence[int]) -> int:
+    """Return how many nodes the pods of any one kind need."""
+    found = 0
+    for kind in range(problem.kinds):
+        most = max((profile.bound[kind] for profile in problem.profiles), default=0)
+        pods = _least(problem, values, [int(kind == other) for other in range(problem.kinds)])
+        found = max(found, -(-pods // most)) if most else found
+    return found
+
+
+def _least(
+    problem: GangProblem, values: Sequence[int], pods: Sequence[int], gang: Callable[[GangNeed], int] = lambda _: 0
+) -> int:
+    """Return what all gangs and ordinary pods cost, without the dearest ones of those that may have no place.
+
+    `pods` is the cost of a pod of each kind, `gang` that of a gang beside its pods.
+    """
+    needs, found = problem.needs, 0
+    for goal, value in zip(problem.order, values, strict=True):
+        name, priority = priority_of(goal, needs)
+        costs: list[int] = []
+        if name == GANGS:
+            for need in (need for need in needs.gangs if need.priority == priority):
+                own = gang(need) + sum(group.least * pods[group.kind] for group in need.groups)
+                costs += [own] * need.copies
+        elif name == UNPLACED:
+            costs = [pods[kind] for kind, wanted in needs.ordinary for _ in range(wanted)]
+        found += sum(sorted(costs)[: len(costs) - value] if costs else ())
+    return found

@@ -1,0 +1,389 @@
+"""The integer model of gangs: which gang in which domain, which pods in which region, what its nodes take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from operator import le
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.gangs.goals import fewest, priority_of, wanted_beyond
+from dra_lab.planner.gangs.levels import WHOLE, Path
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, hand_out
+from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.solver import minimise, relaxed_bound
+from dra_lab.planner.node.solver_outcome import Outcome, Rows
+
+Factors = dict[Any, int]
+"""Variables with their factors."""
+
+COST = "cost"
+"""The objective that counts what nodes that are added cost."""
+
+_OPTIONS: Mapping[str, object] = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
+
+# HiGHS makes no callback while a heuristic solves a smaller integer model, which takes seconds if the model is large.
+_LARGE: Mapping[str, object] = {
+    **_OPTIONS,
+    **dict.fromkeys(("mip_heuristic_run_rins", "mip_heuristic_run_rens"), False),
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+
+
+class GangModel:
+    """The model over what was found of nodes; with `least`, over what may exist, which bounds goals that count pods.
+
+    With `values`, nodes have the pods that they are given and what these are worth; without, they only hold them.
+    """
+
+    def __init__(
+        self, problem: GangProblem, solver: str, budget: Budget, *, least: bool = False, values: bool = False
+    ) -> None:
+        """Make the model, or a part of it if the budget is reached; then no solver is asked either."""
+        self.problem, self.solver, self.least, self.values = problem, solver, least, values
+        self.lp: Any = pulp.LpProblem("gangs", pulp.LpMinimize)
+        self._numbers = 0
+        self.gangs: dict[tuple[int, Path], Any] = {}
+        self.groups: dict[tuple[int, int, Path], Any] = {}
+        self.pods: dict[tuple[int, int, int], Factors] = {}
+        self.ordinary: dict[tuple[int, int], Any] = {}
+        self.cells: dict[tuple[int, int], dict[Counts, Any]] = {}
+        self.sums: dict[str, Factors] = {goal: {} for goal in (*problem.order, COST)}
+        self.constants: dict[str, int] = dict.fromkeys(self.sums, 0)
+        self._taken: dict[tuple[int, int], Factors] = {}
+        self._held: dict[tuple[int, int], int] = {}
+        self._patterns: dict[tuple[int, tuple[bool, ...]], list[Counts]] = {}
+        slots = problem.new.slots
+        self.nodes = [self._integer(slot.most) for slot in slots]
+        self.sums[COST] = {variable: slot.cost for variable, slot in zip(self.nodes, slots, strict=True)}
+        self._slots: dict[int, list[int]] = {}
+        for at, slot in enumerate(slots):
+            self._slots.setdefault(slot.region, []).append(at)
+        for step in (self._add_pods, self._add_nodes, self._count):
+            if not budget.reached:
+                step(budget)
+
+    # ------------------------------------------------------------------ variables and rows
+
+    def _integer(self, most: int) -> Any:
+        self._numbers += 1
+        return self.lp.add_variable(f"v_{self._numbers}", 0, most, pulp.LpInteger)
+
+    def _row(self, factors: Mapping[Any, int], limit: int, *, equal: bool = False) -> None:
+        left = {variable: factor for variable, factor in factors.items() if factor}
+        if not left and (limit < 0 or (equal and limit)):
+            # A row that nothing keeps, in the form that the solver reads.
+            left, limit = {self._integer(0): 1}, -1
+        if left:
+            self._numbers += 1
+            expression = pulp.LpAffineExpression(left)
+            self.lp.addConstraint(expression == limit if equal else expression <= limit, f"r_{self._numbers}")
+
+    def _take(self, region: int, kind: int, factors: Mapping[Any, int], times: int = 1) -> None:
+        _add(self._taken.setdefault((region, kind), {}), factors, times)
+
+    # ------------------------------------------------------------------ gangs and ordinary pods
+
+    def _add_pods(self, budget: Budget) -> None:
+        for number, need in enumerate(self.problem.needs.gangs):
+            if not budget.reached:
+                self._add_gang(number, need)
+        for number, (kind, wanted) in enumerate(self.problem.needs.ordinary):
+            for region, most in enumerate(self.problem.capacity):
+                if most[kind]:
+                    self.ordinary[number, region] = variable = self._integer(min(most[kind], wanted))
+                    self._take(region, kind, {variable: 1})
+            self._row({v: 1 for (n, _), v in self.ordinary.items() if n == number}, wanted)
+
+    def _add_gang(self, number: int, need: GangNeed) -> None:
+        problem = self.problem
+        for path, regions in problem.inside[need.required].items():
+            caps = [problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items()]
+            if most := min([need.copies, *caps]):
+                self.gangs[number, path] = gang = self._integer(most)
+                for at, group in enumerate(need.groups):
+                    self._add_group((number, at), group, regions, gang, most)
+                for preference in need.preferences:
+                    self._add_preference(number, need, preference, regions, gang)
+                self._need_nodes(need, regions, gang, most)
+        self._row({v: 1 for (n, _), v in self.gangs.items() if n == number}, need.copies)
+
+    def _add_group(self, key: tuple[int, int], group: GroupNeed, inside: Sequence[int], gang: Any, most: int) -> None:
+        problem, (number, _) = self.problem, key
+        tiers = [tier for tier in (group.required, *(tier for _, tier in group.slices)) if tier >= 0]
+        able = [region for region in inside if all(problem.keys[region][tier] is not None for tier in tiers)]
+        if group.required < 0:
+            self._place_group(key, group, able, gang, most)
+        else:
+            split = {gang: -1}
+            for path, regions in problem.parted(able, group.required).items():
+                shared = self.groups.get((number, group.same_as, path))
+                if group.same_as < 0 or shared is not None:
+                    self.groups[*key, path] = here = self._integer(most) if shared is None else shared
+                    split[here] = 1
+                    self._place_group(key, group, regions, here, most)
+            self._row(split, 0, equal=True)
+        for size, tier in group.slices:
+            for regions in problem.parted(able, tier).values():
+                pods = self._summed((*key, region) for region in regions)
+                self._row({**pods, self._integer(most * group.most // size): -size}, 0, equal=True)
+
+    def _place_group(
+        self, key: tuple[int, int], group: GroupNeed, regions: Sequence[int], gang: Any, most: int
+    ) -> None:
+        """Add the pods of a group in regions; `gang` counts the gangs whose group is there, `most` at most."""
+        simple = len(regions) == 1 and group.least == group.most
+        for region in regions:
+            cap = min(self.problem.capacity[region][group.kind], most * group.most)
+            self.pods[*key, region] = {gang: group.least} if simple else {self._integer(cap): 1}
+            self._take(region, group.kind, self.pods[*key, region])
+        if not simple:
+            every = self._summed((*key, region) for region in regions)
+            self._row({**every, gang: -group.most}, 0, equal=group.least == group.most)
+            if group.least < group.most:
+                self._row({**{v: -f for v, f in every.items()}, gang: group.least}, 0)
+
+    def _summed(self, keys: Iterable[tuple[int, int, int]]) -> Factors:
+        found: Factors = {}
+        for key in keys:
+            _add(found, self.pods.get(key, {}))
+        return found
+
+    def _add_preference(
+        self, number: int, need: GangNeed, preference: tuple[int, tuple[int, ...]], regions: Sequence[int], gang: Any
+    ) -> None:
+        tier, groups = preference
+        if not splits(self.problem.needs.tiers, need, preference):
+            _add(self.sums[LEVELS], {gang: 1})
+            return
+        wanted, sizes = sum(need.groups[at].most for at in groups), []
+        kinds, every = {need.groups[at].kind for at in groups}, Factors()
+        for mine in self.problem.preferred(regions, tier):
+            pods = self._summed((number, at, region) for at in groups for region in mine)
+            most = min(wanted, sum(self.problem.pods_in(mine, kind) for kind in kinds))
+            if pods and most:
+                used = self._integer(1)
+                self._row({**pods, used: -most}, 0)
+                self.sums[LEVELS][used] = 1
+                every[used] = -1
+                sizes.append(most)
+        # Without this, the relaxation uses parts of domains.
+        self._row({**every, gang: fewest(sizes, sum(need.groups[at].least for at in groups))}, 0)
+
+    # ------------------------------------------------------------------ nodes
+
+    def _add_nodes(self, budget: Budget) -> None:
+        """Let the nodes of each region hold its pods: those of the cluster, and those that are added."""
+        new = self.problem.new
+        for (region, profile), nodes in self.problem.cells.items():
+            if not budget.reached:
+                self._hold(region, profile, len(nodes))
+        for variable, slot in zip(self.nodes, new.slots, strict=True):
+            self._hold(slot.region, slot.profile, slot.most, variable)
+        for slots, limit in new.limits:
+            self._row({self.nodes[slot]: 1 for slot in slots}, limit)
+        for groups, most in new.interchangeable:
+            self._use_in_order([[self.nodes[slot] for slot in group] for group in groups], most)
+        for chain in new.chains:
+            for first, second in pairwise(chain):
+                self._row({self.nodes[second]: 1, self.nodes[first]: -1}, 0)
+        for key, factors in self._taken.items():
+            if not budget.reached:
+                self._row(factors, self._held.get(key, 0), equal=self.values)
+
+    def _use_in_order(self, groups: Sequence[Sequence[Any]], most: int | None) -> None:
+        """Use at most some of several new domains; without a limit, they are interchangeable."""
+        for first, second in pairwise(groups) if most is None else ():
+            self._row({**dict.fromkeys(second, 1), **dict.fromkeys(first, -1)}, 0)
+        if most is not None:
+            used = [self._integer(1) for _ in groups]
+            for one, group in zip(used, groups, strict=True):
+                for variable in group:
+                    self._row({variable: 1, one: -int(variable.upBound)}, 0)
+            self._row(dict.fromkeys(used, 1), most)
+
+    def _hold(self, region: int, number: int, count: int, nodes: Any = None) -> None:
+        """Let nodes of one profile hold pods: `count` of them, or as many as the variable `nodes` says."""
+        profile = self.problem.profiles[number]
+        every = profile.least if self.least else profile.found
+        if every is None:
+            self._hold_counted(region, number, count, nodes)
+            return
+        asked = tuple((region, kind) in self._taken for kind in range(self.problem.kinds))
+        if (number, asked) not in self._patterns:
+            if self.values:
+                found = [c for c in every if any(c) and all(on for n, on in zip(c, asked, strict=True) if n)]
+            else:
+                found = _largest({tuple(n * on for n, on in zip(c, asked, strict=True)) for c in every})
+            self._patterns[number, asked] = found
+        patterns = self._patterns[number, asked]
+        mine: dict[Counts, Any] = {}
+        whole = len(patterns) == 1 and not self.values
+        for counts in patterns:
+            mine[counts] = variable = nodes if whole else self._integer(count)
+            for kind, pods in enumerate(counts):
+                if pods and variable is None:
+                    self._held[region, kind] = self._held.get((region, kind), 0) + count * pods
+                elif pods:
+                    self._take(region, kind, {variable: 1}, -pods)
+            if self.values:
+                for goal, value in zip(self.problem.device, every[counts], strict=True):
+                    _add(self.sums[goal], {variable: value})
+                _add(self.sums[NODES], {variable: 1})
+        if not whole:
+            self.cells[region, number] = mine
+            self._row(
+                {**dict.fromkeys(mine.values(), 1), **({} if nodes is None else {nodes: -1})}, count * (nodes is None)
+            )
+
+    def _hold_counted(self, region: int, number: int, count: int, nodes: Any) -> None:
+        """Let nodes hold as many pods as counting allows, because the numbers are too many to list."""
+        profile = self.problem.profiles[number]
+        single = {
+            kind: self._integer(most * count)
+            for kind, most in enumerate(profile.bound)
+            if most and (region, kind) in self._taken
+        }
+        for kind, variable in single.items():
+            self._take(region, kind, {variable: -1})
+            if nodes is not None:
+                self._row({variable: 1, nodes: -profile.bound[kind]}, 0)
+        for weights, limit in profile.rows:
+            factors = {variable: weights[kind] for kind, variable in single.items()}
+            self._row(factors if nodes is None else {**factors, nodes: -limit}, limit * count * (nodes is None))
+
+    def _need_nodes(self, need: GangNeed, regions: Sequence[int], gang: Any, most: int) -> None:
+        """Add what the relaxation does not see: a further gang in a domain needs whole new nodes."""
+        slots = [at for region in regions for at in self._slots.get(region, ())]
+        for kind, pods in need.least_pods.items() if slots else ():
+            each = max(self.problem.profiles[self.problem.new.slots[at].profile].bound[kind] for at in slots)
+            free = sum(self.problem.there[region][kind] for region in regions)
+            if each and most > free // pods:
+                slope = _slope(pods, free % pods, each, most - free // pods)
+                factors = {self.nodes[at]: -slope.denominator for at in slots}
+                self._row({**factors, gang: slope.numerator}, slope.numerator * (free // pods))
+
+    # ------------------------------------------------------------------ goals
+
+    def _count(self, _: Budget) -> None:
+        needs = self.problem.needs
+        for goal in self.problem.order:
+            name, priority = priority_of(goal, needs)
+            mine = {at: need for at, need in enumerate(needs.gangs) if need.priority == priority}
+            if name == GANGS:
+                self.sums[goal] = {v: -1 for (at, _), v in self.gangs.items() if at in mine}
+                self.constants[goal] = sum(need.copies for need in mine.values())
+            elif name == BEYOND:
+                self._count_beyond(self.sums[goal], mine)
+                self.constants[goal] = wanted_beyond(needs, priority)
+            elif name == UNPLACED:
+                self.sums[goal] = dict.fromkeys(self.ordinary.values(), -1)
+                self.constants[goal] = sum(wanted for _, wanted in needs.ordinary)
+        self._count_domains()
+
+    def _count_beyond(self, sums: Factors, mine: Mapping[int, GangNeed]) -> None:
+        for (at, group, _), factors in self.pods.items():
+            if at in mine and mine[at].groups[group].least < mine[at].groups[group].most:
+                _add(sums, factors, -1)
+        for (at, _), variable in self.gangs.items():
+            if at in mine:
+                _add(sums, {variable: sum(group.least for group in mine[at].groups if group.least < group.most)})
+
+    def _count_domains(self) -> None:
+        inside: dict[tuple[int, Path], list[Any]] = {}
+        for (number, path), gang in self.gangs.items():
+            tier = self.problem.needs.gangs[number].required
+            if tier != WHOLE:
+                inside.setdefault(self.problem.needs.counted(tier, path), []).append(gang)
+        for gangs in inside.values():
+            used = self._integer(1)
+            for gang in gangs:
+                self._row({gang: 1, used: -int(gang.upBound)}, 0)
+            self.sums[DOMAINS][used] = 1
+
+    def of_groups(self, groups: int) -> Factors:
+        """Return the pods of the first groups of all gangs, as a number to minimise."""
+        found: Factors = {}
+        for (_, at, _), mine in self.pods.items():
+            _add(found, mine if at < groups else {}, -1)
+        return found
+
+    def keep(self, goal: str, value: int) -> None:
+        """Demand that a goal is not above a value."""
+        self._row(self.sums[goal], value - self.constants[goal])
+
+    def minimise(self, goal: str | Factors, budget: Budget, have: int | None = None) -> Outcome:
+        """Minimise a goal, or a sum; only the relaxation is solved if it shows that `have` is the best value."""
+        factors, constant = (self.sums[goal], self.constants[goal]) if isinstance(goal, str) else (goal, 0)
+        if budget.reached:
+            return Outcome(None, None, stopped=True)
+        expression, bound = pulp.LpAffineExpression(factors, constant=constant) if factors else constant, None
+        if have is not None:
+            if not factors:
+                return Outcome(constant, constant)
+            self.lp.setObjective(expression)
+            bound = relaxed_bound(Rows.of(self.lp), budget)
+            if bound is not None and bound >= have:
+                return Outcome(None, bound)
+        options = _OPTIONS if len(self.lp.variables()) <= budget.sizes.variables else _LARGE
+        outcome = minimise(self.lp, expression, self.solver, budget, options=options)
+        known = [one for one in (bound, outcome.bound) if one is not None]
+        return replace(outcome, bound=max(known, default=None))
+
+    # ------------------------------------------------------------------ answers
+
+    def added(self) -> list[int]:
+        """Return the number of nodes of each slot."""
+        return [_value(variable) for variable in self.nodes]
+
+    def read(self) -> GangSolution:
+        """Return the solution that the variables of a model with values have."""
+        gangs = {key: count for key, v in self.gangs.items() if (count := _value(v))}
+        groups = {key: count for key, v in self.groups.items() if (count := _value(v))}
+        totals = {key: sum(factor * _value(v) for v, factor in mine.items()) for key, mine in self.pods.items()}
+        ordinary: list[dict[int, int]] = [{} for _ in self.problem.needs.ordinary]
+        for (number, region), variable in self.ordinary.items():
+            if count := _value(variable):
+                ordinary[number][region] = count
+        nodes: dict[str, Counts] = {}
+        for key, mine in self.cells.items():
+            names = iter(self.problem.cells[key])
+            for counts, variable in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
+                nodes.update((next(names), counts) for _ in range(_value(variable)))
+        pods = {key: count for key, count in totals.items() if count}
+        return GangSolution(hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
+
+
+def _value(variable: Any) -> int:
+    return int(variable.varValue or 0)
+
+
+def _add(row: Factors, factors: Mapping[Any, int], times: int = 1) -> None:
+    for variable, factor in factors.items():
+        row[variable] = row.get(variable, 0) + times * factor
+
+
+def _largest(every: Iterable[Counts]) -> list[Counts]:
+    """Return the numbers of pods that no other ones contain."""
+    kept: list[Counts] = []
+    for counts in sorted(every, key=lambda counts: (-sum(counts), counts)):
+        if any(counts) and not any(all(map(le, counts, more)) for more in kept):
+            kept.append(counts)
+    return kept
+
+
+def _slope(pods: int, left: int, each: int, most: int) -> Fraction:
+    """Return how many nodes of `each` pods a gang needs at least on average, up to `most` gangs beside `left` pods."""
+    gangs = np.arange(1, most + 1)
+    nodes = -(-(gangs * pods - left) // each)
+    best = int(np.argmin(nodes / gangs))
+    return Fraction(int(nodes[best]), int(gangs[best]))
