@@ -85,7 +85,7 @@ def numa_and_root(cluster: Cluster, node_name: str) -> dict[DeviceID, tuple[str 
             one: (_value(found.numa_node), _value(found.pcie_root))
             for one, found in localities(cluster, node_name).items()
         }
-    memo, seen = _published_places(cluster), _seen(cluster, node_name)
+    memo, seen = _memo(cluster), _seen(cluster, node_name)
     known = [_known(item, memo) for item in seen]
     agreed: dict[str | int, set[str | int]] = {}
     for locality in known:
@@ -97,7 +97,7 @@ def numa_and_root(cluster: Cluster, node_name: str) -> dict[DeviceID, tuple[str 
         if numa is None and root is not None and len(agreed.get(root, ())) == 1:
             (numa,) = agreed[root]
         if numa is None:
-            numa = _value(_documented(locality, item.device).numa_node)
+            numa = _value(_documented(locality, item.device, memo).numa_node)
         places[item.id] = numa, root
     return places
 
