@@ -33,9 +33,7 @@ class Sizes(Struct, frozen=True):
         pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model chooses devices.
         solved_alone: Nodes or node states that are solved one by one; with more, per kind of hardware.
         explained: Nodes that are examined one by one for reasons and suggestions; with more, one per kind.
-        looks: Node states whose counts are read one by one for the reasons; with more, the reasons are not complete.
         tries: Sets of requests and links tried for a smaller conflict, and choices of alternatives for one link.
-        rivals: Requests of which all sets are compared to find those that compete; with more, all are named.
         modelled_copies: Replicas on one node that are modelled together at first; more for `damage` are a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
         replicas: Numbers of replicas that are listed for a node with shared counters; with more, GPU by GPU.
@@ -76,9 +74,7 @@ class Sizes(Struct, frozen=True):
     pod_ways: int = 60_000
     solved_alone: int = 4
     explained: int = 200
-    looks: int = 5_000
     tries: int = 120
-    rivals: int = 10
     modelled_copies: int = 32
     damaged: int = 24
     replicas: int = 60

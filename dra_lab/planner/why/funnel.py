@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Hashable, Sequence
 from itertools import takewhile
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
 from dra_lab.index.pools import PoolDevice
+from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import expressions
-from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.device_tests import Stage, device_use
-from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
+from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, eligibility
 from dra_lab.planner.node.link_places import place_values
 from dra_lab.planner.scan import Scan
 from dra_lab.sketch.links import link_words
 from dra_lab.topology.locality import localities
 
+_OF_CLASS = ("published", "class-selector", "class")
 _LATER = ("gate", "taint", "in-use", "capacity")
-Shared = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
-"""Devices of which others hold shares, by position, with what is taken of each."""
 
 _PASSED = {Stage.CLASS: 0, Stage.TAINT: 1, Stage.IN_USE: 2, Stage.CAPACITY: 3, Stage.FREE: 4}
 """How many of these tests a device passed that class and selectors match; a gate that hides it leaves it at CLASS."""
@@ -38,8 +35,7 @@ class AskCounts(Struct, frozen=True):
     """One request on a node: the tests in their order and the devices left after each; `needed` is what it takes.
 
     `free` are those that it may take, links apart, and `far` the positions of such as other nodes may see too;
-    `failing` counts the devices on which a selector fails. `short` is the first test that leaves too few of them, from
-    the class on, and how many it leaves; () where none does.
+    `failing` counts the devices on which a selector fails.
     """
 
     request: str
@@ -48,7 +44,12 @@ class AskCounts(Struct, frozen=True):
     failing: int
     free: int
     far: tuple[int, ...]
-    short: tuple[int, ...]
+
+    @property
+    def short(self) -> FunnelStep | None:
+        """Return the first test, from the class on, that leaves too few devices."""
+        of_class = max(at for at, step in enumerate(self.steps) if step.test in _OF_CLASS)
+        return next((step for step in self.steps[of_class:] if step.count < max(1, self.needed)), None)
 
 
 class NodeCounts(Struct, frozen=True):
@@ -57,190 +58,135 @@ class NodeCounts(Struct, frozen=True):
     asks: tuple[AskCounts, ...]
     nodes: list[str] = field(default_factory=list)
 
-    @property
-    def short(self) -> Hashable:
-        """Return what the requests lack."""
-        return tuple(ask.short for ask in self.asks)
 
-
-def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget, *, looks: int) -> tuple[NodeCounts, ...]:
+def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget) -> tuple[NodeCounts, ...]:
     """Return the counts of nodes, those with the same ones together; of fewer nodes where time ended before.
 
     The scan's classes of equal nodes would not do: nodes are equal for a claim though more is free than it can take.
-    It ends also where more than `looks` states have to be looked at one by one.
     """
     found: dict[tuple[AskCounts, ...], NodeCounts] = {}
-    tables = _Tables(scan)
+    looks = _Looks(scan)
     for node in nodes:
-        if budget.reached or tables.looks > looks:
+        if budget.reached:
             break
-        asks = tables.of(node)
+        asks = looks.counts(node)
         found.setdefault(asks, NodeCounts(asks)).nodes.append(node)
     return tuple(found.values())
 
 
-class _Table:
+class _Look(Struct):
     """One request on one hardware: the tests as (name, text), and how many of them each device passes.
 
-    `use` is the test of what is in use, `of_class` that of the last class selector; `far` are the positions of devices
-    that several nodes may see.
+    `use` is the position of the test of what is in use; `far` has the devices that several nodes may see.
     """
 
-    def __init__(
-        self,
-        part: AskEligibility,
-        tests: Sequence[tuple[str, str]],
-        depths: Sequence[int],
-        of_class: int,
-        far: Sequence[int],
-    ) -> None:
-        self.part, self.depths, self._tests, self._of_class, self._far = part, depths, tests, of_class, far
-        self.use = tests.index(("in-use", ""))
-        reached, left, self._counts = Counter(depths), 0, [0] * len(tests)
-        for test in range(len(tests) - 1, -1, -1):
-            left += reached[test + 1]
-            self._counts[test] = left
-        self._known: dict[tuple[int, ...], AskCounts] = {}
+    part: AskEligibility
+    tests: Sequence[tuple[str, str]]
+    passed: Sequence[int]
+    far: Sequence[int]
+    known: dict[tuple[int, ...], AskCounts] = field(default_factory=dict)
 
-    def counts(self, used: tuple[int, ...]) -> AskCounts:
-        """Return the counts where the devices at some positions, all of them free else, are in use."""
-        if used in self._known:
-            return self._known[used]
-        counts = list(self._counts)
-        for position in used:
-            for test in range(self.use, self.depths[position]):
-                counts[test] -= 1
-        gate, capacity = self.use - 2, self.use + 1
-        counted = zip(self._tests, counts, strict=True)
-        hides = counts[gate] != counts[gate - 1]
-        steps = tuple(FunnelStep(test, count, text) for (test, text), count in counted if test != "gate" or hides)
-        needed = self.part.ask.count or len(self.part.listed)
-        far = tuple(at for at in self._far if self.depths[at] > capacity and at not in used)
-        left = enumerate(counts[self._of_class :])
-        short = next(((at, count) for at, count in left if count < max(1, needed)), ())
-        name, failing = self.part.ask.reference, len(self.part.errors)
-        found = self._known[used] = AskCounts(name, needed, steps, failing, counts[capacity], far, short)
-        return found
+    def counts(self, held: Sequence[int]) -> AskCounts:
+        """Return the counts where the devices at some positions are held alone."""
+        use = self.tests.index(("in-use", ""))
+        passed = list(self.passed)
+        for at in held:
+            passed[at] = min(passed[at], use)
+        key = tuple(passed)
+        if key not in self.known:
+            self.known[key] = self._counted(key, use)
+        return self.known[key]
+
+    def _counted(self, passed: Sequence[int], use: int) -> AskCounts:
+        counts = [sum(count > test for count in passed) for test in range(len(self.tests))]
+        gate, capacity = use - 2, use + 1
+        steps = tuple(
+            FunnelStep(name, counts[at], text)
+            for at, (name, text) in enumerate(self.tests)
+            if at != gate or counts[gate] < counts[gate - 1]
+        )
+        ask, far = self.part.ask, tuple(at for at in self.far if passed[at] > capacity)
+        needed = ask.count or len(self.part.listed)
+        return AskCounts(ask.reference, needed, steps, len(self.part.errors), counts[capacity], far)
 
 
-class _Tables:
-    """The tables of nodes: one for each hardware with nothing in use, from which what is in use is taken away.
+class _Looks:
+    """The looks at nodes: one for each hardware with what is shared there; what is held alone is then missing.
 
-    With All, admin access or counters a device in use does more than to be missing: then one for each state, `looks`
-    of them so far.
+    With All, admin access or counters a held device does more than to be missing: then one for each state.
     """
 
     def __init__(self, scan: Scan) -> None:
-        self.looks = 0
         self._scan, self._rules = scan, scan.rules
         self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
-        self._chains = [_chain(scan, ask) for ask in scan.rules.asks]
-        self._tables: dict[Hashable, tuple[_Table, ...]] = {}
-        self._fits: dict[Hashable, bool] = {}
+        classes = scan.cluster.class_by_name
+        own = (classes.get(ask.device_class_name) for ask in scan.rules.asks)
+        # the selectors of each request's class, and its own, as written
+        self._selectors = [
+            (expressions(found.spec.selectors) if found is not None else (), ask.selectors)
+            for found, ask in zip(own, scan.rules.asks, strict=True)
+        ]
+        self._looks: dict[Hashable, tuple[_Look, ...]] = {}
 
-    def of(self, node: str) -> tuple[AskCounts, ...]:
-        """Return the counts of a node."""
-        scan = self._scan
-        refused = tuple(self._refused(node, number) for number in range(len(self._chains)))
-        exact = scan.exact.get(node)
-        if not isinstance(exact, tuple) or self._each or scan.views.view(node).counted:
-            key: Hashable = (node if exact is None else exact, refused)
-            if key not in self._tables:
-                self.looks += 1
-                self._tables[key] = self._look(node, self._rules)
-            return tuple(table.counts(()) for table in self._tables[key])
-        key = (exact[0], refused)
-        if key not in self._tables:
-            self._tables[key] = self._look(node, replace(self._rules, idle=True))
-        alone, shared = scan.views.held_on(node, self._rules.allocated)
-        return tuple(
-            table.counts(self._used(key, number, table, node, alone, shared))
-            for number, table in enumerate(self._tables[key])
-        )
-
-    def _used(
-        self, key: Hashable, number: int, table: _Table, node: str, alone: Collection[int], shared: Shared
-    ) -> tuple[int, ...]:
-        """Return the devices, free else, that are in use for a request: held alone, or without enough capacity left.
-
-        A device that never has the capacity lacks it with and without shares in use, as in `eligible`.
-        """
-        used = [at for at in alone if table.depths[at] > table.use]
-        passed = table.use + 1 if self._rules.gates.consumable_capacity else table.use
-        for at, taken in shared:
-            if table.depths[at] > passed:
-                memo = (key, number, at, taken)
-                if memo not in self._fits:
-                    device = self._scan.views.view(node).devices[at].device
-                    self._fits[memo] = self._has_left(table.part.ask, device, dict(taken))
-                if not self._fits[memo]:
-                    used.append(at)
-        return tuple(sorted(used))
-
-    def _has_left(self, ask: Ask, device: Device, taken: Mapping[str, Fraction]) -> bool:
-        """Say whether a device that has the capacity has it beside the shares that others hold.
-
-        Rules: docs/semantics.md 3.11.4, 3.11.9.
-        """
-        if not self._rules.gates.consumable_capacity:
-            return False
-        use = device_use(self._rules.gates, ask, device) or {}
-        left = {key: parse_quantity(c.value) - taken.get(key, Fraction()) for key, c in device.capacity.items()}
-        return all(amount <= left[key] for key, amount in use.items() if key in left)
+    def counts(self, node: str) -> tuple[AskCounts, ...]:
+        """Return the counts of each request on a node."""
+        scan, rules = self._scan, self._rules
+        refused = tuple(self._refused(node, number) for number in range(len(self._selectors)))
+        exact: Any = scan.exact.get(node)
+        alone: Sequence[int] = ()
+        if exact is not None and not self._each and not scan.views.view(node).counted:
+            held = rules.allocated
+            shape, alone, shared = exact
+            exact, rules = (shape, shared), replace(rules, held=AllocatedDevices({}, held.shares, held.consumed))
+        key = (node if exact is None else exact, refused)
+        if key not in self._looks:
+            found = eligibility(rules, node)
+            self._looks[key] = tuple(self._look(found, number) for number in range(len(found.asks)))
+        return tuple(look.counts(alone) for look in self._looks[key])
 
     def _refused(self, node: str, number: int) -> tuple[int, ...]:
         """Return which selector refuses each device; () where it is clear from how far they come."""
-        of_class, own = self._chains[number]
-        if max(len(of_class), len(own)) < 2:
+        if max(map(len, self._selectors[number])) < 2:
             return ()
-        return tuple(self._passed(number, item) for item in self._scan.views.view(node).devices)
+        return tuple(self._matched(number, item) for item in self._scan.views.view(node).devices)
 
-    def _passed(self, number: int, item: PoolDevice) -> int:
+    def _matched(self, number: int, item: PoolDevice) -> int:
         """Return how many selectors of the class and the request a device passes."""
-        of_class, own = self._chains[number]
+        of_class, own = self._selectors[number]
         match = self._rules.matching.match(self._rules.asks[number], item.driver, item.device)
         if match.stage in ("match", "no-class"):
             return len(of_class) + len(own) if match.stage == "match" else 0
         first = len(of_class) if match.stage == "selector" else 0
         return (*of_class, *own).index(match.expression, first)
 
-    def _look(self, node: str, rules: Rules) -> tuple[_Table, ...]:
-        found = eligibility(rules, node)
-        return tuple(self._table(found, number, part) for number, part in enumerate(found.asks))
-
-    def _table(self, found: NodeEligibility, number: int, part: AskEligibility) -> _Table:
-        of_class, own = self._chains[number]
+    def _look(self, found: NodeEligibility, number: int) -> _Look:
+        part, (of_class, own) = found.asks[number], self._selectors[number]
         known = part.ask.device_class_name in self._scan.cluster.class_by_name
         links = [
             link
             for link in self._scan.sketch.links
             if link.must and any(covers(reference, part.ask) for reference in link.requests)
         ]
-        tests = [("published", ""), *[("class-selector", text) for text in of_class]]
-        if not known:
-            tests.append(("class", part.ask.device_class_name))
-        classes = len(tests) - 1
-        tests += [*[("selector", text) for text in own], *[(name, "") for name in _LATER]]
-        tests += [("link", link_words(link)) for link in links]
+        tests = [
+            ("published", ""),
+            *(("class-selector", text) for text in of_class),
+            *([] if known else [("class", part.ask.device_class_name)]),
+            *(("selector", text) for text in own),
+            *((name, "") for name in _LATER),
+            *(("link", link_words(link)) for link in links),
+        ]
         places, devices = localities(self._scan.cluster, found.node), self._scan.views.view(found.node).devices
         depths = []
         for item in devices:
-            passed = self._passed(number, item)
-            if known and passed == len(of_class) + len(own):
-                passed += _PASSED[part.stages[item.id]]
-                if part.stages[item.id] is Stage.FREE:
+            passed, stage = 1 + self._matched(number, item), part.stages[item.id]
+            if known and passed > len(of_class) + len(own):
+                passed += _PASSED[stage]
+                if stage is Stage.FREE:
                     seen = found.seen[item.id]
                     values = (place_values(places[item.id], link, seen, lists=found.lists) for link in links)
                     passed += len(list(takewhile(bool, values)))
-            depths.append(1 + passed)
-        far = [at for at, item in enumerate(devices) if item.slice.spec.node_name is None]
-        return _Table(part, tests, depths, classes, far)
-
-
-def _chain(scan: Scan, ask: Ask) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the selectors of a request's class and its own, as written."""
-    device_class = scan.cluster.class_by_name.get(ask.device_class_name)
-    return expressions(device_class.spec.selectors) if device_class is not None else (), ask.selectors
+            depths.append(passed)
+        return _Look(part, tests, depths, [at for at, item in enumerate(devices) if item.slice.spec.node_name is None])
 
 
 _NOUNS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices"}
@@ -252,7 +198,7 @@ def funnels(rows: Sequence[NodeCounts]) -> tuple[Funnel, ...]:
     for row in rows:
         for ask in row.asks:
             # the figures of a request are the same whichever of its devices other nodes see
-            found.setdefault(replace(ask, far=(), short=()), []).extend(row.nodes)
+            found.setdefault(replace(ask, far=()), []).extend(row.nodes)
     funnels = (Funnel(a.request, a.needed, min(nodes), len(nodes), a.steps, a.failing) for a, nodes in found.items())
     order = {request: number for number, request in enumerate(dict.fromkeys(ask.request for ask in found))}
     return tuple(sorted(funnels, key=lambda funnel: (order[funnel.request], -funnel.nodes, funnel.node)))

@@ -67,7 +67,7 @@ def _reasons(work: Work, pinned: str, plan: Plan, suggestions: Sequence[Suggesti
     names = (pinned,) if pinned else scan.rules.nodes
     if not names:
         return Reasons()
-    rows = node_counts(scan, names, within, looks=budget.sizes.looks)
+    rows = node_counts(scan, names, within.part(within.shares.first))
     nearest = next((s.node for s in plan.shortfalls if s.node), names[0])
     counted = sum(len(row.nodes) for row in rows) == len(names)
     failures, scarce = selector_failures(scan), () if pinned else scarcity(scan, rows)

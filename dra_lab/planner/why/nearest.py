@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from msgspec.structs import replace as changed
 
@@ -13,14 +12,11 @@ from dra_lab.model.names import split_request
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import Link
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import eligibility
-from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.why.explain_node import explain_node, missing
-from dra_lab.planner.why.explain_together import NodeCase
 from dra_lab.planner.why.funnel import node_counts
+from dra_lab.planner.why.node_reasons import NodeCase, explain_node, missing
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
 PARTITIONS = "DRAPartitionableDevices"
@@ -77,7 +73,7 @@ def _explained(
     """Yield nodes with their reasons, the first one whatever the time."""
     for number, name in enumerate(nodes[: budget.sizes.explained], 1):
         budget.report_step("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
-        yield explain_node(_case(scan, name, budget, solver)), name
+        yield explain_node(NodeCase(scan, eligibility(scan.rules, name), budget, solver)), name
         if budget.reached:
             break
 
@@ -88,8 +84,8 @@ def _is_open(found: Sequence[Shortfall]) -> bool:
 
 def _lacking_the_same(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) -> list[EqualNodes] | None:
     """Return the classes with nodes apart that lack something else, though equal for the claim; None: not found out."""
-    rows = node_counts(scan, scan.rules.nodes, budget, looks=budget.sizes.explained)
-    kinds = {node: row.short for row in rows for node in row.nodes}
+    rows = node_counts(scan, scan.rules.nodes, budget)
+    kinds = {node: tuple(ask.short for ask in row.asks) for row in rows for node in row.nodes}
     if len(kinds) < len(scan.rules.nodes):
         return None
     found = []
@@ -106,15 +102,6 @@ def _telling(scan: Scan, found: Sequence[Shortfall]) -> tuple[Shortfall, ...]:
     bare = {split_request(s.subject)[0] for s in found if s.rule in _ALONE and not s.available}
     ends = {link.name: {split_request(end)[0] for end in link.requests} for link in scan.sketch.links}
     return tuple(s for s in found if s.rule != "link" or not bare & ends.get(s.subject, set()))
-
-
-def _case(scan: Scan, name: str, budget: Budget, solver: str) -> NodeCase:
-    found = eligibility(scan.rules, name)
-
-    def feasible(problem: AllocationProblem) -> bool | None:
-        return is_feasible(problem, budget, solver=solver)
-
-    return NodeCase(scan.sketch, found, scan.build(found), partial(scan.build, found), feasible, budget.sizes)
 
 
 def _finish(

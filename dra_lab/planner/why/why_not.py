@@ -92,7 +92,7 @@ def why_not(
     reasons = explain_misfit(scan, budget, solver=solver, pinned=node).shortfalls if fits is False else ()
     if node in cluster.cordoned:
         fits, reasons = False, (cordoned_shortfall(cluster, {node}), *reasons)
-    rows = node_counts(scan, (node,), budget, looks=budget.sizes.looks)
+    rows = node_counts(scan, (node,), budget)
     return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found), cluster.claims_known)
 
 

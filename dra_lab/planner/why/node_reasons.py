@@ -1,0 +1,434 @@
+"""Why a claim does not fit on one node: the first rule that leaves too few devices, or the link, with its counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, combinations, islice, product
+from typing import Any
+
+from msgspec.structs import replace as changed
+
+from dra_lab.findings import sentence_case
+from dra_lab.index.counter_draws import counted_pools
+from dra_lab.index.node_binding import Tie
+from dra_lab.model.names import part_of
+from dra_lab.model.plan import Shortfall
+from dra_lab.model.sketch import MAX_DEVICES
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility
+from dra_lab.planner.node.link_rows import LINK_ROWS
+from dra_lab.planner.node.milp import is_feasible
+from dra_lab.planner.scan import Scan
+from dra_lab.sketch.links import LEVEL_WORDS, link_words, listed
+
+_ADVICE = {
+    "class": "Choose another device class",
+    "count": "Lower the count.",
+    "selector": "Relax the selectors",
+    "taint": "Add a toleration",
+    "in-use": "Wait until devices are freed",
+    "capacity": "Ask for less capacity",
+    "counters": "Ask for smaller devices, or wait until devices of the same pool are freed",
+    "link": "Prefer the link instead of requiring it, or lower the counts.",
+    "links": "Relax one of the links.",
+    "node": "Leave out with a selector the devices whose node selector has several terms.",
+    "undecided": "Try it without one of the requests or links.",
+    "limit": "Split the claim: one claim can hold 32 devices.",
+}
+
+_RULES = (
+    ("class", Stage.SELECTOR, "are of class {device_class}"),
+    ("selector", Stage.TAINT, "of them pass the selectors"),
+    ("taint", Stage.IN_USE, "of them have no taint that keeps it away"),
+    ("in-use", Stage.CAPACITY, "of them are free"),
+    ("capacity", Stage.FREE, "of them have the capacity"),
+)
+"""The tests of devices in their order, each with the stage that passing it leads to."""
+
+_TESTS = {rule: number for number, (rule, *_) in enumerate(_RULES)}
+_CAN_HOLD = f"the {MAX_DEVICES} that a claim can hold"
+_NOT_ALL = "Ask for a number of devices instead of all, or change the selectors."
+
+
+@dataclass(frozen=True)
+class NodeCase:
+    """One node to be explained: what is eligible there, and its problem."""
+
+    scan: Scan
+    eligible: NodeEligibility
+    budget: Budget
+    solver: str
+
+    @cached_property
+    def problem(self) -> AllocationProblem:
+        """Return the problem of the claim."""
+        return self.scan.build(self.eligible)
+
+    @cached_property
+    def bare(self) -> AllocationProblem:
+        """Return the problem without any link."""
+        return self.without([link.name for link in self.problem.links])
+
+    @cached_property
+    def must(self) -> list[int]:
+        """Return the positions of the must-links."""
+        return [at for at, link in enumerate(self.problem.links) if link.must]
+
+    def without(self, links: Sequence[str]) -> AllocationProblem:
+        """Return the problem without some links."""
+        return self.scan.build(self.eligible, links) if links else self.problem
+
+    def feasible(self, problem: AllocationProblem) -> bool | None:
+        """Say whether a problem has a solution, None where time ended before that was known."""
+        return is_feasible(problem, self.budget, solver=self.solver)
+
+    def shortfall(
+        self, rule: str, subject: str, text: str, needed: int, available: int, *, here: bool = True, advice: str = ""
+    ) -> Shortfall:
+        """Return a reason of a rule, by default with the rule's advice; `here` says that the hardware decides it."""
+        advice = advice or _ADVICE[rule]
+        if rule == "class" and not any(part.stages for part in self.eligible.asks):
+            advice = "Load a cluster that has ResourceSlices, or a sample."
+        elif not advice.endswith("."):
+            # Fewer of what is not there at all would not fit either.
+            advice += ", or lower the count." if available else "."
+        node = self.eligible.node if here else ""
+        return Shortfall(rule, subject, sentence_case(text), needed, available, node, advice)
+
+    def undecided(self) -> Shortfall:
+        """Return the reason if time ended before the part that blocks the claim was known."""
+        text = "each request can be served by itself; the time did not suffice to say what keeps them from being served"
+        return self.shortfall("undecided", "claim", f"{text} all", 1, 0)
+
+
+def explain_node(case: NodeCase) -> tuple[Shortfall, ...]:
+    """Return the reasons why the claim does not fit on one node, never empty; requests first, then links."""
+    alone = [_request(case, indices) for indices in case.problem.requests]
+    counted = [_counted_out(case, link) for link in case.must]
+    found = tuple(shortfall for shortfall in (*alone, *counted) if shortfall is not None)
+    return found or _too_many(case) or _links(case) or (_together(case),)
+
+
+def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
+    """Return how far a node is from serving the claim: the number of reasons, the devices or groups missing.
+
+    If nodes lack as many, one whose devices come further in the tests is nearer: its last number is smaller.
+    """
+    early = sum(len(_RULES) - _TESTS.get(s.rule, len(_RULES)) for s in shortfalls)
+    return len(shortfalls), sum(max(0, s.needed - s.available) for s in shortfalls), early
+
+
+def devices(number: int) -> str:
+    """Return a number of devices in words."""
+    return "1 device" if number == 1 else f"{number} devices"
+
+
+# ---------------------------------------------------------------- a request by itself
+
+
+def _request(case: NodeCase, indices: Sequence[int]) -> Shortfall | None:
+    """Explain a request that cannot be served for itself; with alternatives, the one that lacks least."""
+    found = []
+    for index in indices:
+        shortfall = _ask(case, index, case.eligible.asks[index])
+        if shortfall is None:
+            return None
+        found.append(shortfall)
+    # one for all devices may be what keeps the others of its request from being served
+    every = {ask.reference for ask in case.problem.asks if ask.all_devices}
+    return min(found, key=lambda s: (s.needed - s.available, s.subject not in every))
+
+
+def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
+    ask, name, needed = part.ask, f"request {part.ask.reference}", max(1, part.ask.count)
+    if part.blocked:
+        rule = _blocked_rule(part)
+        advice = _NOT_ALL if rule == "count" else ""
+        return case.shortfall(rule, ask.reference, f"{name}: {part.blocked}", 1, 0, advice=advice)
+    if ask.all_devices and len(part.listed) > MAX_DEVICES:
+        text = f"{name}: all {len(part.listed)} devices that match are more than {_CAN_HOLD}"
+        return case.shortfall("limit", ask.reference, text, len(part.listed), MAX_DEVICES)
+    if ask.count > MAX_DEVICES:
+        # The claim decides this, not the hardware: no node is named.
+        text = f"{name} asks for {ask.count:,} devices, more than {_CAN_HOLD}"
+        return case.shortfall("limit", ask.reference, text, ask.count, MAX_DEVICES, here=False)
+    for rule, stage, _ in _RULES:
+        have = part.count(stage)
+        if have < needed:
+            named = "count" if rule == "class" and have else rule
+            text, advice = _chain(case, part, stage), ""
+            if rule == "capacity" and (absent := _absent_keys(case, part)):
+                text, advice = f"{text}: {absent[0]}", absent[1]
+            return case.shortfall(named, ask.reference, text, needed, have, advice=advice)
+    able = sum(group.size for group in case.problem.groups if index in group.asks)
+    if able < needed or index in case.problem.impossible:
+        return _placeless(case, index, able)
+    return None
+
+
+def _blocked_rule(part: AskEligibility) -> str:
+    stuck = [part.stages[device] for device in part.listed if part.stages[device] is not Stage.FREE]
+    if not stuck:
+        return "count"
+    return {Stage.TAINT: "taint", Stage.IN_USE: "in-use"}.get(stuck[0], "capacity")
+
+
+def _absent_keys(case: NodeCase, part: AskEligibility) -> tuple[str, str] | None:
+    """Return in words that no device publishes a capacity that is requested, and the advice: less would not help."""
+    free = [case.eligible.seen[device] for device, stage in part.stages.items() if stage >= Stage.CAPACITY]
+    published = sorted({key for device in free for key in device.capacity})
+    absent = [key for key in part.ask.capacity if key not in published]
+    if not absent:
+        return None
+    advice = f"Ask for a capacity that they publish ({', '.join(published) or 'none'}), or for none."
+    return f"none of them publishes {', '.join(absent)}", advice
+
+
+def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
+    """Return the counts from test to test as text, up to the one that leaves too few."""
+    ask, passed, before = part.ask, [], -1
+    need = f"request {ask.reference} needs {'at least one device' if ask.all_devices else devices(ask.count)}"
+    if not part.stages:
+        return f"{need}; none is published here"
+    for _, stage, words in _RULES:
+        have = part.count(stage)
+        if stage <= last and (have != before or stage == last):
+            passed.append(f"{have} {words.format(device_class=ask.device_class_name)}")
+        before = have
+    if part.errors and last is Stage.TAINT:
+        passed.append(f"on {len(part.errors)} a selector fails")
+    items = (item for pool in case.eligible.pools for item in pool.devices)
+    split = part.stages.keys() <= {item.id for item in items if item.device.consumes_counters}
+    return f"{need}; {len(part.stages)} {'partitions ' if split else ''}are published here, {', '.join(passed)}"
+
+
+def _placeless(case: NodeCase, index: int, able: int) -> Shortfall:
+    """Explain that devices lack a value at the place of a must-link."""
+    part = case.eligible.asks[index]
+    links = [case.problem.links[link] for link in case.must if index in case.problem.ends(link)]
+    wheres = ", ".join(LEVEL_WORDS.get(link.where, link.where) for link in links)
+    need = len(part.listed) if part.ask.all_devices else part.ask.count
+    text = (
+        f"request {part.ask.reference} needs {devices(need)} whose {wheres} is known; {len(part.devices)} are free, "
+        f"{able} of them have it"
+    )
+    return case.shortfall("link", links[0].name if links else part.ask.reference, text, need, able)
+
+
+def _too_many(case: NodeCase) -> tuple[Shortfall, ...]:
+    problem, needed = case.problem, Counter[str]()
+    for indices in problem.requests:
+        claim = part_of(problem.asks[indices[0]].reference)[0]
+        needed[claim] += min(problem.need(ask) for ask in indices)
+    here = any(ask.all_devices for ask in problem.asks)
+    text = "the requests need {} devices together, a claim can hold {}"
+    return tuple(
+        case.shortfall("limit", claim or "claim", text.format(least, MAX_DEVICES), least, MAX_DEVICES, here=here)
+        for claim, least in needed.items()
+        if least > MAX_DEVICES
+    )
+
+
+# ---------------------------------------------------------------- links
+
+
+def _counted_out(case: NodeCase, link: int) -> Shortfall | None:
+    """Return why a must-link cannot hold, where counting devices place by place already shows it.
+
+    It has to show it for every choice of alternatives; None also where these are too many.
+    """
+    tries, least = case.budget.sizes.tries, case.problem.links[link].kind.least_ends
+    ways = list(islice(_ways(case, link), tries + 1))
+    if len(ways) > tries or any(len(parts) < least for parts in ways):
+        return None  # there is a choice that the link says nothing about
+    found = [_link(case, link, parts) for parts in ways]
+    return None if any(s.available >= s.needed for s in found) else min(found, key=_lacks)
+
+
+def _ways(case: NodeCase, link: int) -> Iterator[tuple[int, ...]]:
+    """Yield the asks that a link ties, for each choice of one alternative of every request."""
+    problem, ends = case.problem, set(case.problem.ends(link))
+    options: list[list[int | None]] = []
+    for indices in problem.requests:
+        if ends & set(indices):
+            possible = [ask for ask in indices if ask not in problem.impossible] or list(indices)
+            free = [None] if any(ask not in ends for ask in possible) else []
+            options.append([*(ask for ask in possible if ask in ends), *free])
+    # as the link names them, so that a person finds them in the same order
+    order = list(dict.fromkeys(ask for part in problem.covered(link) for ask in part))
+    for chosen in product(*options):
+        yield tuple(sorted((ask for ask in chosen if ask is not None), key=order.index))
+
+
+def _link(case: NodeCase, link: int, parts: Sequence[int]) -> Shortfall:
+    drawn = case.problem.links[link]
+    found = LINK_ROWS[drawn.how].reason(case.problem, link, parts)
+    return case.shortfall(
+        *("link", drawn.name, found.text, found.needed, found.available), here=not found.drawn, advice=found.advice
+    )
+
+
+def _lacks(shortfall: Shortfall) -> int:
+    return shortfall.needed - shortfall.available
+
+
+def _links(case: NodeCase) -> tuple[Shortfall, ...]:
+    """Explain must-links without which the claim would fit: those that cannot hold alone, else all of them."""
+    if not case.must:
+        return ()
+    bare, names = case.feasible(case.bare), [link.name for link in case.problem.links]
+    alone = {
+        link: case.feasible(case.without([name for at, name in enumerate(names) if at != link]))
+        for link in (case.must if bare else ())
+    }
+    if bare is None or None in alone.values():
+        return (case.undecided(),)
+    guilty = [_unserved(case, link) for link, fits in alone.items() if not fits]
+    if guilty or not bare:
+        return tuple(guilty)
+    must = [case.problem.links[link] for link in case.must]
+    text = f"{listed([link_words(link) for link in must])} can each hold alone, but not all of them at once"
+    return (case.shortfall("links", must[0].name, text, len(must), len(must) - 1),)
+
+
+def _unserved(case: NodeCase, link: int) -> Shortfall:
+    """Explain a link that cannot hold even alone, between those alternatives that lack least.
+
+    Places that seem to have enough do not serve all requests at once.
+    """
+    tied = [parts for parts in islice(_ways(case, link), case.budget.sizes.tries) if parts]
+    found = min((_link(case, link, parts) for parts in tied), key=_lacks)
+    if found.available < found.needed:
+        return found
+    text = f"{found.message}; no choice of devices that serves all requests keeps it"
+    return replace(found, message=text, available=found.needed - 1)
+
+
+# ---------------------------------------------------------------- requests together
+
+
+def _together(case: NodeCase) -> Shortfall:
+    """Explain requests that do not fit together even without links: the first rule without which they would.
+
+    In this order: shared counters, capacity of shared devices, node selectors of several terms, devices taken twice.
+    Only those requests are named that have devices or counters in common and do not fit by themselves.
+    """
+    fits = {tuple(found): case.feasible(_of(case.bare, found)) for found in _connected(case.bare)}
+    positions = next((found for found, served in fits.items() if served is False), ())
+    if not positions and None in fits.values():
+        return case.undecided()
+    # devices that tie a claim to nodes reach beyond what requests have in common
+    positions = positions or tuple(range(len(case.problem.requests)))
+    problem, names = _of(case.bare, positions), [case.scan.sketch.requests[position].name for position in positions]
+    groups, need, named = _groups(problem, problem.requests), _need(problem, problem.requests), ", ".join(names)
+    have = sum(group.size for group in groups)
+    them = f"request{'s' if len(names) > 1 else ''} {named}"
+    one = f"the {them} {'can be served one by one' if len(names) > 1 else 'has devices enough'}, but"
+    for rule, without, text in (
+        (
+            "counters",
+            changed(problem, counters=()) if problem.counters else None,
+            f"the {devices(have)} for {them} draw on {_counters(case, problem, groups)}",
+        ),
+        (
+            "capacity",
+            _with_groups(problem, remaining=()) if any(group.remaining for group in problem.groups) else None,
+            f"{one} the {devices(have)} for them {'has' if have == 1 else 'have'} not enough capacity left",
+        ),
+        (
+            "node",
+            _with_groups(problem, tie=Tie.NODE) if any(g.tie is Tie.TERMS for g in problem.groups) else None,
+            f"{one} every choice comes to a device whose nodeSelector has several terms",
+        ),
+    ):
+        served = without is not None and case.feasible(without)
+        if served is None:
+            return case.undecided()
+        if served:
+            return case.shortfall(rule, named, text, need, min(have, need - 1))
+    rivals = _rivals(problem, case.budget.sizes.tries)
+    if rivals is None:
+        return case.shortfall("count", named, f"{one} no choice of devices serves all", need, need - 1)
+    chosen, need, have = rivals
+    named = ", ".join(names[at] for at in chosen)
+    text = f"the requests {named} can be served one by one, but they compete for the same {devices(have)}"
+    return case.shortfall("count", named, text, need, have)
+
+
+def _of(problem: AllocationProblem, positions: Sequence[int]) -> AllocationProblem:
+    return changed(problem, requests=tuple(problem.requests[position] for position in positions))
+
+
+def _with_groups(problem: AllocationProblem, **members: Any) -> AllocationProblem:
+    return changed(problem, groups=tuple(changed(group, **members) for group in problem.groups))
+
+
+def _groups(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> list[DeviceGroup]:
+    asks = {ask for indices in requests for ask in indices if ask not in problem.impossible}
+    return [group for group in problem.groups if asks & set(group.asks)]
+
+
+def _need(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> int:
+    return sum(min(problem.need(ask) for ask in indices) for indices in requests)
+
+
+def _connected(problem: AllocationProblem) -> list[list[int]]:
+    """Return the requests that have devices or shared counters in common, set by set."""
+    sets: list[tuple[set[int], set[object]]] = []
+    for position, indices in enumerate(problem.requests):
+        wanted, common = {position}, set[object]()
+        for group in _groups(problem, [indices]):
+            common.update(group.devices[:1], (counter for counter, _ in group.draws))
+        for other in [known for known in sets if known[1] & common]:
+            sets.remove(other)
+            wanted, common = wanted | other[0], common | other[1]
+        sets.append((wanted, common))
+    return sorted(sorted(wanted) for wanted, _ in sets)
+
+
+def _counters(case: NodeCase, problem: AllocationProblem, groups: Sequence[DeviceGroup]) -> str:
+    """Name the shared counters of which less is left than all devices together draw, with their pools."""
+    pools, drawn = counted_pools(case.eligible.pools), {counter for group in groups for counter, _ in group.draws}
+    names = [
+        f"{counters}/{name} of pool {pools[pool].driver}/{pools[pool].name}"
+        for (pool, counters, name), _ in problem.counters
+        if (pool, counters, name) in drawn
+    ]
+    return f"the shared counter{'s' if len(names) > 1 else ''} {', '.join(names)}, of which too little is left for all"
+
+
+def _rivals(problem: AllocationProblem, tries: int) -> tuple[Sequence[int], int, int] | None:
+    """Return the fewest requests that take devices of which there are too few for all, what they need and there is.
+
+    Such requests take of some groups only (Hall), which are those of one request or of several.
+    """
+    needs = [_need(problem, [indices]) for indices in problem.requests]
+    mine = [frozenset(group.devices[0] for group in _groups(problem, [indices])) for indices in problem.requests]
+    size = {group.devices[0]: group.size for group in problem.groups}
+    twice = {
+        group.devices[0]
+        for group in problem.groups
+        if group.shareable or any(problem.asks[ask].admin_access for ask in group.asks)
+    }
+    kinds = list(dict.fromkeys(mine))
+    several = chain.from_iterable(combinations(kinds, number) for number in range(1, len(kinds) + 1))
+    found = []
+    for groups in (frozenset().union(*chosen) for chosen in islice(several, tries)):
+        inside = sorted((at for at, own in enumerate(mine) if own <= groups), key=lambda at: -needs[at])
+        have = sum(size[device] for device in groups)
+        fewest = next((n for n in range(2, len(inside) + 1) if sum(needs[at] for at in inside[:n]) > have), None)
+        if fewest is not None and not groups & twice:
+            # of as few, those that a person reads first
+            sets = islice(combinations(sorted(inside), fewest), tries)
+            first = next((rivals for rivals in sets if sum(needs[at] for at in rivals) > have), inside[:fewest])
+            found.append(sorted(first))
+    if not found:
+        return None
+    chosen = min(found, key=lambda positions: (len(positions), positions))
+    have = sum(size[device] for device in frozenset().union(*(mine[at] for at in chosen)))
+    return chosen, sum(needs[at] for at in chosen), have
