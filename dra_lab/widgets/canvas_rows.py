@@ -118,13 +118,11 @@ def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     plan = latest_plan(session)
     if plan is None or plan.fits:
         return ()
-    found = causes(plan)
     first = cause(plan, session.cluster)
     texts = [(short, short.message) for short in reversed(plan.shortfalls[1:])]
     texts += [(short, first) for short in plan.shortfalls[:1]]
     text_of = {name: text for short, text in texts for name in short.subject.split(", ")}
-    named = [*(("request", name) for name in found.requests), *(("link", name) for name in found.links)]
-    return tuple(ProblemRow(kind=kind, name=name, text=text_of.get(name, first)) for kind, name in named)
+    return tuple(ProblemRow(kind=kind, name=name, text=text_of.get(name, first)) for kind, name in causes(plan))
 
 
 def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, RequestRow]:

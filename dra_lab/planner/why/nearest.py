@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
@@ -25,61 +25,49 @@ PARTITIONS = "DRAPartitionableDevices"
 _HARDWARE = ("class", "count", "selector")
 _ALONE = (*_HARDWARE, "taint", "in-use", "capacity")
 
-
-@dataclass(frozen=True)
-class Misfit:
-    """Why a claim fits on no node; `complete` is False where not every kind of node was explained to the end."""
-
-    shortfalls: tuple[Shortfall, ...]
-    complete: bool = True
+Found = tuple[Shortfall, ...]
+"""The reasons on one node."""
 
 
-def explain_misfit(scan: Scan, budget: Budget, *, solver: str, pinned: str = "") -> Misfit:
+def explain_misfit(scan: Scan, budget: Budget, *, solver: str, pinned: str = "") -> tuple[Found, bool]:
     """Return why the claim fits on no node, explained for the node that comes nearest, or on the pinned node.
 
-    Ends after `Shares.explain`, or with the budget; the reasons then say how many kinds of nodes were explained.
+    Ends after `Shares.explain`, or with the budget; the reasons then say how many kinds of nodes were explained. The
+    second value is False where not every kind of node was explained to the end.
     """
     within = budget.until(time.monotonic() + budget.shares.explain)
     classes = [c for c in scan.classes if not pinned or pinned in c.nodes]
     apart = None if pinned else _lacking_the_same(scan, classes, within.part(within.shares.step))
-    classes = classes if apart is None else apart
-    classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
+    classes = sorted(apart or classes, key=lambda c: (-len(c.nodes), c.nodes[0]))
     # One of every kind of hardware comes first: what is missing although it is free is the same on all of them.
     first = {c.idle: c for c in reversed(classes)}
     classes.sort(key=lambda c: first[c.idle] is not c)
     explained = list(_explained(scan, [pinned or equal.nodes[0] for equal in classes], within, solver))
     if not explained:
-        return Misfit((Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),))
-    known = [row for row in explained if not _is_open(row[0])]
+        return (Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),), True
+    known = [row for row in explained if all(shortfall.rule != "undecided" for shortfall in row[0])]
     nearest, _ = min(known or explained, key=lambda row: (missing(row[0]), row[1]))
     done = len(known) == len(classes)
-    single = {ask.reference for ask in scan.rules.asks} if len(known) == len(explained) >= len(first) else set()
-    others, every = [row[0] for row in known], done and apart is not None
-    part = (
-        "" if done or pinned else f", the nearest of {len(known)} of {len(classes)} kinds of nodes that were explained"
-    )
-    return Misfit(
-        tuple(
-            _finish(scan, s, others if every or (s.subject in single and s.rule in _HARDWARE) else [], pinned, part)
-            for s in _telling(scan, nearest)
-        ),
-        done,
-    )
+    part = f"the nearest of {len(known)} of {len(classes)} kinds of nodes that were explained"
+    asks = {ask.reference for ask in scan.rules.asks}
+    # All are known, or of what hardware alone decides one of each kind.
+    hardware = asks if len(known) == len(explained) >= len(first) else set()
+    found = []
+    for shortfall in _telling(scan, nearest):
+        every = (done and apart is not None) or (shortfall.subject in hardware and shortfall.rule in _HARDWARE)
+        widest = not pinned and every and _has_most(shortfall, [row[0] for row in known])
+        more = "; no node has more" if widest else "" if done or pinned else f", {part}"
+        found.append(_finish(scan, replace(shortfall, widest=widest), more) if shortfall.node else shortfall)
+    return tuple(found), done
 
 
-def _explained(
-    scan: Scan, nodes: Sequence[str], budget: Budget, solver: str
-) -> Iterator[tuple[tuple[Shortfall, ...], str]]:
+def _explained(scan: Scan, nodes: Sequence[str], budget: Budget, solver: str) -> Iterator[tuple[Found, str]]:
     """Yield nodes with their reasons, the first one whatever the time."""
     for number, name in enumerate(nodes[: budget.sizes.explained], 1):
         budget.report_step("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
         yield explain_node(NodeCase(scan, eligibility(scan.rules, name), budget, solver)), name
         if budget.reached:
             break
-
-
-def _is_open(found: Sequence[Shortfall]) -> bool:
-    return any(shortfall.rule == "undecided" for shortfall in found)
 
 
 def _lacking_the_same(scan: Scan, classes: Sequence[EqualNodes], budget: Budget) -> list[EqualNodes] | None:
@@ -97,30 +85,22 @@ def _lacking_the_same(scan: Scan, classes: Sequence[EqualNodes], budget: Budget)
     return found
 
 
-def _telling(scan: Scan, found: Sequence[Shortfall]) -> tuple[Shortfall, ...]:
+def _telling(scan: Scan, found: Found) -> Found:
     """Leave out links of which an end has no device at all: that says the request, and their places say nothing."""
     bare = {split_request(s.subject)[0] for s in found if s.rule in _ALONE and not s.available}
     ends = {link.name: {split_request(end)[0] for end in link.requests} for link in scan.sketch.links}
     return tuple(s for s in found if s.rule != "link" or not bare & ends.get(s.subject, set()))
 
 
-def _finish(
-    scan: Scan, shortfall: Shortfall, others: Sequence[tuple[Shortfall, ...]], pinned: str, part: str
-) -> Shortfall:
-    """Add what holds beyond the one node: that no other has more, and whether another link could be written.
+def _has_most(shortfall: Shortfall, every: Sequence[Found]) -> bool:
+    """Say whether all nodes have this reason, and no node more for it."""
+    same = [s.available for row in every for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
+    return len(same) == len(every) > 0 and max(same) <= shortfall.available
 
-    `part` says that not all kinds of nodes were explained, "" where they were.
-    """
-    if not shortfall.node:
-        return shortfall
-    text = shortfall.message
-    rivals = [s.available for row in others for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
-    widest = not pinned and bool(rivals) and len(rivals) == len(others) and max(rivals) <= shortfall.available
-    shortfall = replace(shortfall, widest=widest)
-    if widest:
-        text += f" (node {shortfall.node}; no node has more)"
-    else:
-        text += f" (node {shortfall.node}{part})"
+
+def _finish(scan: Scan, shortfall: Shortfall, more: str) -> Shortfall:
+    """Add the node, what is known beyond it (`more`), and whether another link or a gate would help."""
+    text = f"{shortfall.message} (node {shortfall.node}{more})"
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
     # Devices on different NUMA nodes are on different PCIe roots too: where they must not be near, that is no help.
     if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.kind.near:
@@ -137,9 +117,9 @@ def _partitions_without_gate(scan: Scan, shortfall: Shortfall) -> int:
     if scan.rules.gates.partitionable_devices:
         return 0
     found = eligibility(scan.rules, shortfall.node)
-    parts = (part for part in found.asks if part.ask.reference == shortfall.subject)
-    stages = ((device, stage) for part in parts for device, stage in part.stages.items())
-    return sum(stage is Stage.CAPACITY and bool(found.seen[device].consumes_counters) for device, stage in stages)
+    part = next(part for part in found.asks if part.ask.reference == shortfall.subject)
+    stuck = (device for device, stage in part.stages.items() if stage is Stage.CAPACITY)
+    return sum(bool(found.seen[device].consumes_counters) for device in stuck)
 
 
 def _numa_instead(scan: Scan, link: Link) -> str:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from dra_lab.cel.matching import CLASS, NO_CLASS, Matching
 from dra_lab.cel.reads import reads
@@ -42,15 +42,14 @@ def why_no_match(matching: Matching, ask: Ask, devices: Iterable[tuple[str, Devi
         ask: The request or alternative.
         devices: The devices that the pod may reach.
     """
-    left = _of_class(matching, ask, devices)
-    for part in _parts(matching, ask) if left else ():
-        passing, failing = _pass(part, left)
-        text = f"the selector {shortened(part.expression)} of request {part_of(ask.reference)[1]}"
-        if failing:
-            return f"{text} fails: {_failing_words(part, left)}" if _failing_words(part, left) else ""
-        if not passing:
-            return f"no device of class {ask.device_class_name} matches {text}: {_values(part, left)}"
-        left = passing
+    of_class = [one for one in devices if matching.match(ask, *one).stage not in (CLASS, NO_CLASS)]
+    for step in _steps(matching, ask.selectors, of_class):
+        text = f"the selector {shortened(step.part.expression)} of request {part_of(ask.reference)[1]}"
+        if step.fails:
+            words = _failing_words(step)
+            return f"{text} fails: {words}" if words else ""
+        if not step.passing:
+            return f"no device of class {ask.device_class_name} matches {text}: {_values(step)}"
     return ""
 
 
@@ -67,17 +66,13 @@ def why_empty_class(cluster: Cluster, matching: Matching, ask: Ask, devices: Ite
             f"no node has a device of class {ask.device_class_name}: {len(published):,} are published by "
             f"{' and '.join(drivers)}, in pools that are not complete or on nodes that the pod cannot use"
         )
-    left = list(devices) or every
-    for expression in expressions(known.spec.selectors):
-        for part in conjuncts(expression, matching):
-            passing, _ = _pass(part, left)
-            read = reads(part.tree)
-            if left and not passing and not (read.attributes or read.capacity):
+    for step in _steps(matching, expressions(known.spec.selectors), list(devices) or every):
+        if not step.passing:
+            read = reads(step.part.tree)
+            if not (read.attributes or read.capacity):
                 return ""  # another driver's: its name says enough
-            if left and not passing:
-                text = f"its selector {shortened(part.expression)}"
-                return f"the DeviceClass {known.name} selects no device; {text} matches none: {_values(part, left)}"
-            left = passing
+            text = f"its selector {shortened(step.part.expression)}"
+            return f"the DeviceClass {known.name} selects no device; {text} matches none: {_values(step)}"
     return ""
 
 
@@ -86,58 +81,58 @@ def why_fails(cluster: Cluster, matching: Matching, ask: Ask, devices: Iterable[
 
     kube-scheduler gives up the whole pod when it meets such a device, even if others match.
     """
-    left, known = list(devices), cluster.class_by_name.get(ask.device_class_name)
-    own = expressions(known.spec.selectors) if known is not None else ()
-    for expression in (*own, *ask.selectors):
-        whose = f"request {part_of(ask.reference)[1]}"
-        whose = whose if expression in ask.selectors else f"the DeviceClass {ask.device_class_name} ({whose})"
-        for part in conjuncts(expression, matching):
-            passing, failing = _pass(part, left)
-            if failing and (words := _failing_words(part, left)):
-                return f"the selector {shortened(part.expression)} of {whose} fails: {words}"
-            left = passing
+    known, request = cluster.class_by_name.get(ask.device_class_name), f"request {part_of(ask.reference)[1]}"
+    of_class = expressions(known.spec.selectors) if known is not None else ()
+    for step in _steps(matching, (*of_class, *ask.selectors), list(devices)):
+        if step.fails and (words := _failing_words(step)):
+            own = step.selector in ask.selectors
+            whose = request if own else f"the DeviceClass {ask.device_class_name} ({request})"
+            return f"the selector {shortened(step.part.expression)} of {whose} fails: {words}"
     return ""
 
 
-def _of_class(matching: Matching, ask: Ask, devices: Iterable[tuple[str, Device]]) -> list[tuple[str, Device]]:
-    return [one for one in devices if matching.match(ask, *one).stage not in (CLASS, NO_CLASS)]
+class _Step(NamedTuple):
+    """A part of a selector with the devices that reach it and those that pass; `fails` if it fails on one."""
+
+    selector: str
+    part: Selector
+    reached: Seen
+    passing: Seen
+    fails: bool
 
 
-def _parts(matching: Matching, ask: Ask) -> Iterator[Selector]:
-    for expression in ask.selectors:
-        yield from conjuncts(expression, matching)
+def _steps(matching: Matching, selectors: Iterable[str], devices: Seen) -> Iterator[_Step]:
+    """Yield the parts of some selectors, one after the other, until no device is left."""
+    for expression in selectors:
+        for part in _conjuncts(expression, matching) if devices else ():
+            passing, fails = [], False
+            for one in devices:
+                try:
+                    passing += [one] if part.matches(*one) else []
+                except CelRuntimeError:
+                    fails = True
+            yield _Step(expression, part, devices, passing, fails)
+            devices = passing
 
 
-def _pass(part: Selector, devices: Seen) -> tuple[list[tuple[str, Device]], bool]:
-    """Return the devices that match a part of a selector, and whether it fails on one."""
-    passing, failing = [], False
-    for one in devices:
-        try:
-            passing += [one] if part.matches(*one) else []
-        except CelRuntimeError:
-            failing = True
-    return passing, failing
-
-
-def _failing_words(part: Selector, devices: Seen) -> str:
-    for name in sorted(reads(part.tree).attributes):
+def _failing_words(step: _Step) -> str:
+    devices, names = step.reached, sorted(reads(step.part.tree).attributes)
+    for name in names:
         without = sum(device.lookup(name, driver) is None for driver, device in devices)
         if without == len(devices):
             return unpublished_words(name, devices, "no such device")
         if without:
             return f"{without:,} of {len(devices):,} such devices do not publish the attribute {name}"
-    words = (_attribute_words(name, part.tree, devices) for name in sorted(reads(part.tree).attributes))
+    words = (_attribute_words(name, step.part.tree, devices) for name in names)
     return next((one for one in words if _COMPARES in one), "")
 
 
-def conjuncts(expression: str, matching: Matching) -> tuple[Selector, ...]:
+def _conjuncts(expression: str, matching: Matching) -> tuple[Selector, ...]:
     """Return the parts of a selector that `&&` joins, the whole selector where it cannot be taken apart."""
     try:
-        whole = matching.selector(expression)
-        parts = _split(expression)
-        return tuple(map(matching.selector, parts)) if len(parts) > 1 else (whole,)
+        return tuple(map(matching.selector, _split(expression)))
     except CelError:
-        return (whole,)
+        return (matching.selector(expression),)
 
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|&&|\|\||[?()\[\]{}]', re.DOTALL)
@@ -162,35 +157,28 @@ def _split(expression: str) -> list[str]:
 # ---------------------------------------------------------------- what the devices publish
 
 
-def _values(selector: Selector, devices: Seen) -> str:
-    """Return what devices publish of that which a selector reads."""
-    found = reads(selector.tree)
-    words = [_attribute_words(name, selector.tree, devices) for name in sorted(found.attributes)]
-    words += [_capacity_words(name, devices) for name in sorted(found.capacity)]
+def _values(step: _Step) -> str:
+    """Return what devices publish of that which a part of a selector reads."""
+    found = reads(step.part.tree)
+    words = [_attribute_words(name, step.part.tree, step.reached) for name in sorted(found.attributes)]
+    words += [_capacity_words(name, step.reached) for name in sorted(found.capacity)]
     if found.driver or not words:
-        drivers = sorted({driver for driver, _ in devices})
+        drivers = sorted({driver for driver, _ in step.reached})
         words.append(f"the driver is {' or '.join(drivers[:MOST_VALUES])}")
     return "; ".join(words[:MOST_VALUES])
 
 
 def _attribute_words(name: str, tree: Tree, devices: Seen) -> str:
-    values = [device.lookup(name, driver) for driver, device in devices]
-    short = name.rpartition("/")[2]
-    present = [value for value in values if value is not None]
+    present = [value for value in (device.lookup(name, driver) for driver, device in devices) if value is not None]
     if not present:
         return unpublished_words(name, devices, "none of them")
-    kinds = {value.kind for value in present}
-    wanted = _literal_of(tree.root, name)
-    texts = [plain(value.value) for value in present]
-    near = wanted[1] if wanted is not None else ""
-    count = value_counts(texts, missing=len(values) - len(present), near=near)
-    if wanted is not None and len(kinds) == 1 and not kinds & set(_MATCHES_KIND[wanted[0]]):
-        kind = next(iter(kinds))
-        return (
-            f"{short} is {_KINDS.get(kind, 'a list')} ({count}), {_COMPARES} "
-            f"{_KINDS.get(wanted[0], 'a number')}, {wanted[1]}"
-        )
-    return f"{short} is {count}"
+    short, kinds, wanted = name.rpartition("/")[2], {value.kind for value in present}, _literal_of(tree.root, name)
+    texts, missing = [plain(value.value) for value in present], len(devices) - len(present)
+    count = value_counts(texts, missing=missing, near=wanted[1] if wanted is not None else "")
+    if wanted is None or len(kinds) > 1 or kinds & set(_MATCHES_KIND[wanted[0]]):
+        return f"{short} is {count}"
+    kind = _KINDS.get(next(iter(kinds)), "a list")
+    return f"{short} is {kind} ({count}), {_COMPARES} {_KINDS.get(wanted[0], 'a number')}, {wanted[1]}"
 
 
 def unpublished_words(name: str, devices: Seen, which: str) -> str:

@@ -89,7 +89,7 @@ def why_not(
     scan = scan_nodes(rules, budget)
     found = eligibility(rules, node)
     fits = is_feasible(scan.build(found), budget, solver=solver)
-    reasons = explain_misfit(scan, budget, solver=solver, pinned=node).shortfalls if fits is False else ()
+    reasons = explain_misfit(scan, budget, solver=solver, pinned=node)[0] if fits is False else ()
     if node in cluster.cordoned:
         fits, reasons = False, (cordoned_shortfall(cluster, {node}), *reasons)
     rows = node_counts(scan, (node,), budget)
