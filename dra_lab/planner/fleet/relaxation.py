@@ -7,10 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from operator import mul
-from typing import Any
 
-import highspy
 import numpy as np
 
 from dra_lab.errors import SolverError
@@ -19,12 +16,9 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.site_classes import CouplingRow, HomeNodes, SiteClass
-from dra_lab.planner.node.solver import pass_rows, run_within
+from dra_lab.planner.node.solver import LinearProgram
 from dra_lab.planner.node.solver_outcome import ROUNDING, Rows, integer_bound
 from dra_lab.planner.states.columns import Array
-
-_PRIMAL = 4
-"""The number of the primal simplex among the strategies of HiGHS."""
 
 
 @dataclass(frozen=True)
@@ -138,56 +132,45 @@ class LinearRelaxation:
         return (weights[self._class_of] * self._counts).sum(axis=1)
 
     @cached_property
-    def _engine(self) -> Any:
-        """Return the solver with the rows of site classes and demand."""
+    def _program(self) -> LinearProgram:
+        """Return the linear program with the rows of site classes and demand."""
         columns, books, kinds = len(self._patterns) + len(self.home_nodes), self._books, len(self._wanted)
         rows = len(books.upper)
         kind, at = np.nonzero(self._wants.T)
         row = np.concatenate([books.row, rows + kind])
-        model = Rows(
-            cost=np.zeros(columns),
-            offset=0.0,
-            least=np.zeros(columns),
-            most=np.append(self._upper, self._home_nodes),
-            begin=np.append(0, np.cumsum(np.bincount(row, minlength=rows + kinds))).astype(np.int32),
-            column=np.concatenate([books.column, at]).astype(np.int32),
-            factor=np.concatenate([books.factor, self._wants[at, kind]]),
-            lower=np.full(rows + kinds, -math.inf),
-            upper=np.append(books.upper, self._wanted),
-            start=None,
+        # To take nothing is feasible, and so is the last solution for the next goal: only costs change.
+        return LinearProgram(
+            Rows(
+                cost=np.zeros(columns),
+                offset=0.0,
+                least=np.zeros(columns),
+                most=np.append(self._upper, self._home_nodes),
+                begin=np.append(0, np.cumsum(np.bincount(row, minlength=rows + kinds))).astype(np.int32),
+                column=np.concatenate([books.column, at]).astype(np.int32),
+                factor=np.concatenate([books.factor, self._wants[at, kind]]),
+                lower=np.full(rows + kinds, -math.inf),
+                upper=np.append(books.upper, self._wanted),
+                start=None,
+            )
         )
-        engine: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        # To take nothing is feasible, and so is the last solution for the next goal: only costs change. The primal
-        # simplex goes on from there. The dual one takes three times as long, up to a second of it in one iteration.
-        options = {"output_flag": False, "threads": 1, "presolve": "off", "simplex_strategy": _PRIMAL}
-        for option, value in options.items():
-            engine.setOptionValue(option, value)
-        pass_rows(engine, model, whole=False)
-        return engine
 
     def keep(self, goal: str, value: int) -> None:
         """Demand from now on that a goal is not above a value."""
         self.kept = (*self.kept, (goal, value))
-        columns = len(self._patterns) + len(self.home_nodes)
-        upper = value - self._constant(goal)
-        self._engine.addRow(-math.inf, upper, columns, np.arange(columns, dtype=np.int32), self._costs[goal])
+        self._program.add_row(-math.inf, value - self._constant(goal), self._costs[goal])
 
     def bound(self, goal: str, budget: Budget) -> int:
         """Return what no solution undercuts in a goal, the goals kept being kept; `taken` is the solution found."""
-        cost, columns = self._costs[goal], len(self._patterns) + len(self.home_nodes)
+        cost = self._costs[goal]
         if not cost.any() or budget.reached:
             return self._constant(goal) if not cost.any() else 0
-        self._engine.changeColsCost(columns, np.arange(columns, dtype=np.int32), cost)
         try:
-            run_within(self._engine, budget)
+            found = self._program.minimise(cost, budget)
         except SolverError:
             return 0
-        solution = self._engine.getSolution()
-        feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
-        if solution.value_valid and self._engine.getInfo().primal_solution_status == feasible:
-            self.taken, self.nodes = np.split(np.array(solution.col_value), [len(self._patterns)])
-        prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(self._engine.getNumRow())
-        return max(0, integer_bound(self._lagrangian(cost, prices) + self._constant(goal)) or 0)
+        if found.values is not None:
+            self.taken, self.nodes = np.split(found.values, [len(self._patterns)])
+        return max(0, integer_bound(self._lagrangian(cost, found.prices) + self._constant(goal)) or 0)
 
     def _lagrangian(self, cost: Array, prices: Array) -> float:
         books, rows, kinds, columns = self._books, len(self._books.upper), len(self._wanted), len(self._patterns)

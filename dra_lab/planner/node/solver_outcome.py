@@ -117,6 +117,22 @@ class Rows(Struct, frozen=True, dict=True):
             start=np.array([variable.varValue for variable in variables], dtype=float) if known else None,
         )
 
+    def as_pulp(self) -> tuple[Any, list[Any]]:
+        """Return a PuLP model of these rows, and its variables in the order of the columns."""
+        lp = pulp.LpProblem("rows", pulp.LpMinimize)
+        bounds = zip(self.least.tolist(), self.most.tolist(), strict=True)
+        found = [lp.add_variable(f"x{at}", *ends, pulp.LpInteger) for at, ends in enumerate(bounds)]
+        lp.setObjective(pulp.LpAffineExpression(dict(zip(found, self.cost.tolist(), strict=True)), self.offset))
+        for row, (lower, upper) in enumerate(zip(self.lower.tolist(), self.upper.tolist(), strict=True)):
+            entries = slice(self.begin[row], self.begin[row + 1])
+            terms = zip(self.column[entries].tolist(), self.factor[entries].tolist(), strict=True)
+            expression = pulp.LpAffineExpression({found[column]: factor for column, factor in terms})
+            sides = {pulp.LpConstraintGE: lower, pulp.LpConstraintLE: upper}
+            for sense, side in ({pulp.LpConstraintEQ: lower} if lower == upper else sides).items():
+                if math.isfinite(side):
+                    lp.addConstraint(pulp.LpConstraint(expression, sense, f"r{row}_{sense + 1}", side))
+        return lp, found
+
     @cached_property
     def _row(self) -> Array:
         return np.repeat(np.arange(len(self.lower)), np.diff(self.begin))

@@ -233,7 +233,7 @@ def _first_unfit(
 def _has_requests(sketch: ClaimSketch, element: Element, chosen: Sequence[Element]) -> bool:
     """Say whether the requests that a selector or link is about are chosen as well: without them it says nothing."""
     there = {other.subject for other in chosen if other.kind == "request"}
-    about = (element.subject,)
+    about: tuple[str, ...] = (element.subject,)
     if element.kind == "link":
         about = next(link.requests for link in sketch.links if link.name == element.subject)
     return any(split_request(end)[0] in there for end in about)
