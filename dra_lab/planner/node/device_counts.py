@@ -20,57 +20,30 @@ PlaceOf = Callable[[DeviceGroup], PlaceValue | None]
 """Says at which place the devices of a group are, None where it is not known."""
 
 
-class DeviceCounts(ABC):
+class _Counts:
     """The devices that an allocation takes. Goals and links are counted from it, whatever sort its numbers are.
 
-    `asks` are the asks that may be served in it, `preferred` the preferred links that count.
+    `asks` are the asks that may be served in it, `preferred` the preferred links that count, and `touched` the groups
+    of which something may be taken, in their order.
     """
 
-    def __init__(self, problem: AllocationProblem, asks: Iterable[int], preferred: Iterable[int]) -> None:
-        """Take what all sorts have."""
-        self.problem = problem
-        self.asks = tuple(asks)
-        self.preferred = tuple(preferred)
+    def __init__(
+        self, problem: AllocationProblem, asks: Iterable[int], preferred: Iterable[int], touched: Iterable[int]
+    ) -> None:
+        self.problem, self.asks, self.preferred, self.touched = problem, tuple(asks), tuple(preferred), tuple(touched)
 
     def groups(self, kinds: Sequence[str]) -> list[int]:
         """Return the groups of some kinds of devices of which something may be taken."""
-        return [number for number in self._touched() if self.problem.groups[number].kind in kinds]
-
-    @abstractmethod
-    def _touched(self) -> Iterable[int]:
-        """Return the groups of which something may be taken, in their order."""
-
-    @abstractmethod
-    def total(self, numbers: Iterable[Number]) -> Number:
-        """Return the sum of numbers, 0 for none."""
-
-    @abstractmethod
-    def served(self, ask: int) -> Number:
-        """Return 1 where an ask serves its request, else 0."""
-
-    @abstractmethod
-    def devices(self, groups: Sequence[int]) -> Number:
-        """Return how many different devices are taken of some groups."""
-
-    @abstractmethod
-    def spanned(self, groups: Sequence[int], place: PlaceOf, name: str) -> Number:
-        """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""
-
-    @abstractmethod
-    def beyond(self, more: Sequence[int], less: Sequence[int], name: str) -> Number:
-        """Return how many devices are taken of some groups beyond those of others, 0 where there are not more."""
+        return [number for number in self.touched if self.problem.groups[number].kind in kinds]
 
 
-class ModelCounts(DeviceCounts):
+class ModelCounts(_Counts):
     """The expressions of a model; what they need beside its variables is added to it."""
 
     def __init__(self, model: Model) -> None:
         """Read a model that has its links."""
-        super().__init__(model.problem, model.chosen, model.broken)
+        super().__init__(model.problem, model.chosen, model.broken, range(len(model.problem.groups)))
         self.model = model
-
-    def _touched(self) -> Iterable[int]:
-        return range(len(self.problem.groups))
 
     def total(self, numbers: Iterable[Number]) -> Number:
         """Return the sum of numbers, 0 for none."""
@@ -113,18 +86,18 @@ class ModelCounts(DeviceCounts):
         return without
 
 
-class NumberCounts(DeviceCounts):
+class NumberCounts(_Counts, ABC):
     """Numbers that are known: `pairs` are the (ask, group) of which something is taken."""
 
     def __init__(self, problem: AllocationProblem, pairs: Sequence[tuple[int, int]], preferred: Iterable[int]) -> None:
         """Count what `pairs` take."""
-        super().__init__(problem, dict.fromkeys(ask for ask, _ in pairs), preferred)
         self.pairs = pairs
         self._of_ask: dict[int, list[int]] = {}
         self._of_group: dict[int, list[int]] = {}
         for at, (ask, group) in enumerate(pairs):
             self._of_ask.setdefault(ask, []).append(at)
             self._of_group.setdefault(group, []).append(at)
+        super().__init__(problem, self._of_ask, preferred, sorted(self._of_group))
 
     @abstractmethod
     def taken(self, positions: Sequence[int]) -> Number:
@@ -137,9 +110,6 @@ class NumberCounts(DeviceCounts):
     @abstractmethod
     def choose(self, condition: Number, this: Number, that: Number) -> Number:
         """Return one number where a condition holds, and another where it does not."""
-
-    def _touched(self) -> Iterable[int]:
-        return sorted(self._of_group)
 
     def total(self, numbers: Iterable[Number]) -> Number:
         """Return the sum of numbers, 0 for none."""
@@ -220,3 +190,7 @@ class TableCounts(NumberCounts):
     def choose(self, condition: Number, this: Number, that: Number) -> Number:
         """Return one number where a condition holds, and another where it does not."""
         return np.where(condition, this, that)
+
+
+DeviceCounts = ModelCounts | NumberCounts
+"""What an allocation takes, in numbers of any sort."""

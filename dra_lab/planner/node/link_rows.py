@@ -72,7 +72,6 @@ def lost(counts: DeviceCounts, link: int) -> Number:
     """Return what an allocation loses of a link: in a model of a preferred one, in numbers of any."""
     if isinstance(counts, ModelCounts):
         return counts.model.broken[link]
-    assert isinstance(counts, NumberCounts)
     return LINK_ROWS[counts.problem.links[link].how].lost(counts, link)
 
 
