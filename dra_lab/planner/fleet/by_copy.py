@@ -90,7 +90,7 @@ class CopyModel(SharedModel):
             for factors, goal in zip(self.values, objectives(one, shared.order), strict=True):
                 for variable, factor in pulp.LpAffineExpression(goal.expression).items():
                     factors[variable] = factors.get(variable, 0) + factor
-        self.used = {node: self.whole.integer("node", node, 1) for node in shared.nodes}
+        self.used = {node: self.whole.integer("node", 1) for node in shared.nodes}
         self.placed = [
             (self.site.parts[copy.part], self.whole.present[at]) for at, copy in enumerate(self.copies.copies)
         ]
@@ -103,7 +103,7 @@ class CopyModel(SharedModel):
         for at, copy in enumerate(self.copies.copies):
             here = self.whole.present[at]
             if copy.part in before:
-                self.whole.require(here <= before[copy.part], "first", str(copy.part))
+                self.whole.require(here <= before[copy.part])
             before[copy.part] = here
 
     @property
@@ -120,13 +120,13 @@ class CopyModel(SharedModel):
     def count_nodes(self) -> None:
         """Allow pods only on nodes that are counted as used."""
         for part, here in self.placed:
-            self.whole.require(here <= self.used[part.node], "node", str(part))
+            self.whole.require(here <= self.used[part.node])
 
     def cut(self) -> bool:
         """Forbid a solution that only the solver's rounding allowed; say whether there was anything to forbid."""
         excess = overbooked(self.whole)
         for taken in excess:
-            self.whole.require(total(taken) <= len(taken) - 1, "capacity", "rounding")
+            self.whole.require(total(taken) <= len(taken) - 1)
         return bool(excess)
 
     def read(self) -> SharedTaken:

@@ -118,7 +118,7 @@ def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
             return Packed(max(least, lower), _values(stage), takes_of(stage.model, copies))
         proven.append(value)
         if at + 1 < len(stage.goals) and not isinstance(goal, int):
-            stage.model.require(goal <= value, "goal", str(at))
+            stage.model.require(goal <= value)
     return Packed(tuple(proven), tuple(proven), takes_of(stage.model, copies))
 
 

@@ -156,7 +156,7 @@ class OneOf(Model):
             requests=problem.requests[slice(*copy.requests)],
             paired=part.paired,
         )
-        self.lp, self.subjects, self.mark = whole.lp, whole.subjects, whole.mark
+        self.lp, self.numbers, self.mark = whole.lp, whole.numbers, whole.mark
         self.take = {key: variable for key, variable in whole.take.items() if key[0] in mine}
         self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in mine}
         self.broken = {link: lost for link, lost in whole.broken.items() if link in range(*copy.links)}

@@ -57,7 +57,7 @@ class ModelCounts(_Counts):
         """Return how many different devices are taken of some groups."""
         return total(self.model.taken[number] for number in groups)
 
-    def spanned(self, groups: Sequence[int], place: PlaceOf, name: str) -> Number:
+    def spanned(self, groups: Sequence[int], place: PlaceOf) -> Number:
         """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""
         model = self.model
         used: dict[PlaceValue, Number] = {}
@@ -71,18 +71,18 @@ class ModelCounts(_Counts):
                 unknown.append(model.taken[number])
                 continue
             if value not in used:
-                used[value] = model.integer(name, str(value[1]), 1)
+                used[value] = model.integer("place", 1)
             rows = [model.taken[number]] if group.size > 1 else model.takes(number)
             for row in rows:
-                model.require(row <= min(group.size, self.problem.most_devices) * used[value], name, str(value[1]))
+                model.require(row <= min(group.size, self.problem.most_devices) * used[value])
         return total([*used.values(), *unknown])
 
-    def beyond(self, more: Sequence[int], less: Sequence[int], name: str) -> Number:
+    def beyond(self, more: Sequence[int], less: Sequence[int]) -> Number:
         """Return how many devices are taken of some groups beyond those of others, 0 where there are not more."""
         if not less:
             return self.devices(more)
-        without = self.model.integer("without", name, self.problem.most_devices)
-        self.model.require(without >= self.devices(more) - self.devices(less), "beyond", name)
+        without = self.model.integer("without", self.problem.most_devices)
+        self.model.require(without >= self.devices(more) - self.devices(less))
         return without
 
 
@@ -130,7 +130,7 @@ class NumberCounts(_Counts, ABC):
         once = group.shareable or (group.size == 1 and self.problem.overlaps(number))
         return self.least((found, 1)) if once else found
 
-    def spanned(self, groups: Sequence[int], place: PlaceOf, name: str) -> Number:  # noqa: ARG002
+    def spanned(self, groups: Sequence[int], place: PlaceOf) -> Number:
         """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""
         at: dict[PlaceValue | None, list[int]] = {}
         for number in groups:
@@ -138,7 +138,7 @@ class NumberCounts(_Counts, ABC):
         unknown = self.devices(at.pop(None, []))
         return unknown + sum(self.least((self.devices(here), 1)) for here in at.values())
 
-    def beyond(self, more: Sequence[int], less: Sequence[int], name: str) -> Number:  # noqa: ARG002
+    def beyond(self, more: Sequence[int], less: Sequence[int]) -> Number:
         """Return how many devices are taken of some groups beyond those of others, 0 where there are not more."""
         found = self.devices(more) - self.devices(less)
         return self.choose(found > 0, found, 0)

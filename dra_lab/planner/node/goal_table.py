@@ -96,7 +96,7 @@ def _preferences(counts: DeviceCounts) -> Number:
 
 def _numa(counts: DeviceCounts) -> Number:
     """Goal 4: NUMA nodes with chosen GPUs, NICs or CPUs; a device of unknown locality is a place of its own."""
-    return counts.spanned(counts.groups(NUMA_KINDS), _numa_of, "numa")
+    return counts.spanned(counts.groups(NUMA_KINDS), _numa_of)
 
 
 def _unpaired(counts: DeviceCounts) -> Number:
@@ -112,10 +112,8 @@ def _unpaired(counts: DeviceCounts) -> Number:
             at.setdefault(group.root, {"gpu": [], "nic": []})[group.kind].append(number)
         elif group.kind == "gpu":
             alone.append(counts.devices([number]))
-    paired = ((root, here) for root, here in at.items() if here["gpu"])
-    return counts.total(
-        [*alone, *(counts.beyond(here["gpu"], here["nic"], f"root {root[1]}") for root, here in paired)]
-    )
+    beyond = (counts.beyond(here["gpu"], here["nic"]) for here in at.values() if here["gpu"])
+    return counts.total([*alone, *beyond])
 
 
 def _gpus(counts: NumberCounts) -> int:
@@ -127,7 +125,7 @@ def _gpus(counts: NumberCounts) -> int:
 
 def _roots(counts: DeviceCounts) -> Number:
     """Goal 6: PCIe roots with chosen GPUs or NICs; a device of unknown root is a place of its own."""
-    return counts.spanned(counts.groups(ROOT_KINDS), _root_of, "root")
+    return counts.spanned(counts.groups(ROOT_KINDS), _root_of)
 
 
 def _numa_of(group: DeviceGroup) -> PlaceValue | None:

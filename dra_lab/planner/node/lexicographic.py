@@ -122,7 +122,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
         value = min(value, _values(run)[objective.goal])
     proven = _conclude(run, objective.goal, value, bound)
     if proven and position + 1 < len(run.goals):
-        run.model.require(objective.expression <= value, "goal", objective.goal)
+        run.model.require(objective.expression <= value)
     return proven
 
 
@@ -163,7 +163,7 @@ def _with_copies(run: _Run, count: int) -> Outcome:
     reached = {stage.goal: stage.value for stage in run.done}
     for goal in goals:
         if goal.goal in reached:
-            model.require(goal.expression == reached[goal.goal], "goal", goal.goal)
+            model.require(goal.expression == reached[goal.goal])
     trial = replace(run, model=model, goals=goals, mine=copies.parts[0].asks[1], budget=run.others.bounded)
     outcome = _minimise(trial, 0)
     if outcome.value is not None:

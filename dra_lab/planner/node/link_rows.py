@@ -86,20 +86,20 @@ class Together(LinkRows):
 
     def add(self, model: Model, link: int) -> None:
         """Add a 0/1 for each place: devices are taken only at the one that is used."""
-        name, broken = _broken(model, link)
+        broken = _broken(model, link)
         used: dict[PlaceValue, Expression] = {}
         for number, variable in _touched(model, model.problem.ends(link)):
             values = model.problem.groups[number].places[link]
             if not values:
-                model.require(variable <= variable.upBound * broken, "together", name)
+                model.require(variable <= variable.upBound * broken)
                 continue
             for value in values:
                 if value not in used:
-                    used[value] = model.integer("used", f"{name} at {value[1]}", 1)
+                    used[value] = model.integer("used", 1)
             # Any value of a list may be the common one (docs/semantics.md 3.9.11).
-            model.require(variable <= variable.upBound * total(used[value] for value in values), "together", name)
+            model.require(variable <= variable.upBound * total(used[value] for value in values))
         if len(used) > 1:
-            model.require(total(used.values()) <= 1 + (len(used) - 1) * broken, "together", name)
+            model.require(total(used.values()) <= 1 + (len(used) - 1) * broken)
 
     def lost(self, counts: NumberCounts, link: int) -> Number:
         """Return 1 where no place has all devices."""
@@ -128,16 +128,16 @@ class Apart(LinkRows):
 
     def add(self, model: Model, link: int) -> None:
         """Add a row for each place: at most one device is there."""
-        name, broken = _broken(model, link)
+        broken = _broken(model, link)
         at: dict[PlaceValue, list[Expression]] = {}
         for number, variable in _touched(model, model.problem.ends(link)):
             values = model.problem.groups[number].places[link]
             if not values:
-                model.require(variable <= variable.upBound * broken, "apart", name)
+                model.require(variable <= variable.upBound * broken)
             for value in values:
                 at.setdefault(value, []).append(variable)
-        for value, variables in at.items():
-            model.require(total(variables) <= 1 + (MAX_DEVICES - 1) * broken, "apart", f"{name} at {value[1]}")
+        for variables in at.values():
+            model.require(total(variables) <= 1 + (MAX_DEVICES - 1) * broken)
 
     def lost(self, counts: NumberCounts, link: int) -> Number:
         """Return 1 where a place has two devices, or a device has no place."""
@@ -176,16 +176,16 @@ class Pairwise(LinkRows):
             share = pairwise_share([model.problem.need(ask) for ask in parts])
             if share is None:
                 if drawn.must:
-                    model.require(active <= 0, "pairwise", drawn.name)
+                    model.require(active <= 0)
                 else:
                     lost.append(min(model.problem.need(ask) for ask in parts) * active)
                 continue
             kept = _groups_kept(model, (link, *same_ends), parts, share)
             groups = share[0]
             if drawn.must:
-                model.require(total(kept) == groups * active, "pairwise", drawn.name)
+                model.require(total(kept) == groups * active)
             else:
-                model.require(total(kept) <= groups * active, "pairwise", drawn.name)
+                model.require(total(kept) <= groups * active)
                 lost.append(groups * active - total(kept))
         if not drawn.must:
             model.broken[link] = total(lost)
@@ -252,7 +252,6 @@ def _groups_kept(
     model: Model, links: tuple[int, ...], parts: tuple[int, ...], share: tuple[int, tuple[int, ...]]
 ) -> list[Expression]:
     """Return one variable a place: how many groups stand there, each with its share of every request's devices."""
-    drawn = model.problem.links[links[0]]
     groups, shares = share
     at: dict[tuple[PlaceValue, ...], dict[int, list[Expression]]] = {}
     for number, group in enumerate(model.problem.groups):
@@ -264,11 +263,11 @@ def _groups_kept(
             if len(values) == len(links):
                 at.setdefault(values, {}).setdefault(ask, []).append(model.take[ask, number])
     kept = []
-    for values, takes in at.items():
-        here = model.integer("groups", f"{drawn.name} at {values}", groups)
+    for takes in at.values():
+        here = model.integer("groups", groups)
         kept.append(here)
         for ask, size in zip(parts, shares, strict=True):
-            model.require(total(takes.get(ask, ())) >= size * here, "pairwise", drawn.name)
+            model.require(total(takes.get(ask, ())) >= size * here)
     return kept
 
 
@@ -293,23 +292,22 @@ def _combinations(model: Model, link: int) -> Iterator[tuple[tuple[int, ...], Ex
     if len(every) == 1:
         yield tuple(index for index in every[0] if index is not None), 1
         return
-    active = [model.integer("active", model.problem.links[link].name, 1) for _ in every]
-    model.require(total(active) == 1, "active", model.problem.links[link].name)
+    active = [model.integer("active", 1) for _ in every]
+    model.require(total(active) == 1)
     for position, indices in enumerate(model.problem.covered(link)):
         for ask in (index for index in indices if model.possible(index)):
             with_it = total(a for a, combination in zip(active, every, strict=True) if combination[position] == ask)
-            model.require(with_it == model.chosen[ask], "active", model.problem.asks[ask].reference)
+            model.require(with_it == model.chosen[ask])
     for combination, here in zip(every, active, strict=True):
         yield tuple(index for index in combination if index is not None), here
 
 
-def _broken(model: Model, link: int) -> tuple[str, Expression]:
-    """Return a link's name and what it loses: 0 for a must-link, else a new 0/1 of the model."""
-    drawn = model.problem.links[link]
-    if drawn.must:
-        return drawn.name, 0
-    model.broken[link] = model.integer("broken", drawn.name, 1)
-    return drawn.name, model.broken[link]
+def _broken(model: Model, link: int) -> Expression:
+    """Return what a link loses: 0 for a must-link, else a new 0/1 of the model."""
+    if model.problem.links[link].must:
+        return 0
+    model.broken[link] = model.integer("broken", 1)
+    return model.broken[link]
 
 
 def _touched(model: Model, ends: tuple[int, ...]) -> Iterator[tuple[int, Expression]]:

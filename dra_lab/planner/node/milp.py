@@ -47,7 +47,7 @@ def add_alternatives(model: Model) -> None:
         possible = [model.chosen[index] for index in indices if model.possible(index)]
         here = model.present.get(model.problem.pod_of(indices[0]), 1)
         if len(possible) != 1 or model.may_stay_away:
-            model.require(total(possible) == here, "alternative", model.problem.asks[indices[0]].request)
+            model.require(total(possible) == here)
 
 
 def add_counts(model: Model) -> None:
@@ -59,10 +59,10 @@ def add_counts(model: Model) -> None:
             for number in groups:
                 # A request for more devices than a claim can hold takes none (docs/semantics.md 3.6.7): `take` ends
                 # there.
-                model.require(model.take[ask, number] == problem.groups[number].size * chosen, "all", str(ask))
+                model.require(model.take[ask, number] == problem.groups[number].size * chosen)
         else:
             taken = total(model.take[ask, number] for number in groups)
-            model.require(taken == problem.asks[ask].count * chosen, "count", problem.asks[ask].reference)
+            model.require(taken == problem.asks[ask].count * chosen)
 
 
 def add_exclusive_devices(model: Model) -> None:
@@ -78,16 +78,16 @@ def add_exclusive_devices(model: Model) -> None:
         if group.shareable or (len(takes) < 2 and group.size <= MAX_DEVICES):
             continue
         if not problem.overlaps(number):
-            model.require(total(takes) <= group.size, "exclusive", str(group.devices[0]))
+            model.require(total(takes) <= group.size)
             continue
         admin = [ask for ask in group.asks if problem.asks[ask].admin_access]
         alone = [ask for ask in group.asks if ask not in admin]
-        model.require(total(model.takes(number, alone)) <= 1, "exclusive", str(group.devices[0]))
+        model.require(total(model.takes(number, alone)) <= 1)
         for claim in dict.fromkeys(problem.claim_of(ask) for ask in admin):
             mine = [ask for ask in admin if problem.claim_of(ask) == claim]
             pod = problem.pod_of(mine[0])
             later = [ask for ask in alone if problem.claim_of(ask) >= claim and problem.pod_of(ask) == pod]
-            model.require(total(model.takes(number, [*mine, *later])) <= 1, "exclusive", str(group.devices[0]))
+            model.require(total(model.takes(number, [*mine, *later])) <= 1)
 
 
 def add_shared_capacity(model: Model) -> None:
@@ -107,7 +107,7 @@ def add_shared_capacity(model: Model) -> None:
                 row = total(
                     scaled[ask] * model.take[ask, number] for ask in asks if ask in use and (ask, number) in model.take
                 )
-                model.require(row <= limit, "capacity", f"{group.devices[0]} {key}")
+                model.require(row <= limit)
 
 
 def takers_at_once(problem: AllocationProblem, number: int) -> list[tuple[int, ...]]:
@@ -140,7 +140,7 @@ def add_shared_counters(model: Model) -> None:
         limit = left if most <= COARSE else _SCALE
         for paid in model.payers if drawn else ():
             row = total(share * paid[number] for number, share in shares.items())
-            model.require(row <= limit, "counter", f"{counter[1]}/{counter[2]}")
+            model.require(row <= limit)
 
 
 def _draws(model: Model) -> Mapping[Drawn, Mapping[int, int]]:
@@ -158,9 +158,9 @@ def add_device_limit(model: Model) -> None:
     inside: dict[int, list[Expression]] = {}
     for (ask, _), variable in model.take.items():
         inside.setdefault(model.problem.claim_of(ask), []).append(variable)
-    for claim, mine in sorted(inside.items()):
+    for mine in inside.values():
         if sum(variable.upBound for variable in mine) > MAX_DEVICES:
-            model.require(total(mine) <= MAX_DEVICES, "limit", f"claim {claim}")
+            model.require(total(mine) <= MAX_DEVICES)
 
 
 def add_node_selectors(model: Model) -> None:
@@ -180,7 +180,7 @@ def add_node_selectors(model: Model) -> None:
                 and problem.claim_of(a) == problem.claim_of(ask)
                 and (a, n) < (ask, number)
             )
-            model.require(variable <= before, "node-selector", str(problem.groups[number].devices[0]))
+            model.require(variable <= before)
 
 
 def minimise_exactly(
@@ -201,7 +201,7 @@ def minimise_exactly(
         if not excess:
             return outcome
         for taken in excess:
-            model.require(total(taken) <= len(taken) - 1, "capacity", "rounding")
+            model.require(total(taken) <= len(taken) - 1)
 
 
 def overbooked(model: Model) -> list[list[Any]]:

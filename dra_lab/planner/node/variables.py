@@ -1,9 +1,10 @@
-"""Model: the PuLP model of one problem, its variables named by index, with tables back to their subjects."""
+"""Model: the PuLP model of one problem, with its variables by what they count."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from dra_lab.model.sketch import MAX_DEVICES
@@ -19,9 +20,8 @@ class Model:
 
     `take[ask, group]` counts the devices that an ask takes of a group. `chosen[ask]` is 1 for the ask that serves its
     request (the number 1 if there is no choice). `taken[group]` counts the different devices taken, and `paid[group]`
-    how often they pay shared counters. `broken[link]` is what a preferred link lost. `subjects` maps every name in the
-    model to what it stands for: PuLP rewrites `-+[] >/` in names to `_`, so names carry an index and nothing else.
-    `present` says of each pod whether it is there, where pods may stay away.
+    how often they pay shared counters. `broken[link]` is what a preferred link lost. `present` says of each pod whether
+    it is there, where pods may stay away.
     """
 
     def __init__(self, problem: AllocationProblem, lp: Expression = None, mark: str = "") -> None:
@@ -33,7 +33,7 @@ class Model:
         self.mark = mark
         self.may_stay_away = lp is not None
         self.lp = pulp.LpProblem("allocation", pulp.LpMinimize) if lp is None else lp
-        self.subjects: dict[str, str] = {}
+        self.numbers = count()
         self.present: dict[int, Expression] = {}
         self.take: dict[tuple[int, int], Expression] = {}
         self.taken: dict[int, Expression] = {}
@@ -43,22 +43,19 @@ class Model:
         for indices in problem.requests:
             pod = problem.pod_of(indices[0])
             if self.may_stay_away and pod not in self.present:
-                self.present[pod] = self.integer("present", str(pod), 1)
+                self.present[pod] = self.integer("present", 1)
             self._choose(indices)
         for number, group in enumerate(problem.groups):
             for ask in group.asks:
                 if self.possible(ask):
-                    upper = min(group.size, MAX_DEVICES)
-                    subject = f"{problem.asks[ask].reference} of {group.devices[0]}"
-                    self.take[ask, number] = self.integer("take", subject, upper)
+                    self.take[ask, number] = self.integer("take", min(group.size, MAX_DEVICES))
             self._count(number)
 
     def _choose(self, indices: Iterable[int]) -> None:
         possible = [index for index in indices if index not in self.problem.impossible]
         for index in possible:
-            reference = self.problem.asks[index].reference
             alone = len(possible) == 1 and not self.may_stay_away
-            self.chosen[index] = 1 if alone else self.integer("chosen", reference, 1)
+            self.chosen[index] = 1 if alone else self.integer("chosen", 1)
 
     def _count(self, number: int) -> None:
         mine = self.takes(number)
@@ -66,10 +63,10 @@ class Model:
             self.taken[number] = self.paid[number] = total(mine)
             return
         # A device that several requests take counts once.
-        seen = self.taken[number] = self.integer("seen", str(self.problem.groups[number].devices[0]), 1)
+        seen = self.taken[number] = self.integer("seen", 1)
         for variable in mine:
-            self.require(variable <= seen, "seen", str(number))
-        self.require(seen <= total(mine), "seen", str(number))
+            self.require(variable <= seen)
+        self.require(seen <= total(mine))
         # Shares pay with the first of them, a device that is not shareable each time it is taken
         # (docs/semantics.md 3.10.6, 3.10.7).
         self.paid[number] = seen if self.problem.groups[number].shareable else total(mine)
@@ -97,9 +94,9 @@ class Model:
         mine = self.takes(number, [ask for ask in self.problem.groups[number].asks if ask in able])
         if not self.problem.groups[number].shareable or len(mine) < 2:
             return total(mine)
-        seen = self.integer("seen", str(self.problem.groups[number].devices[0]), 1)
+        seen = self.integer("seen", 1)
         for variable in mine:
-            self.require(variable <= seen, "seen", str(number))
+            self.require(variable <= seen)
         return seen
 
     def possible(self, ask: int) -> bool:
@@ -111,22 +108,17 @@ class Model:
         wanted = self.problem.groups[group].asks if asks is None else asks
         return [self.take[ask, group] for ask in wanted if (ask, group) in self.take]
 
-    def integer(self, prefix: str, subject: str, upper: int) -> Expression:
-        """Return a new integer variable from 0 to `upper`; `subject` goes into the legend."""
-        name = f"{self.mark}{prefix}_{len(self.subjects):05d}"
-        self.subjects[name] = subject
-        return self.lp.add_variable(name, 0, upper, pulp.LpInteger)
+    def integer(self, kind: str, upper: int) -> Expression:
+        """Return a new integer variable from 0 to `upper`; PuLP sorts variables by their names."""
+        return self.lp.add_variable(f"{self.mark}{kind}_{next(self.numbers):05d}", 0, upper, pulp.LpInteger)
 
-    def require(self, constraint: Expression, rule: str, subject: str) -> None:
+    def require(self, constraint: Expression) -> None:
         """Add a constraint; one without any variable is left out when it holds, and impossible when it does not."""
         if isinstance(constraint, bool):
             if constraint:
                 return
-            never = self.integer("never", f"{rule} {subject}", 0)
-            constraint = never >= 1
-        name = f"{self.mark}{rule}_{len(self.subjects):05d}"
-        self.subjects[name] = subject
-        self.lp.addConstraint(constraint, name)
+            constraint = self.integer("never", 0) >= 1
+        self.lp.addConstraint(constraint, f"{self.mark}row_{next(self.numbers):05d}")
 
 
 def total(terms: Iterable[Expression]) -> Expression:
