@@ -51,6 +51,14 @@ def test_counters_are_named_where_they_are_in_the_way():
     assert "compete for the same 1 device" in reason.message
 
 
+def test_of_many_requests_the_fewest_that_compete_are_named():
+    """Twelve GPUs are too few for a request for ten and one for three; ten requests for NICs are not named."""
+    small = [ask(f"r{number}", NIC) for number in range(10)]
+    nics = a_slice(NIC, *(device(f"n{number}") for number in range(10)))
+    (reason,) = planned(node(gpus(12), nics), *small, ask("ten", GPU, 10), ask("three", GPU, 3)).shortfalls
+    assert (reason.rule, reason.subject, reason.needed, reason.available) == ("count", "ten, three", 13, 12)
+
+
 def test_capacity_of_shared_devices_is_named():
     """Two that share a device of 8 cores and take 5 each do not compete for devices: capacity is short."""
     shared = Device(name="c", capacity={CORES: DeviceCapacity(value=8)}, allow_multiple_allocations=True)

@@ -27,6 +27,11 @@ class Stage(IntEnum):
     CAPACITY = 4
     FREE = 5
 
+    @property
+    def test(self) -> str:
+        """Return the name of the test that a device at this stage fails: `class`, `in-use`."""
+        return self.name.lower().replace("_", "-")
+
 
 def why_not_all(
     ask: Ask,

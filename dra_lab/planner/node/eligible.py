@@ -44,9 +44,9 @@ class AskEligibility(Struct, frozen=True):
         """Return the devices that the ask may take, in kube-scheduler's order."""
         return tuple(device for device, stage in self.stages.items() if stage is Stage.FREE)
 
-    def count(self, stage: Stage) -> int:
-        """Return how many devices pass every test before `stage`."""
-        return sum(1 for reached in self.stages.values() if reached >= stage)
+    def passing(self, test: Stage) -> int:
+        """Return how many devices pass a test and those before it."""
+        return sum(1 for reached in self.stages.values() if reached > test)
 
 
 class NodeEligibility(Struct, frozen=True):

@@ -25,10 +25,7 @@ from dra_lab.sketch.links import link_words
 from dra_lab.topology.locality import localities
 
 _OF_CLASS = ("published", "class-selector", "class")
-_LATER = ("gate", "taint", "in-use", "capacity")
-
-_PASSED = {Stage.CLASS: 0, Stage.TAINT: 1, Stage.IN_USE: 2, Stage.CAPACITY: 3, Stage.FREE: 4}
-"""How many of these tests a device passed that class and selectors match; a gate that hides it leaves it at CLASS."""
+_LATER = ("gate", *(stage.test for stage in (Stage.TAINT, Stage.IN_USE, Stage.CAPACITY)))
 
 
 class AskCounts(Struct, frozen=True):
@@ -180,7 +177,8 @@ class _Looks:
         for item in devices:
             passed, stage = 1 + self._matched(number, item), part.stages[item.id]
             if known and passed > len(of_class) + len(own):
-                passed += _PASSED[stage]
+                # A gate that hides a device leaves it at the class.
+                passed += max(0, stage - Stage.SELECTOR)
                 if stage is Stage.FREE:
                     seen = found.seen[item.id]
                     values = (place_values(places[item.id], link, seen, lists=found.lists) for link in links)

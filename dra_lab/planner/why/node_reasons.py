@@ -41,16 +41,16 @@ _ADVICE = {
     "limit": "Split the claim: one claim can hold 32 devices.",
 }
 
-_RULES = (
-    ("class", Stage.SELECTOR, "are of class {device_class}"),
-    ("selector", Stage.TAINT, "of them pass the selectors"),
-    ("taint", Stage.IN_USE, "of them have no taint that keeps it away"),
-    ("in-use", Stage.CAPACITY, "of them are free"),
-    ("capacity", Stage.FREE, "of them have the capacity"),
-)
-"""The tests of devices in their order, each with the stage that passing it leads to."""
+_PASSED = {
+    Stage.CLASS: "are of class {device_class}",
+    Stage.SELECTOR: "of them pass the selectors",
+    Stage.TAINT: "of them have no taint that keeps it away",
+    Stage.IN_USE: "of them are free",
+    Stage.CAPACITY: "of them have the capacity",
+}
+"""What is said of the devices that pass each test, in the order of the tests."""
 
-_TESTS = {rule: number for number, (rule, *_) in enumerate(_RULES)}
+_TESTS = [stage.test for stage in _PASSED]
 _CAN_HOLD = f"the {MAX_DEVICES} that a claim can hold"
 _NOT_ALL = "Ask for a number of devices instead of all, or change the selectors."
 
@@ -119,7 +119,7 @@ def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
 
     If nodes lack as many, one whose devices come further in the tests is nearer: its last number is smaller.
     """
-    early = sum(len(_RULES) - _TESTS.get(s.rule, len(_RULES)) for s in shortfalls)
+    early = sum(len(_TESTS) - _TESTS.index(s.rule) for s in shortfalls if s.rule in _TESTS)
     return len(shortfalls), sum(max(0, s.needed - s.available) for s in shortfalls), early
 
 
@@ -147,8 +147,8 @@ def _request(case: NodeCase, indices: Sequence[int]) -> Shortfall | None:
 def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
     ask, name, needed = part.ask, f"request {part.ask.reference}", max(1, part.ask.count)
     if part.blocked:
-        rule = _blocked_rule(part)
-        advice = _NOT_ALL if rule == "count" else ""
+        stuck = next((part.stages[device] for device in part.listed if part.stages[device] is not Stage.FREE), None)
+        rule, advice = ("count", _NOT_ALL) if stuck is None else (stuck.test, "")
         return case.shortfall(rule, ask.reference, f"{name}: {part.blocked}", 1, 0, advice=advice)
     if ask.all_devices and len(part.listed) > MAX_DEVICES:
         text = f"{name}: all {len(part.listed)} devices that match are more than {_CAN_HOLD}"
@@ -157,25 +157,18 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
         # The claim decides this, not the hardware: no node is named.
         text = f"{name} asks for {ask.count:,} devices, more than {_CAN_HOLD}"
         return case.shortfall("limit", ask.reference, text, ask.count, MAX_DEVICES, here=False)
-    for rule, stage, _ in _RULES:
-        have = part.count(stage)
+    for stage in _PASSED:
+        have = part.passing(stage)
         if have < needed:
-            named = "count" if rule == "class" and have else rule
+            rule = "count" if stage is Stage.CLASS and have else stage.test
             text, advice = _chain(case, part, stage), ""
-            if rule == "capacity" and (absent := _absent_keys(case, part)):
+            if stage is Stage.CAPACITY and (absent := _absent_keys(case, part)):
                 text, advice = f"{text}: {absent[0]}", absent[1]
-            return case.shortfall(named, ask.reference, text, needed, have, advice=advice)
+            return case.shortfall(rule, ask.reference, text, needed, have, advice=advice)
     able = sum(group.size for group in case.problem.groups if index in group.asks)
     if able < needed or index in case.problem.impossible:
         return _placeless(case, index, able)
     return None
-
-
-def _blocked_rule(part: AskEligibility) -> str:
-    stuck = [part.stages[device] for device in part.listed if part.stages[device] is not Stage.FREE]
-    if not stuck:
-        return "count"
-    return {Stage.TAINT: "taint", Stage.IN_USE: "in-use"}.get(stuck[0], "capacity")
 
 
 def _absent_keys(case: NodeCase, part: AskEligibility) -> tuple[str, str] | None:
@@ -195,12 +188,12 @@ def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
     need = f"request {ask.reference} needs {'at least one device' if ask.all_devices else devices(ask.count)}"
     if not part.stages:
         return f"{need}; none is published here"
-    for _, stage, words in _RULES:
-        have = part.count(stage)
-        if stage <= last and (have != before or stage == last):
+    for stage, words in _PASSED.items():
+        have = part.passing(stage)
+        if stage <= last and (have != before or stage is last):
             passed.append(f"{have} {words.format(device_class=ask.device_class_name)}")
         before = have
-    if part.errors and last is Stage.TAINT:
+    if part.errors and last is Stage.SELECTOR:
         passed.append(f"on {len(part.errors)} a selector fails")
     items = (item for pool in case.eligible.pools for item in pool.devices)
     split = part.stages.keys() <= {item.id for item in items if item.device.consumes_counters}

@@ -114,25 +114,25 @@ def _tests(scan: Scan, found: NodeEligibility) -> dict[DeviceID, tuple[FailedTes
 
 def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
     """Return the first test of a request that a device does not pass, with what stands behind it."""
-    rules, request = scan.rules, part.ask.reference
-    match part.stages[item.id]:
+    rules, request, stage = scan.rules, part.ask.reference, part.stages[item.id]
+    match stage:
         case Stage.CLASS | Stage.SELECTOR:
             match = rules.matching.match(part.ask, item.driver, item.device)
             own = match.expression in part.ask.selectors
             text = match.error or match.expression
             values = _values(match.expression, item)
-            return FailedTest(request, "selector" if own else "class", f"{text}{values}")
+            return FailedTest(request, (Stage.SELECTOR if own else Stage.CLASS).test, f"{text}{values}")
         case Stage.TAINT:
             taints = keeping_away(rules.cluster, rules.release, item.id, item.device)
-            return FailedTest(request, "taint", ", ".join(map(str, taints)))
+            return FailedTest(request, stage.test, ", ".join(map(str, taints)))
         case Stage.IN_USE:
-            return FailedTest(request, "in-use", ", ".join(rules.allocated.holders(item.id)))
+            return FailedTest(request, stage.test, ", ".join(rules.allocated.holders(item.id)))
         case Stage.CAPACITY:
             lacking = (
                 f"{amount} of {key} asked for, {_published(item, key)} published"
                 for key, amount in part.ask.capacity.items()
             )
-            return FailedTest(request, "capacity", "; ".join(lacking))
+            return FailedTest(request, stage.test, "; ".join(lacking))
         case _:
             return FailedTest(request, "")
 
