@@ -15,7 +15,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import OneOf
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
-from dra_lab.planner.node.milp import as_written, build_model, hopeless, minimise_exactly, read_taken
+from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly, read_taken
 from dra_lab.planner.node.solution import Solution, Taken
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, total
@@ -65,7 +65,9 @@ def solve_problem(
     """
     merged = merge_requests(problem)
     found = _solve(problem if merged is None else merged.problem, order, budget, solver, best, least, others)
-    return as_written(found, merged)
+    if merged is None or found.taken is None:
+        return found
+    return replace(found, taken=merged.devices_back(found.taken))
 
 
 def _solve(

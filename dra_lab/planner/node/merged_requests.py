@@ -200,8 +200,7 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
     counts = {ask: problem.asks[ask].count for ask in mine}
     if len(own) == 1 and problem.links[own[0]].how is How.PAIRWISE:
         return True
-    joined = dict.fromkeys(mine, -1)
-    root = {ask: ask for ask in mine}
+    trees: list[set[int]] = []
     for ends, links in _families(problem, own).items():
         if any(problem.links[link].how is not How.TOGETHER for link in links):
             return False
@@ -209,12 +208,10 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
             return False
         if sum(not problem.links[link].must for link in links) > 1:
             return False
-        if any(joined[ask] >= 0 and counts[ask] > 1 for ask in ends) or len({root[ask] for ask in ends}) < len(ends):
+        touched = [(tree, tree.intersection(ends)) for tree in trees if tree.intersection(ends)]
+        if any(len(common) > 1 or max(counts[ask] for ask in common) > 1 for _, common in touched):
             return False
-        for ask in ends:
-            joined[ask] = links[0]
-        whole = {root[ask] for ask in ends}
-        root = {ask: min(whole) if own_root in whole else own_root for ask, own_root in root.items()}
+        trees = [*(tree for tree in trees if tree.isdisjoint(ends)), set(ends).union(*(tree for tree, _ in touched))]
     return True
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from msgspec.structs import replace
-
 from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID
@@ -16,10 +14,10 @@ from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.link_rows import add_links
-from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
+from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.node_counters import COARSE
-from dra_lab.planner.node.solution import Solution, Taken
+from dra_lab.planner.node.solution import Taken
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, total
@@ -27,9 +25,8 @@ from dra_lab.planner.node.variables import Expression, Model, total
 _SCALE = 1_000_000
 
 
-def build_model(problem_model: Model) -> Model:
+def build_model(model: Model) -> Model:
     """Add every rule to a fresh model and return it."""
-    model = problem_model
     add_alternatives(model)
     add_counts(model)
     add_exclusive_devices(model)
@@ -258,22 +255,14 @@ def read_taken(model: Model) -> Taken:
     return tuple(found)
 
 
-def find_allocation(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> Solution:
-    """Find any allocation, or the proof that there is none; neither when time or a person ended the search."""
+def is_feasible(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> bool | None:
+    """Say whether there is any allocation; None when time or a person ended the search before it was known."""
     merged = merge_requests(problem)
     one = problem if merged is None else merged.problem
     if hopeless(one):
-        return Solution(infeasible=True)
-    model = build_model(Model(one))
-    outcome = minimise_exactly(model, 0, solver, budget)
-    taken = None if outcome.value is None else read_taken(model)
-    return as_written(Solution(taken, infeasible=outcome.infeasible), merged)
-
-
-def is_feasible(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> bool | None:
-    """Say whether there is any allocation; None when time or a person ended the search before it was known."""
-    found = find_allocation(problem, budget, solver=solver)
-    return False if found.infeasible else None if found.taken is None else True
+        return False
+    outcome = minimise_exactly(build_model(Model(one)), 0, solver, budget)
+    return False if outcome.infeasible else None if outcome.value is None else True
 
 
 def hopeless(problem: AllocationProblem) -> bool:
@@ -291,10 +280,3 @@ def is_enough(problem: AllocationProblem, ask: int) -> bool:
     """Say whether a node has the devices that an ask takes, and it takes any."""
     have = sum(group.size for group in problem.groups if ask in group.asks)
     return 0 < problem.need(ask) <= have
-
-
-def as_written(found: Solution, merged: MergedRequests | None) -> Solution:
-    """Return a solution with the devices of the requests as they were written."""
-    if merged is None or found.taken is None:
-        return found
-    return replace(found, taken=merged.devices_back(found.taken))

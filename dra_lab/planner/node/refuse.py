@@ -8,7 +8,7 @@ from dra_lab.drivers import level_attributes
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.device import Device
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import NodeEligibility, Rules
@@ -32,31 +32,24 @@ def refuse_claim(sketch: ClaimSketch) -> None:
 
 def _refuse_rings(links: tuple[Link, ...]) -> None:
     """Refuse pairwise links that form a ring: their groups would have to agree all the way round."""
-    root: dict[str, str] = {}
-
-    def find(name: str) -> str:
-        while root.setdefault(name, name) != name:
-            name = root[name]
-        return name
-
     ends: dict[frozenset[str], list[Link]] = {}
     for link in links:
         ends.setdefault(frozenset(link.requests), []).append(link)
+    joined: list[set[str]] = []
     for tied, same in ends.items():
         names = " and ".join(repr(link.name) for link in same)
         if sum(1 for link in same if not link.must) > 1:
             raise UnsupportedFeature(
                 "pairwise links", f"links {names} prefer two pairings of the same requests; keep one of them"
             )
-        groups = {find(reference.partition("/")[0]) for reference in tied}
-        if len(groups) < len(tied):
+        mine = {split_request(reference)[0] for reference in tied}
+        touched = [known for known in joined if known & mine]
+        if len(mine) < len(tied) or any(len(known & mine) > 1 for known in touched):
             raise UnsupportedFeature(
                 "pairwise links",
                 f"pairwise link {names} closes a ring of pairwise links; leave one of them out or use together",
             )
-        first, *others = groups
-        for other in others:
-            root[other] = first
+        joined = [*(known for known in joined if known not in touched), mine.union(*touched)]
 
 
 def refuse_devices(rules: Rules, eligible: NodeEligibility) -> None:
