@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -60,46 +61,34 @@ def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Se
     claims: list[int] = []
     pods: list[int] = []
     copies: list[Copy] = []
-    places_from: list[tuple[int, int]] = []
     moved: dict[int, list[int]] = {}
-    for number, (part, count) in enumerate(zip(parts, counts, strict=True)):
-        claim = problem.claim_of(part.asks[0])
-        for _ in range(count):
-            mark, first = f"{len(copies)}~", len(asks)
-            copies.append(
-                Copy(
-                    number,
-                    first,
-                    (len(links), len(links) + part.links[1] - part.links[0]),
-                    (len(requests), len(requests) + part.requests[1] - part.requests[0]),
-                )
-            )
-            claimed = max(claims, default=-1) + 1
-            for old in range(*part.asks):
-                moved.setdefault(old, []).append(len(asks))
-                asks.append(replace(problem.asks[old], reference=mark + problem.asks[old].reference))
-                claims.append(claimed + problem.claim_of(old) - claim)
-                pods.append(len(copies) - 1)
-            moved_by = first - part.asks[0]
-            mine = problem.requests[slice(*part.requests)]
-            requests.extend(tuple(index + moved_by for index in indices) for indices in mine)
-            for link in problem.links[slice(*part.links)]:
-                tied = tuple(mark + reference for reference in link.requests)
-                links.append(replace(link, name=mark + link.name, requests=tied))
-            places_from.append(part.links)
+    for number, part in chain.from_iterable(repeat(row, n) for row, n in zip(enumerate(parts), counts, strict=True)):
+        mark, shift = f"{len(copies)}~", len(asks) - part.asks[0]
+        mine, drawn = problem.requests[slice(*part.requests)], problem.links[slice(*part.links)]
+        ends = (len(links), len(links) + len(drawn)), (len(requests), len(requests) + len(mine))
+        claimed = max(claims, default=-1) + 1 - problem.claim_of(part.asks[0])
+        for old in range(*part.asks):
+            moved.setdefault(old, []).append(old + shift)
+            claims.append(claimed + problem.claim_of(old))
+            pods.append(len(copies))
+        copies.append(Copy(number, len(asks), *ends))
+        asks += [replace(ask, reference=mark + ask.reference) for ask in problem.asks[slice(*part.asks)]]
+        requests += [tuple(index + shift for index in indices) for indices in mine]
+        links += [
+            replace(link, name=mark + link.name, requests=tuple(mark + reference for reference in link.requests))
+            for link in drawn
+        ]
     admin = {number for number, ask in enumerate(problem.asks) if ask.admin_access}
     apart = [(at, one) for at, group in enumerate(problem.groups) for one in _distinguished(group, admin)]
-    groups = tuple(_group(group, moved, places_from) for _, group in apart)
-    impossible = frozenset(new for old in problem.impossible for new in moved.get(old, ()))
-    several = tuple(claims) if max(claims, default=0) else ()
+    places_from = [parts[copy.part].links for copy in copies]
     whole = replace(
         problem,
         asks=tuple(asks),
         requests=tuple(requests),
         links=tuple(links),
-        groups=groups,
-        impossible=impossible,
-        claims=several,
+        groups=tuple(_group(group, moved, places_from) for _, group in apart),
+        impossible=frozenset(new for old in problem.impossible for new in moved.get(old, ())),
+        claims=tuple(claims) if max(claims, default=0) else (),
         pods=tuple(pods),
     )
     return Copies(whole, tuple(parts), tuple(copies), tuple(at for at, _ in apart))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID, split_request
-from dra_lab.model.sketch import How
+from dra_lab.model.sketch import How, Link
 from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.interchangeable import Tied, Units, interchangeable
@@ -108,45 +108,44 @@ def merge_requests(problem: AllocationProblem, some: range | None = None) -> Mer
     units = tuple(
         unit for unit in interchangeable(meanings, _ties(problem)) if unit.count > 1 and _is_mergeable(problem, unit)
     )
-    if not units:
-        return None
+    return _merged(problem, units) if units else None
+
+
+def _merged(problem: AllocationProblem, units: tuple[Units, ...]) -> MergedRequests:
+    """Return a problem with the first copy of each unit in place of all."""
     gone = {request for unit in units for copy in unit.copies[1:] for request in copy}
     gone_links = {link for unit in units for own in unit.links[1:] for link in own}
     times = {problem.requests[request][0]: unit.count for unit in units for request in unit.copies[0]}
     paired = {link for unit in units for link in unit.links[0]}
-    asks = tuple(ask for at, indices in enumerate(problem.requests) if at not in gone for ask in indices)
+    requests = tuple(at for at in range(len(problem.requests)) if at not in gone)
+    asks = tuple(ask for at in requests for ask in problem.requests[at])
     links = tuple(link for link in range(len(problem.links)) if link not in gone_links)
     now = {ask: at for at, ask in enumerate(asks)}
     left_out = {problem.asks[problem.requests[request][0]].reference for request in gone}
-    groups = tuple(
-        replace(
-            group,
-            asks=tuple(now[ask] for ask in group.asks if ask in now),
-            places=tuple(group.places[link] for link in links),
-            uses=tuple((now[ask], uses) for ask, uses in group.uses if ask in now),
-        )
-        for group in problem.groups
-    )
+
+    def tying(link: int) -> Link:
+        drawn = problem.links[link]
+        ends = tuple(end for end in drawn.requests if end not in left_out)
+        return replace(drawn, how=How.PAIRWISE if link in paired else drawn.how, requests=ends)
+
     merged = replace(
         problem,
         asks=tuple(replace(problem.asks[ask], count=problem.asks[ask].count * times.get(ask, 1)) for ask in asks),
-        requests=tuple(
-            tuple(now[ask] for ask in indices) for at, indices in enumerate(problem.requests) if at not in gone
-        ),
-        links=tuple(
+        requests=tuple(tuple(now[ask] for ask in problem.requests[at]) for at in requests),
+        links=tuple(map(tying, links)),
+        groups=tuple(
             replace(
-                problem.links[link],
-                how=How.PAIRWISE if link in paired else problem.links[link].how,
-                requests=tuple(end for end in problem.links[link].requests if end not in left_out),
+                group,
+                asks=tuple(now[ask] for ask in group.asks if ask in now),
+                places=tuple(group.places[link] for link in links),
+                uses=tuple((now[ask], uses) for ask, uses in group.uses if ask in now),
             )
-            for link in links
+            for group in problem.groups
         ),
-        groups=groups,
         impossible=frozenset(now[ask] for ask in problem.impossible if ask in now),
         claims=tuple(problem.claims[ask] for ask in asks) if problem.claims else (),
         pods=tuple(problem.pods[ask] for ask in asks) if problem.pods else (),
     )
-    requests = tuple(at for at in range(len(problem.requests)) if at not in gone)
     return MergedRequests(merged, problem, units, asks, requests, links)
 
 

@@ -322,28 +322,17 @@ def _together(case: NodeCase) -> Shortfall:
     have = sum(group.size for group in groups)
     them = f"request{'s' if len(names) > 1 else ''} {named}"
     one = f"the {them} {'can be served one by one' if len(names) > 1 else 'has devices enough'}, but"
-    for rule, without, text in (
-        (
-            "counters",
-            changed(problem, counters=()) if problem.counters else None,
-            f"the {devices(have)} for {them} draw on {_counters(case, problem, groups)}",
-        ),
-        (
-            "capacity",
-            _with_groups(problem, remaining=()) if any(group.remaining for group in problem.groups) else None,
-            f"{one} the {devices(have)} for them {'has' if have == 1 else 'have'} not enough capacity left",
-        ),
-        (
-            "node",
-            _with_groups(problem, tie=Tie.NODE) if any(g.tie is Tie.TERMS for g in problem.groups) else None,
-            f"{one} every choice comes to a device whose nodeSelector has several terms",
-        ),
-    ):
-        served = without is not None and case.feasible(without)
+    texts = {
+        "counters": f"the {devices(have)} for {them} draw on {_counters(case, problem, groups)}",
+        "capacity": f"{one} the {devices(have)} for them {'has' if have == 1 else 'have'} not enough capacity left",
+        "node": f"{one} every choice comes to a device whose nodeSelector has several terms",
+    }
+    for rule, without in _without_rules(problem):
+        served = case.feasible(without)
         if served is None:
             return case.undecided()
         if served:
-            return case.shortfall(rule, named, text, need, min(have, need - 1))
+            return case.shortfall(rule, named, texts[rule], need, min(have, need - 1))
     rivals = _rivals(problem, case.budget.sizes.tries)
     if rivals is None:
         return case.shortfall("count", named, f"{one} no choice of devices serves all", need, need - 1)
@@ -357,8 +346,18 @@ def _of(problem: AllocationProblem, positions: Sequence[int]) -> AllocationProbl
     return changed(problem, requests=tuple(problem.requests[position] for position in positions))
 
 
-def _with_groups(problem: AllocationProblem, **members: Any) -> AllocationProblem:
-    return changed(problem, groups=tuple(changed(group, **members) for group in problem.groups))
+def _without_rules(problem: AllocationProblem) -> Iterator[tuple[str, AllocationProblem]]:
+    """Yield the rules under which one request is in the way of another, with the problem without that rule."""
+
+    def with_groups(**members: Any) -> AllocationProblem:
+        return changed(problem, groups=tuple(changed(group, **members) for group in problem.groups))
+
+    if problem.counters:
+        yield "counters", changed(problem, counters=())
+    if any(group.remaining for group in problem.groups):
+        yield "capacity", with_groups(remaining=())
+    if any(group.tie is Tie.TERMS for group in problem.groups):
+        yield "node", with_groups(tie=Tie.NODE)
 
 
 def _groups(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> list[DeviceGroup]:
