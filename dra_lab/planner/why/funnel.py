@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -10,14 +10,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
+from dra_lab.index.node_index import Taken
 from dra_lab.index.pools import PoolDevice
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import expressions
 from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.device_tests import Stage, device_use
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, eligibility
 from dra_lab.planner.node.link_places import place_values
 from dra_lab.planner.scan import Scan
@@ -74,7 +75,7 @@ def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget) -> tuple[NodeC
 class _Look(Struct):
     """One request on one hardware: the tests as (name, text), and how many of them each device passes.
 
-    `use` is the position of the test of what is in use; `far` has the devices that several nodes may see.
+    `far` has the devices that several nodes may see.
     """
 
     part: AskEligibility
@@ -83,20 +84,24 @@ class _Look(Struct):
     far: Sequence[int]
     known: dict[tuple[int, ...], AskCounts] = field(default_factory=dict)
 
-    def counts(self, held: Sequence[int]) -> AskCounts:
-        """Return the counts where the devices at some positions are held alone."""
-        use = self.tests.index(("in-use", ""))
-        passed = list(self.passed)
-        for at in held:
+    @property
+    def use(self) -> int:
+        """Return the position of the test of what is in use."""
+        return self.tests.index((Stage.IN_USE.test, ""))
+
+    def counts(self, used: Iterable[int]) -> AskCounts:
+        """Return the counts where the devices at some positions are in use."""
+        use, passed = self.use, list(self.passed)
+        for at in used:
             passed[at] = min(passed[at], use)
         key = tuple(passed)
         if key not in self.known:
-            self.known[key] = self._counted(key, use)
+            self.known[key] = self._counted(key)
         return self.known[key]
 
-    def _counted(self, passed: Sequence[int], use: int) -> AskCounts:
+    def _counted(self, passed: Sequence[int]) -> AskCounts:
         counts = [sum(count > test for count in passed) for test in range(len(self.tests))]
-        gate, capacity = use - 2, use + 1
+        gate, capacity = self.use - 2, self.use + 1
         steps = tuple(
             FunnelStep(name, counts[at], text)
             for at, (name, text) in enumerate(self.tests)
@@ -108,9 +113,9 @@ class _Look(Struct):
 
 
 class _Looks:
-    """The looks at nodes: one for each hardware with what is shared there; what is held alone is then missing.
+    """The looks at nodes: one for each hardware with nothing in use; what is in use is then missing.
 
-    With All, admin access or counters a held device does more than to be missing: then one for each state.
+    With All, admin access or counters a device in use does more than to be missing: then one for each state.
     """
 
     def __init__(self, scan: Scan) -> None:
@@ -124,22 +129,44 @@ class _Looks:
             for found, ask in zip(own, scan.rules.asks, strict=True)
         ]
         self._looks: dict[Hashable, tuple[_Look, ...]] = {}
+        self._full: dict[Hashable, bool] = {}
 
     def counts(self, node: str) -> tuple[AskCounts, ...]:
         """Return the counts of each request on a node."""
         scan, rules = self._scan, self._rules
         refused = tuple(self._refused(node, number) for number in range(len(self._selectors)))
         exact: Any = scan.exact.get(node)
-        alone: Sequence[int] = ()
+        alone: Iterable[int] = ()
+        shared: Iterable[tuple[int, Taken]] = ()
         if exact is not None and not self._each and not scan.views.view(node).counted:
-            held = rules.allocated
-            shape, alone, shared = exact
-            exact, rules = (shape, shared), replace(rules, held=AllocatedDevices({}, held.shares, held.consumed))
+            exact, alone, shared = exact
+            rules = replace(rules, idle=True)
         key = (node if exact is None else exact, refused)
         if key not in self._looks:
             found = eligibility(rules, node)
             self._looks[key] = tuple(self._look(found, number) for number in range(len(found.asks)))
-        return tuple(look.counts(alone) for look in self._looks[key])
+        return tuple(
+            look.counts([*alone, *(at for at, taken in shared if self._is_full((key, number, at, taken), node, look))])
+            for number, look in enumerate(self._looks[key])
+        )
+
+    def _is_full(self, memo: tuple[Hashable, int, int, Taken], node: str, look: _Look) -> bool:
+        """Say whether what others take of a shared device leaves too little for a request.
+
+        A device that never has the capacity lacks it with and without them, as in `eligibility`.
+        Rules: docs/semantics.md 3.11.4, 3.11.9.
+        """
+        if memo not in self._full:
+            *_, at, taken = memo
+            device, gates = self._scan.views.view(node).devices[at].device, self._rules.gates
+            use = device_use(gates, look.part.ask, device) or {}
+            left = {key: parse_quantity(c.value) for key, c in device.capacity.items()}
+            left |= {key: left[key] - amount for key, amount in taken if key in left}
+            small = not gates.consumable_capacity or any(
+                amount > left[key] for key, amount in use.items() if key in left
+            )
+            self._full[memo] = small and look.passed[at] > look.use + gates.consumable_capacity
+        return self._full[memo]
 
     def _refused(self, node: str, number: int) -> tuple[int, ...]:
         """Return which selector refuses each device; () where it is clear from how far they come."""
