@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.allocation import (
     AllocationResult,
@@ -26,7 +25,7 @@ from dra_lab.model.what_if import part_of_cluster, without_nodes
 from dra_lab.planner.budget import Budget, default_sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
-from dra_lab.planner.why.changes import Trial, changes
+from dra_lab.planner.why.changes import Trial, changes, tried
 from dra_lab.planner.why.why_not import WhyNot, why_not
 
 
@@ -150,17 +149,5 @@ def _relaxed(
 ) -> Relaxation | None:
     """Return the first change of a link with which one more pod of a claim fits."""
     trial = Trial(with_documented_classes(full), release, Budget(end), node=node)
-    for change in _link_changes(claims):
-        if time.monotonic() > end or change.sketch is None:
-            return None
-        try:
-            if trial.fits_on(change.sketch, node):
-                return change
-        except UnsupportedFeature:
-            continue
-    return None
-
-
-def _link_changes(claims: Sequence[ClaimSketch]) -> Iterator[Relaxation]:
-    for claim in claims:
-        yield from (change for change in changes(claim, {}) if change.kind in ("link", "level"))
+    every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
+    return next((change for change in every if tried(trial, change).fitting), None)

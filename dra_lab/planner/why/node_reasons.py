@@ -48,7 +48,7 @@ _PASSED = {
     Stage.IN_USE: "of them are free",
     Stage.CAPACITY: "of them have the capacity",
 }
-"""What is said of the devices that pass each test, in the order of the tests."""
+"""Words for the devices that pass each test, in the order of the tests."""
 
 _TESTS = [stage.test for stage in _PASSED]
 _CAN_HOLD = f"the {MAX_DEVICES} that a claim can hold"
