@@ -13,7 +13,7 @@ from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share, partner_links
 from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
-from dra_lab.planner.node.link_places import LIST, PlaceValue
+from dra_lab.planner.node.link_places import LIST, PlaceValue, Values
 from dra_lab.planner.node.variables import Expression, Model, total
 from dra_lab.sketch.links import LEVEL_WORDS, link_words
 
@@ -88,11 +88,7 @@ class Together(LinkRows):
         """Add a 0/1 for each place: devices are taken only at the one that is used."""
         broken = _broken(model, link)
         used: dict[PlaceValue, Expression] = {}
-        for number, variable in _touched(model, model.problem.ends(link)):
-            values = model.problem.groups[number].places[link]
-            if not values:
-                model.require(variable <= variable.upBound * broken)
-                continue
+        for variable, values in _placed(model, link, broken):
             for value in values:
                 if value not in used:
                     used[value] = model.integer("used", 1)
@@ -130,10 +126,7 @@ class Apart(LinkRows):
         """Add a row for each place: at most one device is there."""
         broken = _broken(model, link)
         at: dict[PlaceValue, list[Expression]] = {}
-        for number, variable in _touched(model, model.problem.ends(link)):
-            values = model.problem.groups[number].places[link]
-            if not values:
-                model.require(variable <= variable.upBound * broken)
+        for variable, values in _placed(model, link, broken):
             for value in values:
                 at.setdefault(value, []).append(variable)
         for variables in at.values():
@@ -257,10 +250,8 @@ def _groups_kept(
     for number, group in enumerate(model.problem.groups):
         # Lists are refused in pairwise links, so that there is one value at each place, or none.
         values = tuple(value for link in links for value in group.places[link])
-        for ask in parts:
-            if (ask, number) not in model.take:
-                continue
-            if len(values) == len(links):
+        for ask in parts if len(values) == len(links) else ():
+            if (ask, number) in model.take:
                 at.setdefault(values, {}).setdefault(ask, []).append(model.take[ask, number])
     kept = []
     for takes in at.values():
@@ -310,8 +301,16 @@ def _broken(model: Model, link: int) -> Expression:
     return model.broken[link]
 
 
-def _touched(model: Model, ends: tuple[int, ...]) -> Iterator[tuple[int, Expression]]:
-    return ((number, variable) for (ask, number), variable in model.take.items() if ask in ends)
+def _placed(model: Model, link: int, broken: Expression) -> Iterator[tuple[Expression, Values]]:
+    """Yield what is taken at the places of a link; what has no place there breaks it."""
+    ends = model.problem.ends(link)
+    for (ask, number), variable in model.take.items():
+        if ask in ends:
+            values = model.problem.groups[number].places[link]
+            if values:
+                yield variable, values
+            else:
+                model.require(variable <= variable.upBound * broken)
 
 
 def _tied(counts: NumberCounts, link: int) -> list[int]:
