@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter, Draws
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, covers
-from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility
+from dra_lab.planner.node.eligible import NodeEligibility
 from dra_lab.planner.node.link_places import PlaceValue, Values, place_values, typed
 from dra_lab.topology.locality import Locality
 
@@ -125,30 +126,15 @@ def build_problem(
         tuple(index for index, ask in enumerate(all_asks) if order[ask.request] == position)
         for position in range(len(sketch.requests))
     )
-    must = tuple((n, link) for n, link in enumerate(links) if link.must)
     values = {
         device: tuple(place_values(places[device], link, eligible.seen[device], lists=eligible.lists) for link in links)
         for device in eligible.seen
     }
-    takers: dict[DeviceID, list[int]] = {}
+    takers, impossible = _takers(eligible, links, values)
     claims = _claims(all_asks)
-    impossible = set()
-    for index, part in enumerate(eligible.asks):
-        needed = tuple(n for n, link in must if any(covers(reference, part.ask) for reference in link.requests))
-        lost = _offer(index, part, values, needed, takers)
-        if part.blocked or (lost and part.ask.all_devices):
-            impossible.add(index)
-    return AllocationProblem(
-        eligible.node,
-        all_asks,
-        requests,
-        links,
-        _groups(eligible, places, takers, values, claims),
-        frozenset(impossible),
-        paired,
-        tuple(sorted(eligible.books.left.items())),
-        claims,
-    )
+    groups = _groups(eligible, places, takers, values, claims)
+    left = tuple(sorted(eligible.books.left.items()))
+    return AllocationProblem(eligible.node, all_asks, requests, links, groups, impossible, paired, left, claims)
 
 
 def _claims(all_asks: Sequence[Ask]) -> tuple[int, ...]:
@@ -158,21 +144,22 @@ def _claims(all_asks: Sequence[Ask]) -> tuple[int, ...]:
     return tuple(order[part] for part in parts) if len(order) > 1 else ()
 
 
-def _offer(
-    index: int,
-    part: AskEligibility,
-    values: Mapping[DeviceID, tuple[Values, ...]],
-    needed: tuple[int, ...],
-    takers: dict[DeviceID, list[int]],
-) -> bool:
-    """Note the devices that an ask may take; say whether a must-link cost it one."""
-    lost = False
-    for device in part.listed if part.ask.all_devices and not part.blocked else part.devices:
-        if any(not values[device][link] for link in needed):
-            lost = True
-        else:
+def _takers(
+    eligible: NodeEligibility, links: Sequence[Link], values: Mapping[DeviceID, tuple[Values, ...]]
+) -> tuple[dict[DeviceID, list[int]], frozenset[int]]:
+    """Return the asks that may take each device, and those that cannot be served whatever is taken."""
+    takers: dict[DeviceID, list[int]] = {}
+    impossible = set()
+    for index, part in enumerate(eligible.asks):
+        tying = (at for at, link in enumerate(links) if any(covers(reference, part.ask) for reference in link.requests))
+        needed = [at for at in tying if links[at].must]
+        wanted = part.listed if part.ask.all_devices and not part.blocked else part.devices
+        able = [device for device in wanted if all(values[device][link] for link in needed)]
+        for device in able:
             takers.setdefault(device, []).append(index)
-    return lost
+        if part.blocked or (part.ask.all_devices and len(able) < len(wanted)):
+            impossible.add(index)
+    return takers, frozenset(impossible)
 
 
 def _groups(
@@ -182,35 +169,31 @@ def _groups(
     values: Mapping[DeviceID, tuple[Values, ...]],
     claims: Sequence[int],
 ) -> tuple[DeviceGroup, ...]:
-    identical: dict[tuple[object, ...], list[DeviceID]] = {}
+    identical: dict[tuple[DeviceGroup, DeviceID | None], list[DeviceID]] = {}
     uses = [part.uses for part in eligible.asks if part.uses]
     admin = {at for at, part in enumerate(eligible.asks) if claims and part.ask.admin_access}
+    tied = bool(eligible.ties)
     for device in eligible.seen:
         if device in takers:
-            place = places[device]
-            numa = place.numa_node.value if place.numa_node else None
-            root = place.pcie_root.value if place.pcie_root else None
-            shared = bool(uses) and any(device in part for part in uses)
+            place, mine = places[device], tuple(takers[device])
+            group = DeviceGroup(
+                (),
+                mine,
+                values[device],
+                place.kind,
+                typed(place.numa_node.value if place.numa_node else None),
+                typed(place.pcie_root.value if place.pcie_root else None),
+                draws=eligible.books.draws.get(device, ()),
+                tie=eligible.ties.get(device, Tie.NODE if tied else Tie.SELECTOR),
+            )
+            if shared := any(device in part for part in uses):
+                left = tuple(sorted(eligible.remaining.get(device, {}).items()))
+                used = tuple((at, tuple(sorted(eligible.asks[at].uses[device].items()))) for at in mine)
+                group = replace(group, shareable=True, remaining=left, uses=used)
             # What an admin of one claim takes may be taken for another claim too: told apart one by one, like shares.
-            inspected = bool(admin) and not admin.isdisjoint(takers[device])
-            tied = bool(eligible.ties)
-            alone = device if shared or inspected or tied or device in eligible.books.coarse else None
-            draws = eligible.books.draws.get(device, ())
-            tie = eligible.ties.get(device, Tie.NODE if tied else Tie.SELECTOR)
-            rules = (shared, draws, tie, alone)
-            key = (tuple(takers[device]), values[device], place.kind, typed(numa), typed(root), *rules)
-            identical.setdefault(key, []).append(device)
-    return tuple(_group(eligible, key, devices) for key, devices in identical.items())
-
-
-def _group(eligible: NodeEligibility, key: tuple[object, ...], devices: list[DeviceID]) -> DeviceGroup:
-    indices, values, kind, numa, root, shared, draws, tie, _ = key
-    members = tuple(devices)
-    if not shared:
-        return DeviceGroup(members, indices, values, kind, numa, root, draws=draws, tie=tie)  # type: ignore[arg-type]
-    uses = tuple((i, tuple(sorted(eligible.asks[i].uses[members[0]].items()))) for i in indices)  # type: ignore[attr-defined]
-    left = tuple(sorted(eligible.remaining.get(members[0], {}).items()))
-    return DeviceGroup(members, indices, values, kind, numa, root, True, left, uses, draws, tie)  # type: ignore[arg-type]
+            alone = shared or tied or device in eligible.books.coarse or not admin.isdisjoint(mine)
+            identical.setdefault((group, device if alone else None), []).append(device)
+    return tuple(replace(group, devices=tuple(devices)) for (group, _), devices in identical.items())
 
 
 def pairwise_share(counts: Sequence[int]) -> tuple[int, tuple[int, ...]] | None:
