@@ -25,6 +25,7 @@ from dra_lab.model.what_if import part_of_cluster, without_nodes
 from dra_lab.planner.budget import Budget, default_sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
+from dra_lab.planner.fleet.stranded import stranded
 from dra_lab.planner.why.changes import Trial, changes, tried
 from dra_lab.planner.why.why_not import WhyNot, why_not
 
