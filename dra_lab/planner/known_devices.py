@@ -120,4 +120,3 @@ class KnownDevices:
         stages = [self.views.stages(ask, name) for ask in self._asks]
         values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self.rules.attributes]
         return zip(view.numbers, places, *stages, *values, strict=True)
-

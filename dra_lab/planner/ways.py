@@ -14,7 +14,8 @@ from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.solution import Solution, Taken
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.fill import no_harm, pod_tables
-from dra_lab.planner.places.place_table import is_nested, take_pods, trees_over
+from dra_lab.planner.places.fleet_tables import is_nested, trees_over
+from dra_lab.planner.places.place_table import take_pods
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import Trees
 from dra_lab.planner.scan import EqualNodes, Scan
@@ -190,6 +191,5 @@ def _over(
 
 def _whole(layout: Layout) -> CopyPart:
     problem = layout.problem
-    ends = (len(problem.asks), len(problem.requests), len(problem.links))
-    return CopyPart(0, "", *((0, end) for end in ends), problem.paired)  # type: ignore[arg-type]
-
+    asks, requests, links = len(problem.asks), len(problem.requests), len(problem.links)
+    return CopyPart(0, "", (0, asks), (0, requests), (0, links), problem.paired)

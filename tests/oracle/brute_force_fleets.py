@@ -259,5 +259,6 @@ def hold_to(expected: tuple[int, ...] | None, plan: FleetPlan, seed: str) -> boo
         assert not same or goal.bound is None or goal.bound <= expected[at], f"seed {seed}: {goal}"
         if not goal.proven:
             break
-        assert found is not None and found[: at + 1] == expected[: at + 1], f"seed {seed}: {found}, not {expected}"
+        assert found is not None, f"seed {seed}"
+        assert found[: at + 1] == expected[: at + 1], f"seed {seed}: {found}, not {expected}"
     return found == expected

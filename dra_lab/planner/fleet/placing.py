@@ -255,7 +255,7 @@ class _Writer:
         return _Known(takes, all_shared=not any(row.alone or row.admin for row, _, _, _ in takes))
 
     def _seen(self, site: Site, problem: AllocationProblem, node: str) -> tuple[DeviceGroup, ...]:
-        """Return the groups of a problem as a node sees them: of nodes that share devices, each has places of its own."""
+        """Return the groups of a problem as a node sees them; nodes that share devices see other places."""
         if not isinstance(problem, JointProblem):
             return problem.groups
         key = (id(site), node)

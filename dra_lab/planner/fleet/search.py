@@ -24,7 +24,8 @@ from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
-from dra_lab.planner.places.place_table import PlaceTable, place_tables
+from dra_lab.planner.places.fleet_tables import place_tables
+from dra_lab.planner.places.place_table import PlaceTable
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Pods
     seen = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
     shared = [nodes for _, nodes in seen if nodes is not None]
     decide_few(filling, others)
-    tables = [*places.tables, *others]
+    tables: list[AnyTable] = [*places.tables, *others]
     work.clock.lap("patterns")
     examined = {node for table in tables for node in table.site.all_nodes}.union(*(one.nodes for one in shared))
     whole = work.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
@@ -164,8 +165,9 @@ def _answer(
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     given = tables, work.demand, work.order, work.budget, work.solver
-    more = {"shared": shared, "start": start, "worth": work.worth}
-    answer = best_answer(*given, all_placed=work.all_placed, closed=closed, **more)
+    answer = best_answer(
+        *given, all_placed=work.all_placed, closed=closed, shared=shared, start=start, worth=work.worth
+    )
     return answer, pods_by_node(answer)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TypeVar
 
 from msgspec.structs import replace as changed
 
@@ -18,8 +17,6 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGro
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.states.node_state import NodeState, kept_groups, state_problem
-
-_Known = TypeVar("_Known")
 
 
 @dataclass(frozen=True, slots=True)

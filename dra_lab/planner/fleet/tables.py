@@ -1,4 +1,4 @@
-"""What a site can hold at what price that is no tree of places: each number of replicas is decided by a model."""
+"""Tables of sites that are no trees of places: a model decides each number of replicas."""
 
 from __future__ import annotations
 

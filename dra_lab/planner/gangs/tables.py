@@ -20,7 +20,7 @@ from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.sites import table as table_on
 from dra_lab.planner.fleet.tables import AnyTable, site_tables
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.places.place_table import place_tables
+from dra_lab.planner.places.fleet_tables import place_tables
 
 Pair = tuple[AnyTable, AnyTable]
 """The table of what was found on nodes in one state, and that of what may exist there."""

@@ -1,4 +1,4 @@
-"""The nested levels of places on nodes: PCIe roots, NUMA nodes, and the places of links that are nested in or around them."""
+"""The levels of places on nodes: PCIe roots, NUMA nodes, and the places of links that are nested in or around these."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def levels_of(
 
 
 def _same_as(first: AllocationProblem, groups: Sequence[DeviceGroup], link: int) -> Where:
-    """Return the level whose places are those of a link wherever these are known; else the first link on its attribute."""
+    """Return the level that has the places of a link wherever they are known, else the first link on its attribute."""
     ends = set(first.ends(link))
     mine = [group for group in groups if ends & set(group.asks)]
     for level in (ROOT, NUMA):

@@ -64,7 +64,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class PlaceLink:
-    """What one place of a level may give to one pod; `ends` are (slots, devices of them in a group of the link).
+    """A filter on the devices that one place of a level gives to one pod; `ends` are (slots, devices of them in a group).
 
     A link that is not `must` is a one-to-one link that a pod may lose: it costs what a place gives beyond whole groups.
     """
@@ -184,11 +184,7 @@ def _ranked(
         for at in range(*part.requests)
         if len(problem.requests[at]) > 1 and _are_ranks(problem, problem.requests[at])
     }
-    kept = [
-        ask
-        for at, asks in enumerate(problem.requests)
-        for ask in (asks[:1] if at in rankable else asks)
-    ]
+    kept = [ask for at, asks in enumerate(problem.requests) for ask in (asks[:1] if at in rankable else asks)]
     now = {ask: at for at, ask in enumerate(kept)}
     first = {ask: now[asks[0]] for at, asks in enumerate(problem.requests) if at in rankable for ask in asks}
     made: dict[tuple[object, ...], DeviceGroup] = {}
@@ -278,12 +274,12 @@ class _Maker:
         free = [at for at in kept if self.links[at] not in self.levels]
         if any(self.problem.links[at].how is not How.TOGETHER for at in free):
             return None
-        choices = []
+        choices: list[list[PlaceValue | None]] = []
         for at in free:
             link, ends = self.links[at], {ask for asks in self._covered(at, chosen) for ask in asks}
             serving = [ask for one in ends for ask, _ in self.alternatives[one]]
-            values = {value for group in self.groups if set(serving) & set(group.asks) for value in group.places[link]}
-            choices.append(sorted(values, key=repr) if ends else [None])
+            seen = {value for group in self.groups if set(serving) & set(group.asks) for value in group.places[link]}
+            choices.append([*sorted(seen, key=repr)] if ends else [None])
         if prod(map(len, choices)) > most:
             return None
         found: list[Shape] = []
@@ -313,8 +309,8 @@ class _Maker:
         for ask in chosen:
             slot = Slot(self.problem.asks[ask].count, self.alternatives[ask], ask, "", tuple(requires[ask]))
             if self.problem.asks[ask].all_devices:
-                slots = [replace(slot, need=count, every=count) for count in self.every.get(ask, ())]
-                each.append([split for one in slots for split in self._by_kind(one)])
+                numbers = [replace(slot, need=count, every=count) for count in self.every.get(ask, ())]
+                each.append([split for one in numbers for split in self._by_kind(one)])
             else:
                 each.append(self._by_kind(slot))
         if prod(map(len, each)) > most:
@@ -340,7 +336,9 @@ class _Maker:
 
     def _by_kind(self, slot: Slot) -> list[tuple[Slot, ...]]:
         """Return the ways to split a slot into slots of one kind of devices, [] if no device serves it."""
-        kinds = sorted({kind for group in self.groups if replace(slot, kind=(kind := counted_kind(group))).rank(group) >= 0})
+        kinds = sorted(
+            {kind for group in self.groups if replace(slot, kind=(kind := counted_kind(group))).rank(group) >= 0}
+        )
         return [
             tuple(replace(slot, kind=kind, need=need) for kind, need in zip(kinds, needs, strict=True) if need)
             for needs in _compositions(slot.need, len(kinds))

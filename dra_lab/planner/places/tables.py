@@ -31,7 +31,7 @@ _EXACT = 512
 """Vectors of one shape up to which all of them are looked at on every place."""
 
 HARM, SPARE = "harm", "spare"
-"""What a pod costs besides goals: units that it makes impossible for any pod, and what it leaves beside it on leaves."""
+"""Costs of a pod besides goals: units that no pod can have after it, and what it leaves beside it on leaves."""
 
 _NUMA_KINDS, _ROOT_KINDS = ("gpu", "nic", "cpu"), ("gpu", "nic")
 
@@ -155,8 +155,11 @@ class ShapeTables:
                     gpus, nics = self._devices(("gpu",)), self._devices(("nic",))
                     self.own[depth] += np.stack([gpus, np.maximum(gpus - nics, 0)]) * costs.weights["unpaired"]
         self.fixed = costs.pack(
-            **{g: v for g, v in zip(("alternatives", "preferences"), (shape.alternatives, shape.preferences), strict=True)
-               if g in costs.weights}
+            **{
+                g: v
+                for g, v in zip(("alternatives", "preferences"), (shape.alternatives, shape.preferences), strict=True)
+                if g in costs.weights
+            }
         )
         self._tables: dict[tuple[int, State], Table] = {}
         self._after: dict[tuple[int, State, int], State] = {}
@@ -225,7 +228,8 @@ class ShapeTables:
         size = self.lattice.size
         costs, steps = np.full(size + 1, NEVER, np.int64), []
         costs[0] = 0
-        for child, many in Counter(children).items():
+        inside: Counter[State] = Counter(children)
+        for child, many in inside.items():
             part = self.table(depth + 1, child)
             if not len(part.vectors):
                 continue
@@ -284,41 +288,39 @@ class ShapeTables:
 
 
 def _assigned(
-    leaf: LeafType, able: Sequence[Sequence[tuple[int, int]]], vector: Vector, amounts: Vector
+    leaf: LeafType, able: Sequence[Sequence[tuple[int, int]]], vector: Vector, amounts: Vector, slot: int = 0
 ) -> Iterator[tuple[int, Uses, Vector]]:
-    """Yield (rank, uses, amounts left) of every way in which a leaf serves a vector of slots."""
+    """Yield (rank, uses, amounts left) of every way in which a leaf serves a vector, from a slot on."""
+    while slot < len(vector) and not vector[slot]:
+        slot += 1
+    if slot == len(vector):
+        yield 0, (), amounts
+        return
+    for rank, moves, rest in _given(leaf, able[slot], vector[slot], amounts):
+        uses = tuple((slot, move, times) for move, times in moves)
+        for more, others, left in _assigned(leaf, able, vector, rest, slot + 1):
+            yield rank + more, uses + others, left
 
-    def from_slot(slot: int, left: Vector) -> Iterator[tuple[int, Uses, Vector]]:
-        if slot == len(vector):
-            yield 0, (), left
-            return
-        if not vector[slot]:
-            yield from from_slot(slot + 1, left)
-            return
-        for rank, uses, rest in from_move(slot, 0, vector[slot], left):
-            for more, others, end in from_slot(slot + 1, rest):
-                yield rank + more, uses + others, end
 
-    def from_move(slot: int, at: int, count: int, left: Vector) -> Iterator[tuple[int, Uses, Vector]]:
-        if not count:
-            yield 0, (), left
-            return
-        if at == len(able[slot]):
-            return
-        rank, move = able[slot][at]
-        takes = leaf.moves[move].takes
-        most = min([count, *(left[amount] // taken for amount, taken in takes if taken)])
-        for times in range(most, -1, -1):
-            rest = left
-            if times:
-                changed = list(left)
-                for amount, taken in takes:
-                    changed[amount] -= taken * times
-                rest = tuple(changed)
-            for more, uses, end in from_move(slot, at + 1, count - times, rest):
-                yield rank * times + more, ((slot, move, times), *uses) if times else uses, end
-
-    return from_slot(0, amounts)
+def _given(
+    leaf: LeafType, able: Sequence[tuple[int, int]], count: int, amounts: Vector, at: int = 0
+) -> Iterator[tuple[int, tuple[tuple[int, int], ...], Vector]]:
+    """Yield (rank, (move, times), amounts left) of every way to give some devices to one slot, lowest ranks first."""
+    if not count:
+        yield 0, (), amounts
+        return
+    if at == len(able):
+        return
+    rank, move = able[at]
+    takes = leaf.moves[move].takes
+    most = min([count, *(amounts[amount] // taken for amount, taken in takes if taken)])
+    for times in range(most, -1, -1):
+        left = list(amounts)
+        for amount, taken in takes:
+            left[amount] -= taken * times
+        mine = ((move, times),) if times else ()
+        for more, others, end in _given(leaf, able, count - times, tuple(left), at + 1):
+            yield rank * times + more, mine + others, end
 
 
 @dataclass

@@ -10,14 +10,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import add, le
+from typing import Any
 
+from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.places.levels import DEVICE, Levels
 from dra_lab.planner.places.shapes import PodAsk, Slot, Vector
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
-State = tuple  # type: ignore[type-arg]
-"""Of a leaf (known, type, amounts), of another place (known, states of its places, sorted); () for one with nothing.
+State = tuple[Any, ...]
+"""A leaf is (known, type, amounts), another place (known, states of its places, sorted), one with nothing is ().
 
 `known` is 1 if the place is published, else 0.
 """
@@ -94,7 +96,8 @@ class Trees:
 
     def __post_init__(self) -> None:
         """Number the slots of all shapes, and the kinds of single devices."""
-        starts, streams = [], []
+        starts: list[tuple[int, ...]] = []
+        streams: list[Slot] = []
         for ask in self.asks:
             mine = []
             for shape in ask.shapes:
@@ -147,7 +150,7 @@ class Trees:
         return known[1]
 
     def _single_steps(self, kinds: Sequence[Vector]) -> list[Vector]:
-        """Return what one group of a link at the leaves, or one device, takes of the kinds; [] if there are too many."""
+        """Return what one group of a link at the leaves, or one device, takes of the kinds; [] if too many."""
         steps: set[Vector] = set()
         for ask, starts in zip(self.asks, self.starts, strict=True):
             for shape, start in zip(ask.shapes, starts, strict=True):
@@ -192,14 +195,14 @@ class Trees:
         live = [move for move in moves if all(left[at] >= taken for at, taken in move.takes)]
         if not live:
             return ()
-        found = [0] * len(left)
+        able = [0] * len(left)
         if self.types[kind].once:
             steps = sorted({_dense(move.takes, len(left)) for move in live})
             return _reachable(amounts, steps) if any(map(any, steps)) else amounts
         for move in live:
             for at, taken in move.takes:
-                found[at] = min(left[at], found[at] + taken * _count_of(move, left))
-        return tuple(found)
+                able[at] = min(left[at], able[at] + taken * _count_of(move, left))
+        return tuple(able)
 
     # ------------------------------------------------------------------ nodes
 
@@ -266,7 +269,7 @@ class Trees:
         return found
 
     def _paths(self, layout: int, parts: Mapping[int, tuple[Hashable, ...]]) -> list[tuple[Hashable, ...]]:
-        """Return the places of each group; a coarse place that is not published is that of the finer place's siblings."""
+        """Return the places of each group; a coarse one that is not published is that of the finer place's siblings."""
         known = self._path_of.get(layout)
         if known is not None:
             return known
@@ -294,7 +297,9 @@ class Trees:
         """Make a leaf of a device that several pods share: an amount for each capacity, a move for each ask."""
         have = dict(left.get(number, group.remaining))
         keys = [key for key, _ in group.remaining]
-        units = {key: common_unit(use.get(key, Fraction()) for use in map(dict, dict(group.uses).values())) for key in keys}
+        units = {
+            key: common_unit(use.get(key, Fraction()) for use in map(dict, dict(group.uses).values())) for key in keys
+        }
         keys = [key for key in keys if units[key]]
         moves: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
         for stream, slot in enumerate(self.streams):
@@ -313,7 +318,9 @@ class Trees:
         """Make a leaf of devices that draw on the same counters: an amount for each group and each counter."""
         counters = {counter: at for at, (counter, _) in enumerate(problem.counters)}
         looks = {at: self._ranks(node.layout, problem.groups[at]) for at in numbers}
-        able = sorted((at for at in numbers if max(looks[at], default=-1) >= 0), key=lambda at: _look(problem, looks, at))
+        able = sorted(
+            (at for at in numbers if max(looks[at], default=-1) >= 0), key=lambda at: _look(problem, looks, at)
+        )
         used = {counter for at in able for counter, _ in problem.groups[at].draws if counter in counters}
         drawn = sorted(used, key=lambda one: (_drawn(problem, looks, able, one), counters[one]))
         position = {counter: len(able) + at for at, counter in enumerate(drawn)}
@@ -339,15 +346,15 @@ class Trees:
             inside = sorted(state for state in map(self._settle, place.children) if state)
             place.state = (int(place.known), tuple(inside)) if inside else ()
         elif place.amounts or place.groups:
-            place.state = self.leaf_state(place.known, place.type, tuple(place.amounts))
+            place.state = self.leaf_state(int(place.known), place.type, tuple(place.amounts))
         return place.state
 
-    def leaf_state(self, known: bool | int, kind: int, amounts: Vector) -> State:
+    def leaf_state(self, known: int, kind: int, amounts: Vector) -> State:
         """Return the state of a leaf with some amounts left."""
         usable = self.usable(kind, amounts)
         if not usable and not (kind and not amounts and self.types[kind].moves):
             return ()
-        return (int(known), kind, usable)
+        return (known, kind, usable)
 
 
 def _look(problem: AllocationProblem, looks: Mapping[int, Vector], at: int) -> tuple[object, ...]:
@@ -355,7 +362,9 @@ def _look(problem: AllocationProblem, looks: Mapping[int, Vector], at: int) -> t
     return looks[at], sorted(amount for _, amount in group.draws), group.size
 
 
-def _drawn(problem: AllocationProblem, looks: Mapping[int, Vector], able: Iterable[int], counter: Hashable) -> object:
+def _drawn(
+    problem: AllocationProblem, looks: Mapping[int, Vector], able: Iterable[int], counter: SharedCounter
+) -> object:
     """Return what draws on a counter, whatever the counter is called."""
     return sorted((place, looks[at], dict(problem.groups[at].draws).get(counter, 0)) for place, at in enumerate(able))
 

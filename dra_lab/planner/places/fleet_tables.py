@@ -1,0 +1,210 @@
+"""The tables of all node states of a fleet whose nodes are trees of places, filled with pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from operator import mul
+
+from dra_lab.index.node_binding import Tie
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.fleet_work import FleetWork
+from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.sites import Site, parts_on
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.copies import CopyPart
+from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.places.below import Below
+from dra_lab.planner.places.counting import Counting
+from dra_lab.planner.places.fill import Filler, Wanted, filler_of, orders_of
+from dra_lab.planner.places.levels import DEVICE, is_tree, levels_of
+from dra_lab.planner.places.place_table import PlaceTable, chains_of
+from dra_lab.planner.places.shapes import PodAsk, Vector, ask_of_pod
+from dra_lab.planner.places.states import FIRST, PlaceStates
+from dra_lab.planner.places.trees import State, Trees
+from dra_lab.planner.states.node_state import NodeState
+
+GOALS_OF_PLACES = frozenset(("alternatives", "preferences", "numa", "unpaired", "roots"))
+"""The goals of devices that are counted on places."""
+
+_SHAPES, _VECTORS = 48, 20_000
+"""Shapes of a pod, and vectors of devices of one shape; a fleet with more is planned as other hardware."""
+
+
+@dataclass
+class PlacedPods:
+    """The tables of some sites, and the best plan that filling found: how many nodes of each state hold which pods.
+
+    `rest` are the sites that are not trees of places.
+    """
+
+    tables: list[PlaceTable] = field(default_factory=list)
+    filled: Counter[tuple[State, Counts]] = field(default_factory=Counter)
+    rest: list[Site] = field(default_factory=list)
+
+    def placed(self) -> Iterator[tuple[PlaceTable, str, Counts]]:
+        """Yield the table, member and numbers of pods of each node of the plan."""
+        left: dict[State, list[Counts]] = {}
+        for (state, counts), times in self.filled.items():
+            left.setdefault(state, []).extend([counts] * times)
+        for table in self.tables:
+            mine = left.get(table.state, [])
+            for member in table.site.members:
+                if mine:
+                    yield table, member, mine.pop()
+
+
+def place_tables(work: FleetWork, sites: Sequence[Site], *, every: bool = False) -> PlacedPods:
+    """Return a table for every node state, filled with pods, and the sites that are not of this form.
+
+    After a share of the time, pods are only counted; sites that are left when all of it is over have no table. With
+    `every`, each state is filled in every order of workloads, whatever is wanted of them in all.
+    """
+    fleet, order, budget = work.fleet, device_goals(work.order), work.budget
+    nodes = [_offer(fleet, number, site) for number, site in enumerate(sites)]
+    layouts = {node.layout: layout for node, layout in nodes}
+    regular = {number: layout for number, layout in layouts.items() if is_nested(layout.problem)}
+    wanted = [part for part in parts_on(fleet, "") if fleet.demand[part.pod]]
+    trees = trees_over(regular, wanted, len(fleet.pods)) if set(order) <= GOALS_OF_PLACES else None
+    if trees is None:
+        return PlacedPods(rest=list(sites))
+    rest = [site for site, (node, _) in zip(sites, nodes, strict=True) if node.layout not in regular]
+    able = [(site, node) for site, (node, _) in zip(sites, nodes, strict=True) if node.layout in regular]
+    members = _members(trees, able, budget, whole=every)
+    many: Counter[State] = Counter()
+    for site, _, _, state, _ in members:
+        if state:
+            many[state] += len(site.members)
+    filler = filler_of(trees, order, many)
+    filling = budget.part(budget.shares.first)
+    filled = _filled(filler, work, many, filling)
+    counting = Counting(trees, lambda: filling.reached)
+    states = PlaceStates(filler, counting, Below(counting), fleet.demand, budget.sizes.numbers)
+    if every:
+        for state in many:
+            if filling.reached:
+                break
+            filler.explore(state, states.caps(state), filling, limit=FIRST)
+    tables = [
+        PlaceTable(site, whole, node, state, states, only, work.solver) for site, whole, node, state, only in members
+    ]
+    return PlacedPods(tables, filled, rest)
+
+
+def _offer(fleet: FleetProblem, number: int, site: Site) -> tuple[NodeState, Layout]:
+    """Return what the nodes of a site offer of their hardware; of one whose state is not known, all of its problem."""
+    if site.state is not None:
+        return site.state, fleet.scan.layouts[site.state.layout]
+    layout = Layout(site.problem, ())
+    return NodeState(-1 - number, layout.sizes), layout
+
+
+def _filled(
+    filler: Filler, work: FleetWork, many: Mapping[State, int], budget: Budget
+) -> Counter[tuple[State, Counts]]:
+    """Return the best plan of all ways and orders of filling that there is time for."""
+    wanted = Wanted(work.demand, work.fleet.demand)
+    most = sum(map(mul, wanted.demand, work.worths))
+    best: Counter[tuple[State, Counts]] = Counter()
+    least: tuple[int, Values] | None = None
+    for pods in orders_of(len(wanted.demand)):
+        for way in range(len(filler.ways)):
+            # What is placed completely with the goals first is not placed better.
+            done = least is not None and -least[0] == most
+            if least is not None and (budget.reached or (way and done)):
+                continue
+            found = filler.fill(way, pods, wanted, many, budget)
+            value = _value(filler, found, work.worths)
+            if least is None or value < least:
+                best, least = found, value
+    return best
+
+
+def _value(filler: Filler, found: Mapping[tuple[State, Counts], int], worth: Sequence[int]) -> tuple[int, Values]:
+    placed = sum(sum(map(mul, counts, worth)) * times for (_, counts), times in found.items())
+    rows = [
+        [value * times for value in filler.columns[state][counts].values] for (state, counts), times in found.items()
+    ]
+    return -placed, tuple(map(sum, zip(*rows, strict=True)))
+
+
+_Member = tuple[Site, Site, NodeState, State, int]
+"""Members of one state, the site that they are of, what its nodes offer, the state, and which leaf it is."""
+
+
+def _members(trees: Trees, able: Sequence[tuple[Site, NodeState]], budget: Budget, *, whole: bool) -> list[_Member]:
+    """Return sites with their state, as many as there is time for.
+
+    If every pod takes one device, they are leaves, unless nodes are wanted `whole`.
+    """
+    alone = (
+        not whole
+        and trees.levels.where[-1] == DEVICE
+        and all(sum(s.need) == 1 for ask in trees.asks for s in ask.shapes)
+    )
+    found: list[_Member] = []
+    for site, node in able:
+        if found and budget.reached:
+            break
+        root = trees.place(node)
+        if not alone or site.caps:
+            found.append((site, site, node, root.state, -1))
+            continue
+        chains = [chain.state for chain in chains_of(root, trees.depth) if chain.state]
+        for only, state in enumerate(chains):
+            home = {f"{member} {only}": member for member in site.members}
+            found.append((replace(site, members=tuple(home), home_nodes=home), site, node, state, only))
+        if not chains:
+            found.append((site, site, node, (), -1))
+    return found
+
+
+def is_nested(problem: AllocationProblem) -> bool:
+    """Say whether a kind of hardware is a tree of places, and its devices are taken one by one or by amounts."""
+    if any((group.shareable and group.draws) or group.tie is Tie.TERMS for group in problem.groups):
+        return False
+    return is_tree(problem.groups)
+
+
+def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: int) -> Trees | None:
+    """Return nested kinds of hardware as trees of places for some of the pods; None if a pod is not of this form."""
+    problems = {number: layout.problem for number, layout in layouts.items()}
+    first = next(iter(problems.values()), None)
+    if first is None:
+        return None
+    groups: dict[object, DeviceGroup] = {}
+    for problem in problems.values():
+        for group in problem.groups:
+            groups.setdefault(_identity(group), group)
+    known: dict[object, int] = {}
+    kinds = [number for number in problems if known.setdefault(layouts[number].kinds or number, number) == number]
+    split = any(group.shareable or group.draws for group in groups.values())
+    levels = levels_of(first, list(groups.values()), [problems[number].groups for number in kinds], parts=split)
+    if levels is None:
+        return None
+    every = {
+        ask: sorted({problem.need(ask) for problem in problems.values() if ask not in problem.impossible})
+        for ask, one in enumerate(first.asks)
+        if one.all_devices
+    }
+    asks = [PodAsk((), False, first, (), None, {})] * pods
+    for part in parts:
+        ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, _SHAPES)
+        if ask is None or any(_size(shape.need) > _VECTORS for shape in ask.shapes):
+            return None
+        asks[part.pod] = ask
+    return Trees(levels, tuple(asks), problems)
+
+
+def _size(need: Vector) -> int:
+    return prod(count + 1 for count in need)
+
+
+def _identity(group: DeviceGroup) -> tuple[object, ...]:
+    """Return what tells two groups apart, whatever their devices: equal objects may count as different."""
+    values = group.asks, group.places, group.numa, group.root, group.remaining, group.uses, group.draws
+    return group.kind, group.shareable, *map(id, values)
