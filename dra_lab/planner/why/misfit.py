@@ -70,13 +70,12 @@ def _reasons(work: Work, pinned: str, plan: Plan, suggestions: Sequence[Suggesti
     nearest = next((s.node for s in plan.shortfalls if s.node), names[0])
     scarce = () if pinned else scarcity(scan, rows)
     budget.report_step("reasons", "looking for what cannot hold together")
-    # as given, or as it was planned where no request is split
-    drawn = scan.sketch if work.several or work.exact else work.sketch
-    part, pin = within.part(within.shares.step), pinned
-    trial = Trial(scan.cluster, scan.release, part, work.solver, pin, drawn is scan.sketch, scan.rules.only)
+    # as it was planned if no request is split, else as given
+    expanded = work.several or work.exact
+    drawn, part = scan.sketch if expanded else work.sketch, within.part(within.shares.step)
+    trial = Trial(scan.cluster, scan.release, part, work.solver, pinned, expanded, scan.rules.only)
     conflicts = _conflicts(trial, drawn, nearest)
-    in_time = not part.reached
-    trial = replace(trial, budget=within)
+    in_time, trial = not part.reached, replace(trial, budget=within)
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
     every = (*_changes(scan, drawn, nearest, offered), *_idle(plan, names))
     relaxed = tuple(tried(trial, change) for change in every)

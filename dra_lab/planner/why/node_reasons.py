@@ -102,8 +102,11 @@ class NodeCase:
 
     def undecided(self) -> Shortfall:
         """Return the reason if time ended before the part that blocks the claim was known."""
-        text = "each request can be served by itself; the time did not suffice to say what keeps them from being served"
-        return self.shortfall("undecided", "claim", f"{text} all", 1, 0)
+        text = (
+            "each request can be served by itself; the time did not suffice to say what keeps them from being served "
+            "all"
+        )
+        return self.shortfall("undecided", "claim", text, 1, 0)
 
 
 def explain_node(case: NodeCase) -> tuple[Shortfall, ...]:
@@ -261,9 +264,8 @@ def _ways(case: NodeCase, link: int) -> Iterator[tuple[int, ...]]:
 def _link(case: NodeCase, link: int, parts: Sequence[int]) -> Shortfall:
     drawn = case.problem.links[link]
     found = LINK_ROWS[drawn.how].reason(case.problem, link, parts)
-    return case.shortfall(
-        *("link", drawn.name, found.text, found.needed, found.available), here=not found.drawn, advice=found.advice
-    )
+    text, needed, available = found.text, found.needed, found.available
+    return case.shortfall("link", drawn.name, text, needed, available, here=not found.drawn, advice=found.advice)
 
 
 def _lacks(shortfall: Shortfall) -> int:
