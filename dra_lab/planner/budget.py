@@ -33,7 +33,7 @@ class Sizes(Struct, frozen=True):
         pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model chooses devices.
         solved_alone: Nodes or node states that are solved one by one; with more, per kind of hardware.
         explained: Nodes that are examined one by one for reasons and suggestions; with more, one per kind.
-        tries: Sets of requests and links tried for a smaller conflict, and choices of alternatives for one link.
+        tries: Sets tried for a smaller conflict or for requests that compete, and choices of alternatives for one link.
         modelled_copies: Replicas on one node that are modelled together at first; more for `damage` are a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
         replicas: Numbers of replicas that are listed for a node with shared counters; with more, GPU by GPU.
