@@ -112,7 +112,7 @@ def _claim_rows(sketch: ClaimSketch) -> dict[str, ClaimRow]:
 
 def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     """Return the requests and links of the drawing that keep it from fitting, each with the cause in a sentence."""
-    from dra_lab.planner.why.causes import causes
+    from dra_lab.planner.why.misfit import causes
     from dra_lab.words.verdict import cause
 
     plan = latest_plan(session)
