@@ -53,7 +53,7 @@ class _Greedy:
         needs = self.problem.needs
         for priority in needs.priorities:
             mine = [(at, need) for at, need in enumerate(needs.gangs) if need.priority == priority]
-            for at, need in sorted(mine, key=lambda row: -sum(group.least for group in row[1].groups)):
+            for at, need in sorted(mine, key=lambda row: -self._size(row[1])):
                 for _ in range(need.copies):
                     if self.budget.reached or not self._place(at, need):
                         break
@@ -63,6 +63,11 @@ class _Greedy:
             if priority == 0:
                 for row, (kind, wanted) in zip(self.solution.ordinary, needs.ordinary, strict=True):
                     _add(row, self._on_nodes(kind, wanted, range(len(self.problem.keys))))
+
+    def _size(self, need: GangNeed) -> float:
+        """Return about how many nodes a gang needs."""
+        each = (max((profile.most[kind] for profile in self.problem.profiles), default=0) for kind in need.least_pods)
+        return sum(pods / max(1, most) for pods, most in zip(need.least_pods.values(), each, strict=True))
 
     def place_again(self) -> None:
         """Place each gang again where its pods cost least, until no such change makes the whole better."""
