@@ -45,8 +45,8 @@ class Profile:
         self.closed = self.least == self.found
         self.most: Counts = tuple(map(max, zip(*self.found, strict=True)))
         self.bound = self.most if self.closed else self._bound()
-        # Nodes of two tables may differ in numbers that are not decided.
-        self.key = frozenset(self.found.items()), self.rows, None if self.closed or least is None else id(table)
+        open_least = None if self.closed or least is None else frozenset(least.items())
+        self.key = frozenset(self.found.items()), open_least, self.rows
 
     def _bound(self) -> Counts:
         if self.least is not None:
