@@ -64,7 +64,8 @@ class Sizes(Struct, frozen=True):
         first_tries: Such sets of groups that are tried for a pod where each loses a preference.
         first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
-        gang_numbers: Numbers of pods on nodes that gangs decide at first; of more, none until counting leaves one open.
+        gang_numbers: Numbers of pods on nodes that are decided before gangs are placed; with more, only if counting
+            leaves a goal open.
         domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model counts its pods.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
