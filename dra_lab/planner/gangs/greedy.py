@@ -45,7 +45,7 @@ class _Greedy:
         self.zero = (0,) * problem.kinds
         self._steps: dict[tuple[int, Counts, int], list[int]] = {}
         self._free: dict[tuple[int, int], int] = {}
-        self._added_in: dict[tuple[int, int], list[Values]] = {}
+        self._added_in: dict[tuple[int, int], tuple[int, list[Values]]] = {}
         self._changed: list[tuple[str, Counts]] = []
 
     def run(self) -> None:
@@ -140,14 +140,15 @@ class _Greedy:
         """Return about what a number of pods of a kind adds to the goals in regions."""
         every = []
         for region in regions:
-            if (region, kind) not in self._added_in:
+            known, found = self._added_in.get((region, kind), (0, []))
+            if known < pods:
                 mark, found = len(self._changed), []
-                for node, count, values in self._cheapest_first([region], kind, 1_000_000):
+                for node, count, values in self._cheapest_first([region], kind, pods):
                     found += [values, *[tuple(0 for _ in values)] * (count - 1)]
                     self._put_on(node, kind, count)
                 self._undo(mark)
-                self._added_in[region, kind] = found
-            every.append(self._added_in[region, kind][:pods])
+                self._added_in[region, kind] = pods, found
+            every.append(found[:pods])
         cheapest = sorted(chain.from_iterable(every))[:pods]
         return tuple(map(sum, zip(*cheapest, strict=True))) or (0,) * len(self.problem.device)
 

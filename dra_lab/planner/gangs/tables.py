@@ -74,12 +74,7 @@ def tables_of_fleet(work: FleetWork) -> list[Pair]:
 
     The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
     """
-    listed = work.fleet.survey.plain and is_listed(work.fleet, work.budget.sizes)
-    trees = None if listed else tree_tables(work.fleet, work.order, work.solver, work.budget)
-    if trees is not None:
-        tables: list[AnyTable] = list(trees)
-        return [(table, table) for table in tables]
-    sites = sites_of(work.fleet, work.budget)
+    sites = sites_of(work.fleet)
     found = [(table, table) for table in _of_sites(work, [site for site in sites if not site.nodes])]
     for site in (site for site in sites if site.nodes):
         for part in split_sites(work.fleet, site.all_nodes):
