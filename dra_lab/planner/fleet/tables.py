@@ -179,6 +179,108 @@ def site_tables(work: FleetWork, sites: Sequence[Site]) -> list[SiteTable]:
     return tables
 
 
+def _plain(work: FleetWork, site: Site) -> SiteTable:
+    """Return the table of a site whose ways are not listed."""
+    table = SiteTable(site, work.fleet.demand, device_goals(work.order), work.solver)
+    table.vectors = table.limits.vectors(work.budget.sizes.numbers)
+    return table
+
+
+def _filled(
+    work: FleetWork,
+    problem: AllocationProblem,
+    sites: Sequence[Site],
+    known: Sequence[NodeState],
+    states: int,
+    *,
+    own: bool,
+) -> list[SiteTable] | None:
+    """Return the tables of states of one problem, filled at once; None where the ways of a pod cannot be listed."""
+    parts, order, sizes = sites[0].parts, device_goals(work.order), work.budget.sizes
+    stock = stock_of(problem, parts, known, order, sizes.pod_ways)
+    if stock is None:
+        return None
+    whole = idle_site(problem, parts)
+    vectors = pod_limits(whole, work.fleet.demand).vectors(most_vectors(states, sizes))
+    made = partial(SiteTable, demand=work.fleet.demand, order=order, solver=work.solver, own=own)
+    if vectors is not None:
+        filled = StateFill.of(stock, vectors, rows_of(whole), order)
+        filled.run(work.budget.part(work.budget.shares.step))
+        tables = [
+            made(site, vectors=vectors, stock=stock, number=number, filled=filled) for number, site in enumerate(sites)
+        ]
+    else:
+        tables = []
+        for number, site in enumerate(sites):
+            if tables and work.budget.reached:
+                stock = Stock(problem, known[:number], stock.columns)
+                break
+            tables.append(made(site, number=number))
+            tables[-1].vectors = tables[-1].limits.vectors(min(sizes.numbers, sizes.numbers_in_turn // states))
+        _fill_in_order(stock, tables, work.budget.part(work.budget.shares.step), states)
+    work.budget.report_step("patterns", f"looked at {len(sites)} states of one kind of hardware")
+    return tables
+
+
+def _fill_in_order(stock: Stock, tables: Sequence[SiteTable], budget: Budget, states: int) -> None:
+    """Keep the ways that pods find who come in different orders, each taking the best that is left.
+
+    `tables` are those of the states of the stock, of `states` in the whole fleet. Every way is feasible; only that of
+    one pod alone is claimed to be the best for its numbers: ways are listed best first, and all of them.
+    """
+    caps = np.array([table.caps for table in tables], np.int64)
+    for table in tables:
+        table.stock = stock
+    for pod in range(caps.shape[1]):
+        one = _one(tables[0].caps, pod)
+        for table, column in zip(tables, stock.first(stock.left, pod).tolist(), strict=True):
+            if column < 0:
+                table.learn(one, Packed(None))
+            elif table.caps[pod]:
+                table.keep([(pod, column)], best=True)
+    sizes = budget.sizes
+    kept = max(2, min(sizes.kept, sizes.kept_in_all // max(1, states) // sizes.more_orders))
+    most = max(sizes.orders, min(sizes.more_orders, sizes.ordered // max(1, states)))
+    for order in orders_of(caps.max(axis=0).tolist(), most):
+        if budget.reached:
+            return
+        for table, rows in zip(tables, in_order(stock, caps, order, budget), strict=True):
+            step = max(1, len(rows) // kept)
+            for end in {*range(step, len(rows), step), len(rows)} if rows else ():
+                table.keep(rows[:end])
+
+
+def is_listed(fleet: FleetProblem, sizes: Sizes) -> bool:
+    """Say whether the ways of all pods on all kinds of hardware, and the numbers of pods, are few enough to list.
+
+    Listed ways fill all states of one kind of hardware at once. That is faster than a tree for each state, by ten times
+    for pods without links; it needs few kinds of hardware, and few ways on each.
+    """
+    layouts = {state.layout for state in fleet.survey.states.values()}
+    if not 0 < len(layouts) <= sizes.layouts:
+        return False
+    ways, vectors = 0, most_vectors(len(set(fleet.survey.states.values())), sizes)
+    for problem in (fleet.scan.layouts[number].problem for number in layouts):
+        parts = parts_on(fleet, "")
+        each = [number_of_ways(problem, part) for part in parts]
+        ways += sum(each)
+        if max(each) > sizes.pod_ways or ways > sizes.ways:
+            return False
+        if not numbers:
+            continue
+        limits = pod_limits(idle_site(problem, parts), fleet.demand)
+        if limits.vectors(vectors) is None:
+            return False
+    return True
+
+
+def named(site: Site, takes: Takes) -> Takes:
+    """Return takes of groups of a site's problem as takes of the groups that plans name (`Site.kept`)."""
+    if site.state is None:
+        return takes
+    return tuple(tuple((ask, site.kept[group], count) for ask, group, count in mine) for mine in takes)
+
+
 def _one(counts: Counts, at: int) -> Counts:
     return tuple(int(position == at) for position in range(len(counts)))
 
