@@ -214,7 +214,7 @@ class Headroom(Struct, frozen=True):
     """How many more replicas of a workload fit, now or after a plan.
 
     `count` replicas surely fit together, more than `bound` cannot. `classes` covers every node once: nodes with equal
-    state together; where devices are seen from several nodes, each such set of nodes is one class whose numbers
+    numbers together; where devices are seen from several nodes, each such set of nodes is one class whose numbers
     hold for all of it together (`together`).
     """
 

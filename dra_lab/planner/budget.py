@@ -52,7 +52,6 @@ class Sizes(Struct, frozen=True):
         numbers_in_turn: Numbers of replicas times node states that are listed where pods are placed greedily.
         kept: Numbers of pods of one order that are kept for a node state.
         kept_in_all: Numbers of pods of all orders that are kept for all node states.
-        filled: Ways that are tried one after the other to fill a node; of more, those that are worth most.
         extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
         variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
@@ -93,7 +92,6 @@ class Sizes(Struct, frozen=True):
     numbers_in_turn: int = 20_000
     kept: int = 12
     kept_in_all: int = 100_000
-    filled: int = 4_000
     extended: int = 20_000_000
     copies: int = 20_000
     variables: int = 3_000

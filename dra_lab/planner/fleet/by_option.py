@@ -133,13 +133,6 @@ class OptionModel(SharedModel):
             if len(nodes) == 1:
                 yield at, nodes.pop()
 
-    @property
-    def taken(self) -> Iterator[tuple[int, int, Expression, int]]:
-        """Yield (ask, group of the site, variable, devices that the variable counts for the ask) of all takes."""
-        for (part, option), variable in self.takes.items():
-            for ask, group, count in self.shared.stock.columns[part].way(option):
-                yield ask, group, variable, count
-
     def read(self) -> SharedTaken:
         """Return what the variables take."""
         counts, values = [0] * len(self.site.parts), np.zeros(len(self.values), np.int64)

@@ -19,6 +19,7 @@ from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
+from dra_lab.model.slices import ResourceSlice
 from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
@@ -196,15 +197,26 @@ class _Published:
             if not any(ask.admin_access or ask.all_devices for ask in mine):
                 able = {d for d in drivers for ask in mine if rules.matching.stage_of_all(ask, d) in ("", "match")}
                 self._needs[frozenset(able)] += min(ask.count for ask in mine)
+        self._held: dict[tuple[str, str], set[str]] = {}
+        for device in rules.allocated.exclusive:
+            self._held.setdefault((device.driver, device.pool), set()).add(device.device)
+        self._free_everywhere, self._shared_everywhere = Counter[str](), set[str]()
+        for published in rules.cluster.network_slices:
+            self._count(published, self._free_everywhere, self._shared_everywhere)
 
     def on(self, node: str) -> int:
         """Return how many pods fit on a node at most."""
-        cluster, held = self._rules.cluster, self._rules.allocated.exclusive
-        free, shared = Counter[str](), set[str]()
-        for spec in (one.spec for one in (*cluster.slices_by_node.get(node, ()), *cluster.network_slices)):
-            for device in spec.devices or ():
-                free[spec.driver] += DeviceID(spec.driver, spec.pool.name, device.name) not in held
-                if is_shareable(device, self._rules):
-                    shared.add(spec.driver)
+        cluster = self._rules.cluster
+        free, shared = Counter(self._free_everywhere), set(self._shared_everywhere)
+        for published in cluster.slices_by_node.get(node, ()):
+            self._count(published, free, shared)
         rows = [(drivers, need) for drivers, need in self._needs.items() if not drivers & shared]
         return min([MOST_COUNTED, *(sum(free[d] for d in drivers) // need for drivers, need in rows)])
+
+    def _count(self, published: ResourceSlice, free: Counter[str], shared: set[str]) -> None:
+        """Count the devices of a slice that no claim holds alone, and note drivers of devices that pods share."""
+        spec = published.spec
+        devices, held = spec.devices or (), self._held.get((spec.driver, spec.pool.name), ())
+        free[spec.driver] += sum(device.name not in held for device in devices) if held else len(devices)
+        if any(device.allow_multiple_allocations and is_shareable(device, self._rules) for device in devices):
+            shared.add(spec.driver)

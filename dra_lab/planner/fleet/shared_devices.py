@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.model.names import DeviceID
@@ -86,11 +86,6 @@ class SharedModel:
         """Return a new variable."""
         self.variables.append(self.lp.add_variable(name, 0, int(most), pulp.LpInteger))
         return self.variables[-1]
-
-    @property
-    def taken(self) -> Iterator[tuple[int, int, Expression, int]]:
-        """Yield (ask, group of the site, variable, devices that the variable counts for the ask) of all takes."""
-        raise NotImplementedError
 
     def count_nodes(self) -> None:
         """Allow pods only on nodes that are counted as used."""

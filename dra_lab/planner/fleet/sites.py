@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -169,15 +169,6 @@ def seen_together(fleet: FleetProblem, site: Site, budget: Budget) -> Site | Non
 def whole_site(fleet: FleetProblem, node: str) -> Site:
     """Return a node that shares devices with others, as if no other node took them."""
     return Site((node,), parts_on(fleet, node), partial(table, fleet, node))
-
-
-def each_alone(fleet: FleetProblem, sites: Iterable[Site]) -> Iterator[Site]:
-    """Yield the sites, and of nodes that share devices each by itself, as if no other node took them."""
-    for site in sites:
-        if site.nodes:
-            yield from (whole_site(fleet, node) for node in site.all_nodes)
-        else:
-            yield site
 
 
 def table(fleet: FleetProblem, node: str) -> AllocationProblem:

@@ -140,20 +140,18 @@ def _rows(fleet: FleetProblem, budget: Budget, solver: str) -> Iterator[Stranded
     coupled = {node for nodes in together for node in nodes}
     rows = dict(free.counted([node for node in _examined(fleet) if node not in coupled], budget))
     rows |= {nodes: free.on(nodes) for nodes in together}
-    usage, used = Usage(fleet, solver), dict[str, dict[tuple[str, ...], Bounds]]()
     kinds = [kind for kind in _KINDS if any(row.get(kind) for row in rows.values())]
-    for number, kind in enumerate(kinds):
+    on_places = {kind: {nodes: row.get(kind, 0) for nodes, row in rows.items()} for kind in kinds}
+    usage, used = Usage(fleet, on_places, solver, budget), dict[str, dict[tuple[str, ...], Bounds]]()
+    for kind in kinds:
         budget.report_step("patterns", f"looking at what pods use of {kind} on {len(rows):,} nodes")
-        amounts = {nodes: row.get(kind, 0) for nodes, row in rows.items()}
-        used[kind] = usage.of_kind(kind, amounts, budget.part(1 / (len(kinds) - number)))
-    identical: dict[tuple[StrandedKind, ...], list[str]] = {}
+        used[kind] = usage.of_kind(kind)
+    identical: dict[tuple[tuple[StrandedKind, ...], tuple[str, ...]], list[str]] = {}
     for nodes, row in rows.items():
-        found = tuple(_kinds(row, {kind: mine[nodes] for kind, mine in used.items()}))
-        if nodes in together:
-            yield StrandedNodes(nodes, found, together=True)
-        else:
-            identical.setdefault(found, []).extend(nodes)
-    yield from (StrandedNodes(tuple(sorted(nodes)), found) for found, nodes in identical.items())
+        kinds_of = tuple(_kinds(row, {kind: mine[nodes] for kind, mine in used.items()}))
+        identical.setdefault((kinds_of, nodes if nodes in together else ()), []).extend(nodes)
+    found = (StrandedNodes(tuple(sorted(nodes)), mine, bool(one)) for (mine, one), nodes in identical.items())
+    yield from sorted(found, key=lambda row: (row.together, -len(row.nodes), row.nodes))
 
 
 def _kinds(row: Mapping[str, int], used: Mapping[str, tuple[Fraction, Fraction]]) -> Iterator[StrandedKind]:

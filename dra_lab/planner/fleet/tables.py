@@ -266,8 +266,6 @@ def is_listed(fleet: FleetProblem, sizes: Sizes) -> bool:
         ways += sum(each)
         if max(each) > sizes.pod_ways or ways > sizes.ways:
             return False
-        if not numbers:
-            continue
         limits = pod_limits(idle_site(problem, parts), fleet.demand)
         if limits.vectors(vectors) is None:
             return False

@@ -6,25 +6,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from math import ceil
 
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.by_copy import by_copy
+from dra_lab.planner.fleet.by_copy import CopyModel, by_copy
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.placing import PodsOnNode
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import Found, search
-from dra_lab.planner.fleet.shared_devices import SharedModel
 from dra_lab.planner.fleet.sites import Site, devices_of, seen_together, sites_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.variables import Expression
 from dra_lab.planner.states.node_state import coarse, common_unit
-
-_MOST = 10**6
-"""More pods of one claim than any node holds."""
 
 NAMED = ("gpu", "nic", "cpu")
 """The kinds that keep their name; all others are one, "other"."""
@@ -33,49 +31,86 @@ Bounds = tuple[Fraction, Fraction]
 """At least, at most."""
 
 
-Places = Mapping[tuple[str, ...], int]
-"""What is free of a kind on each place: a node, or nodes that share devices."""
+_Nodes = tuple[str, ...]
+"""A node, or nodes that share devices."""
+
+_Uses = list[list[set[Fraction]]]
+"""What each request of each pod may use of a kind, by all ways on all hardware."""
 
 
 @dataclass
 class Usage:
-    """Finds what pods of a fleet use of its places; a plan in which pods are worth the same is made once."""
+    """Finds what pods of a fleet use of each place, of which so much is `free` of each kind.
+
+    A plan in which pods are worth the same is made once, with more pods than can use what is free on any node.
+    """
 
     fleet: FleetProblem
+    free: Mapping[str, Mapping[_Nodes, int]]
     solver: str
+    budget: Budget
     _plans: dict[tuple[int, ...], tuple[Found, int]] = field(default_factory=dict)
 
-    def of_kind(self, kind: str, free: Places, budget: Budget) -> dict[tuple[str, ...], Bounds]:
-        """Return what pods use of a kind on places: devices, each once, or CPUs by the capacity that claims request.
+    @cached_property
+    def _uses(self) -> Mapping[str, _Uses]:
+        scan = self.fleet.scan
+        layouts = [layout.problem for layout in scan.layouts.values()]
+        problems = layouts or [scan.problem(equal.nodes[0]) for equal in scan.classes]
+        return {kind: _uses_of(self.fleet, problems, kind) for kind in self.free}
+
+    @cached_property
+    def _wanted(self) -> tuple[int, ...]:
+        """Return how many pods of each workload could use all that is free of a kind on any node."""
+        wanted = [0] * len(self.fleet.pods)
+        for kind, uses in self._uses.items():
+            most = max(self.free[kind].values(), default=0)
+            for pod, rows in enumerate(uses):
+                some = [amount for row in rows for amount in row if amount]
+                wanted[pod] = max(wanted[pod], ceil(most / min(some)) if some else 0)
+        return tuple(wanted)
+
+    def of_kind(self, kind: str) -> dict[_Nodes, Bounds]:
+        """Return what pods use of a kind on each place: devices, or CPUs by the capacity that claims request.
 
         A place that plans leave open is solved as a model with all the pods that could use what is free there.
         """
-        amounts = _amounts(self.fleet, kind)
-        most = tuple(sum((max(row, default=Fraction()) for row in rows), Fraction()) for rows in amounts)
-        least = tuple(sum((min(row, default=Fraction()) for row in rows), Fraction()) for rows in amounts)
+        if self.budget.reached:
+            return {nodes: (Fraction(), Fraction(amount)) for nodes, amount in self.free[kind].items()}
+        least, most = self._worths(kind)
         # What no plan exceeds if each pod uses as much as any way does.
-        used, bound = self._planned(kind, most, budget)
+        used, bound = self._planned(kind, most)
         if least != most and _total(used) < bound:
-            used = max(used, self._planned(kind, least, budget)[0], key=_total)
+            used = max(used, self._planned(kind, least)[0], key=_total)
         missing = bound - _total(used)
         bounds = {}
-        for nodes, amount in free.items():
+        for nodes, amount in self.free[kind].items():
             mine = sum((used.get(node, Fraction()) for node in nodes), Fraction())
             bounds[nodes] = min(mine, Fraction(amount)), min(mine + missing, Fraction(amount))
-        bounds |= dict(self._solved(kind, bounds, budget))
+        bounds |= dict(self._solved(kind, bounds))
         return bounds
 
-    def _planned(self, kind: str, worth: tuple[Fraction, ...], budget: Budget) -> tuple[dict[str, Fraction], Fraction]:
+    def _worths(self, kind: str) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+        """Return the least and the most that a pod of each workload uses of a kind."""
+        rows = [[sorted(row) or [Fraction()] for row in rows] for rows in self._uses[kind]]
+        least, most = (tuple(sum((row[at] for row in mine), Fraction()) for mine in rows) for at in (0, -1))
+        return least, most
+
+    @cached_property
+    def _different(self) -> int:
+        """Return how many plans differ in what pods are worth."""
+        return len({_in_units(worth)[0] for kind in self.free for worth in self._worths(kind)})
+
+    def _planned(self, kind: str, worth: tuple[Fraction, ...]) -> tuple[dict[str, Fraction], Fraction]:
         """Return what pods use on each node in the plan in which each counts its worth, and what no plan exceeds."""
-        unit = common_unit(worth) or Fraction(1)
-        worths = tuple(int(amount / unit) for amount in worth)
+        worths, unit = _in_units(worth)
         if worths not in self._plans:
+            each = [number if value else 0 for number, value in zip(self._wanted, worths, strict=True)]
             pods = tuple(
-                replace(pod, workload=replace(pod.workload, replicas=_MOST if value else 0))
-                for pod, value in zip(self.fleet.pods, worths, strict=True)
+                replace(pod, workload=replace(pod.workload, replicas=replicas))
+                for pod, replicas in zip(self.fleet.pods, each, strict=True)
             )
-            fleet, order = replace(self.fleet, pods=pods), (UNPLACED,)
-            work = FleetWork(fleet, order, False, budget, self.solver, Clock(), on_each=True, worth=worths)
+            fleet, budget = replace(self.fleet, pods=pods), self.budget.part(1 / (self._different - len(self._plans)))
+            work = FleetWork(fleet, (UNPLACED,), False, budget, self.solver, Clock(), on_each=True, worth=worths)
             wanted = sum(count * value for count, value in zip(work.demand, worths, strict=True))
             answer = search(work)
             least = next((goal.bound or 0 for goal in answer.answer.goals), 0)
@@ -104,21 +139,19 @@ class Usage:
                         used[node] += amount * devices * often
         return used
 
-    def _solved(
-        self, kind: str, known: Mapping[tuple[str, ...], Bounds], budget: Budget
-    ) -> Iterator[tuple[tuple[str, ...], Bounds]]:
+    def _solved(self, kind: str, known: Mapping[_Nodes, Bounds]) -> Iterator[tuple[_Nodes, Bounds]]:
         """Yield what models say of the places that are open."""
-        left = {nodes for nodes, (least, most) in known.items() if least < most}
-        for site in sites_of(self.fleet) if left else ():
+        left, budget = {nodes for nodes, (least, most) in known.items() if least < most}, self.budget
+        for site in sites_of(self.fleet, budget) if left and not budget.reached else ():
             mine = left.intersection(site.nodes or [(node,) for node in site.members])
             if not mine or budget.reached:
                 continue
             place = seen_together(self.fleet, site, budget) if site.nodes else _as_place(site)
-            used = self._most_used(kind, place, max(known[nodes][1] for nodes in mine), budget) if place else None
+            used = self._most_used(kind, place, max(known[nodes][1] for nodes in mine)) if place else None
             if used is not None:
                 yield from ((at, (max(known[at][0], used[0]), min(known[at][1], used[1]))) for at in mine)
 
-    def _most_used(self, kind: str, place: Site, most: Fraction, budget: Budget) -> Bounds | None:
+    def _most_used(self, kind: str, place: Site, most: Fraction) -> Bounds | None:
         """Return what the pods use that could use so much; None if their model is too large, or time is over."""
         problem = place.problem
         using = {ask for at, group in enumerate(problem.groups) if kind_of(problem, at) == kind for ask in group.asks}
@@ -126,7 +159,7 @@ class Usage:
         for part in place.parts:
             if using & set(range(*part.asks)):
                 wanted[part.pod] = int(most)
-        shared = by_copy(place, wanted, (), budget)
+        shared = by_copy(place, wanted, (), self.budget)
         if shared is None:
             return None
         lp = pulp.LpProblem("used", pulp.LpMinimize)
@@ -135,32 +168,33 @@ class Usage:
         unit = common_unit(amounts.values()) or Fraction(1)
         factors = {variable: -int(amount / unit) for variable, amount in amounts.items()}
         while factors:
-            outcome = minimise(lp, factors, self.solver, budget)
+            outcome = minimise(lp, factors, self.solver, self.budget)
             if outcome.value is None or not model.cut():
                 least = -(outcome.value or 0) * unit
                 return least, most if outcome.bound is None else min(most, -outcome.bound * unit)
         return Fraction(), Fraction()
 
 
-def _amounts(fleet: FleetProblem, kind: str) -> list[list[set[Fraction]]]:
-    """Return what each request of each pod may use of a kind, by all ways on all hardware."""
-    layouts = [layout.problem for layout in fleet.scan.layouts.values()]
-    problems = layouts or [fleet.scan.problem(equal.nodes[0]) for equal in fleet.scan.classes]
-    found: list[list[set[Fraction]]] = [[set() for _ in range(*pod.requests)] for pod in fleet.pods]
+def _in_units(worth: tuple[Fraction, ...]) -> tuple[tuple[int, ...], Fraction]:
+    """Return amounts as whole numbers of a unit."""
+    unit = common_unit(worth) or Fraction(1)
+    return tuple(int(amount / unit) for amount in worth), unit
+
+
+def _uses_of(fleet: FleetProblem, problems: Iterable[AllocationProblem], kind: str) -> _Uses:
+    found: _Uses = [[set() for _ in range(*pod.requests)] for pod in fleet.pods]
     for problem in problems:
-        amounts = defaultdict[int, set[Fraction]](set)
+        uses = defaultdict[int, set[Fraction]](set)
         for number, group in enumerate(problem.groups):
             for ask in set(group.asks) - problem.impossible:
-                amounts[ask].add(problem.need(ask) * amount_of(problem, ask, number, kind))
+                uses[ask].add(problem.need(ask) * amount_of(problem, ask, number, kind))
         for pod, rows in zip(fleet.pods, found, strict=True):
             for row, asks in zip(rows, problem.requests[slice(*pod.requests)], strict=True):
-                row.update(*(amounts[ask] for ask in asks))
+                row.update(*(uses[ask] for ask in asks))
     return found
 
 
-def _amounts_in(
-    kind: str, model: SharedModel, problem: AllocationProblem, lp: Expression
-) -> dict[Expression, Fraction]:
+def _amounts_in(kind: str, model: CopyModel, problem: AllocationProblem, lp: Expression) -> dict[Expression, Fraction]:
     """Return what variables of a model count of a kind."""
     amounts: dict[Expression, Fraction] = {}
     once: dict[int, list[Expression]] = {}

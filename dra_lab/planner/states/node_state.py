@@ -144,11 +144,3 @@ def coarse(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[int, ..
             groups[first[key]] = replace(mine, devices=mine.devices + group.devices)
         now_in.append(first[key])
     return replace(problem, groups=tuple(groups)), tuple(now_in)
-
-
-def coarse_state(state: NodeState, now_in: Sequence[int]) -> NodeState:
-    """Return what a node offers of the groups that `coarse` made."""
-    free = [0] * (max(now_in, default=-1) + 1)
-    for number, count in zip(now_in, state.free, strict=True):
-        free[number] += count
-    return replace(state, free=tuple(free), left=tuple((now_in[number], amounts) for number, amounts in state.left))
