@@ -192,6 +192,7 @@ def best_answer(
     all_placed: bool = False,
     closed: bool = False,
     shared: Sequence[SharedNodes] = (),
+    start: Start | None = None,
     worth: Sequence[int] = (),
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.

@@ -16,7 +16,6 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, FleetPlan, Headroom, HeadroomOnNodes, Workload
 from dra_lab.model.gang import GangPlan
-from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
 from dra_lab.model.slices import ResourceSlice

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import mul
-from typing import Any
 
 import numpy as np
 

@@ -103,7 +103,11 @@ def _count(work: FleetWork, answer: Answer, tables: Sequence[AnyTable], together
 def _left_out(work: FleetWork, tables: Sequence[AnyTable], together: Sequence[Site]) -> int:
     """Return how many pods have no place at least, by counting on tables and on nodes that share devices together."""
     demand, worth = work.demand, work.worths
-    alone = [sum(table.caps[pod] * table.site.count for table in tables) for pod in range(len(demand))]
+    alone = [0] * len(demand)
+    for table in tables:
+        if work.budget.reached:
+            return 0
+        alone = [have + cap * table.site.count for have, cap in zip(alone, table.caps, strict=True)]
     most: int = sum(map(mul, map(min, alone, demand), worth))
     for site in together:
         if work.budget.reached:
@@ -161,7 +165,9 @@ def _answer(
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     given = tables, work.demand, work.order, work.budget, work.solver
-    answer = best_answer(*given, all_placed=work.all_placed, closed=closed, shared=shared, worth=work.worth)
+    answer = best_answer(
+        *given, all_placed=work.all_placed, closed=closed, shared=shared, start=start, worth=work.worth
+    )
     return answer, pods_by_node(answer)
 
 

@@ -74,12 +74,13 @@ class Usage:
 
         A place that plans leave open is solved as a model with all the pods that could use what is free there.
         """
-        if self.budget.reached:
+        late = self.budget.reached
+        if late and (not self._plans or _in_units(self._worths(kind)[1])[0] not in self._plans):
             return {nodes: (Fraction(), Fraction(amount)) for nodes, amount in self.free[kind].items()}
         least, most = self._worths(kind)
         # What no plan exceeds if each pod uses as much as any way does.
         used, bound = self._planned(kind, most)
-        if least != most and _total(used) < bound:
+        if not late and least != most and _total(used) < bound:
             used = max(used, self._planned(kind, least)[0], key=_total)
         missing = bound - _total(used)
         bounds = {}
@@ -142,7 +143,7 @@ class Usage:
     def _solved(self, kind: str, known: Mapping[_Nodes, Bounds]) -> Iterator[tuple[_Nodes, Bounds]]:
         """Yield what models say of the places that are open."""
         left, budget = {nodes for nodes, (least, most) in known.items() if least < most}, self.budget
-        for site in sites_of(self.fleet, budget) if left and not budget.reached else ():
+        for site in sites_of(self.fleet) if left and not budget.reached else ():
             mine = left.intersection(site.nodes or [(node,) for node in site.members])
             if not mine or budget.reached:
                 continue

@@ -26,8 +26,7 @@ from dra_lab.planner.budget import Budget, default_sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded
-from dra_lab.planner.why.fitting import Trial
-from dra_lab.planner.why.relaxations import changes
+from dra_lab.planner.why.changes import Trial, changes, tried
 from dra_lab.planner.why.why_not import WhyNot, why_not
 
 
