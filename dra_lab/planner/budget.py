@@ -28,31 +28,16 @@ class Sizes(Struct, frozen=True):
     """Sizes up to which an exact way to answer is tried; above, a coarser one answers, with a bound.
 
     Attributes:
-        layouts: Kinds of hardware whose ways are listed; a fleet with more is planned as trees.
-        ways: Ways of all pods that are listed on all kinds of hardware; a fleet with more is planned as trees.
         pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model chooses devices.
         solved_alone: Nodes or node states that are solved one by one; with more, per kind of hardware.
         explained: Nodes that are examined one by one for reasons and suggestions; with more, one per kind.
         tries: Sets tried for a smaller conflict or for requests that compete, and choices of alternatives for one link.
         modelled_copies: Replicas on one node that are modelled together at first; more for `damage` are a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
-        replicas: Numbers of replicas that are listed for a node with shared counters; with more, GPU by GPU.
         numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
-        tree_sums: Amounts that pods can reach on one root; with more, unusable devices are not left out.
-        shapes: Shapes of a pod, or linked values, on trees; a fleet with more is planned as other hardware.
-        shape_units: Combinations of units of one shape; a fleet with more is planned as other hardware.
-        orders: Orders of workloads in which pods are placed greedily at first.
-        more_orders: Orders of workloads in which pods are placed greedily in all, if time is left.
-        ordered: Orders times node states that are tried; with more states, only the first orders.
-        states: Node states that are compared as problems, and improved to the end without a time limit; with more, only
-            states with identical numbers are put together, and improving ends after `Shares.improve`.
+        states: Node states of a plan that is improved to the end without a time limit; with more, for `Shares.improve`.
         decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
-        numbers_at_once: Numbers of replicas times node states that are filled together as one matrix.
-        numbers_in_turn: Numbers of replicas times node states that are listed where pods are placed greedily.
-        kept: Numbers of pods of one order that are kept for a node state.
-        kept_in_all: Numbers of pods of all orders that are kept for all node states.
-        extended: Partial ways times ways that are compared in one step of an exhaustive search; with more, a solver.
         copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
         variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
             are solved without heuristics that HiGHS does not interrupt, and have no more nodes to add one by one.
@@ -69,30 +54,16 @@ class Sizes(Struct, frozen=True):
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
-    layouts: int = 32
-    ways: int = 300_000
     pod_ways: int = 60_000
     solved_alone: int = 4
     explained: int = 200
     tries: int = 120
     modelled_copies: int = 32
     damaged: int = 24
-    replicas: int = 60
     numbers: int = 2_000
     node_pods: int = 200
-    tree_sums: int = 4_096
-    shapes: int = 24
-    shape_units: int = 1_000
-    orders: int = 6
-    more_orders: int = 24
-    ordered: int = 2_000
     states: int = 200
     decided: int = 100
-    numbers_at_once: int = 400_000
-    numbers_in_turn: int = 20_000
-    kept: int = 12
-    kept_in_all: int = 100_000
-    extended: int = 20_000_000
     copies: int = 20_000
     variables: int = 3_000
     supplies: int = 400
@@ -114,10 +85,8 @@ class Shares(Struct, frozen=True):
         first: Share for a step without which there is no answer, such as examining the nodes.
         step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
         last: Share that is kept for each trial of a plan on few nodes, and at most for a step that ends an answer.
-        cancelled: Seconds that an answer to a fleet may take after a cancel; if it takes more, the one before stays.
         improve: Seconds for improving a large plan, or one of gangs, without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
-        choosing: Seconds kept for choosing the numbers of pods on one node state.
         seen: Seconds kept for each device that a node sees together with others.
         pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
         at_once: Seconds that it takes for one variable of nodes that share devices.
@@ -133,10 +102,8 @@ class Shares(Struct, frozen=True):
     first: float = 0.6
     step: float = 0.5
     last: float = 0.4
-    cancelled: float = 0.1
     improve: float = 60.0
     placing: float = 2e-5
-    choosing: float = 1e-4
     seen: float = 5e-7
     pattern: float = 2e-5
     at_once: float = 1e-4

@@ -14,8 +14,8 @@ from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.solution import Solution, Taken
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.fill import no_harm, pod_tables
-from dra_lab.planner.places.fleet_tables import is_nested, trees_over
-from dra_lab.planner.places.place_table import take_pods
+from dra_lab.planner.places.hand_out import take_pods
+from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import Trees
 from dra_lab.planner.scan import EqualNodes, Scan

@@ -213,7 +213,7 @@ def best_answer(
     if not closed:
         return _checked_against(answer, tables, demand, budget, solver, tuple(order), worth, all_placed=all_placed)
     if any(goal.bound is None for goal in goals) and not shared:
-        floors = _floors(tables, classed.classes, demand, worth, answer)
+        floors = _floors(tables, classed.classes, demand, worth, answer, budget)
         answer.goals = tuple(
             replace(goal, bound=agreed(max(floor, goal.bound or 0), goal.value))
             for goal, floor in zip(goals, floors, strict=True)
@@ -241,7 +241,8 @@ def _checked_against(
     """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
     classed = least_classes(tables, budget)
     if classed is None:
-        floors = [0] * len(answer.goals) if answer.classed.shared else _floors(tables, (), demand, worth, answer)
+        # Time is over.
+        floors = [0] * len(answer.goals)
         answer.goals = tuple(
             replace(goal, bound=agreed(floor, goal.value)) for goal, floor in zip(answer.goals, floors, strict=True)
         )
@@ -256,7 +257,8 @@ def _checked_against(
     least = master.run(start, budget, whole=False, all_placed=all_placed, stop_at=values)
     answer.least, answer.least_classed = least, classed
     answer.infeasible = least.infeasible
-    floors = [0] * len(values) if classed.shared else _floors(tables, classed.classes, demand, worth, answer)
+    given = tables, classed.classes, demand, worth, answer, budget
+    floors = [0] * len(values) if classed.shared else _floors(*given)
     kept = _master(classed, demand, order, solver, worth).bounds(values, budget)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
@@ -276,6 +278,7 @@ def _floors(
     demand: Sequence[int],
     worth: Sequence[int],
     answer: Answer,
+    budget: Budget,
 ) -> list[int]:
     """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
 
@@ -288,7 +291,12 @@ def _floors(
     device = device_goals(order)
     missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(demand))
     cheapest = np.full((len(demand), len(device)), np.inf)
-    for floors in {floors for table in tables for floors in enumerate(table.floors())}:
+    known: set[tuple[int, Values | None]] = set()
+    for table in tables:
+        if budget.reached:
+            return [0] * len(order)
+        known.update(enumerate(table.floors()))
+    for floors in known:
         if floors[1] is not None:
             cheapest[floors[0]] = np.minimum(cheapest[floors[0]], floors[1])
     able = [at for at in range(len(demand)) if np.isfinite(cheapest[at]).all()]

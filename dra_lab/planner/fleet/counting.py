@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor, lcm
 from operator import le, mul
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -18,7 +17,6 @@ from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, replicated
 from dra_lab.planner.replicas import most_replicas
-from dra_lab.planner.states.columns import Array
 
 Counts = tuple[int, ...]
 """Numbers of replicas, part by part."""
@@ -91,30 +89,6 @@ class CountRow:
         if not self.key:
             return Fraction(sum(problem.groups[n].size for n in self.groups))
         return sum((dict(problem.groups[n].remaining).get(self.key, Fraction()) for n in self.groups), Fraction())
-
-    def limits(
-        self,
-        free: Array,
-        keys: Sequence[tuple[int, str]],
-        units: Mapping[tuple[int, str], Fraction],
-        inside: Callable[[int], bool] | None = None,
-    ) -> Array:
-        """Return what the groups that are `inside` hold in each row of amounts; column by column by (group, key)."""
-
-        def held(groups: frozenset[int]) -> Array:
-            at = [
-                n
-                for n, (group, key) in enumerate(keys)
-                if group in groups and key == self.key and (inside is None or inside(group))
-            ]
-            return free[:, at] @ np.array([float(units.get(keys[n], 1)) for n in at]) if at else np.zeros(len(free))
-
-        if not self.places:
-            return held(self.groups)
-        found = np.zeros(len(free))
-        for ends in self.places:
-            found += np.min([np.floor(held(groups) / per + 1e-6) for groups, per in ends], axis=0)
-        return found
 
 
 def rows_of(site: Site) -> tuple[CountRow, ...]:

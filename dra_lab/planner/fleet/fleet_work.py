@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import FleetProblem
@@ -28,9 +27,8 @@ class Clock:
 class FleetWork:
     """The data that a fleet is planned with.
 
-    `written` are the pods of an answer so far (`placing.WrittenPods`), None where no plan is written. With `on_each`,
-    the replicas of a workload are wanted on every node, and no node gets more. `worth` is what one replica of each
-    workload without a place counts in the goal `unplaced`; default: 1.
+    With `on_each`, the replicas of a workload are wanted on every node, and no node gets more. `worth` is what one
+    replica of each workload without a place counts in the goal `unplaced`; default: 1.
     """
 
     fleet: FleetProblem
@@ -39,7 +37,6 @@ class FleetWork:
     budget: Budget
     solver: str
     clock: Clock
-    written: Any = None
     on_each: bool = False
     worth: tuple[int, ...] = ()
 

@@ -78,42 +78,14 @@ def _parts(counts: Counts) -> Iterator[int]:
 _Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
 """The placements of one pod, and their values."""
 
-_Parts = list[tuple[CopyPart, list[_Placed]]]
-"""The pods of each part on a node."""
 
-
-class WrittenPods:
-    """The pods of a fleet on its nodes, as they were written last; the same pods on a node are not written again."""
-
-    def __init__(self, fleet: FleetProblem, order: Sequence[str]) -> None:
-        """Begin with nothing; `order` names the goals, of which each pod has the values."""
-        self._writer = _Writer(fleet, tuple(order))
-        self._known: dict[str, tuple[PodsOnNode, _Parts]] = {}
-
-    def pods(self, by_node: Sequence[PodsOnNode]) -> list[_Parts]:
-        """Return the pods on each of some nodes."""
-        found = []
-        shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
-        for on_node, given in zip(by_node, shared, strict=True):
-            before, pods = self._known.get(on_node.node, (None, []))
-            if before is None or given or before.site is not on_node.site or before != on_node:
-                pods = list(self._writer.placed(on_node, given))
-            self._known[on_node.node] = on_node, pods
-            found.append(pods)
-        return found
-
-
-def replicas_of(
-    fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str], written: WrittenPods | None = None
-) -> tuple[Replica, ...]:
-    """Return every placed pod with its devices; pods of a workload are numbered by node.
-
-    `written` has the pods of a plan before.
-    """
+def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str]) -> tuple[Replica, ...]:
+    """Return every placed pod with its devices and values of goals; pods of a workload are numbered by node."""
     found: list[list[Replica]] = [[] for _ in fleet.pods]
-    pods = (written or WrittenPods(fleet, order)).pods(by_node)
-    for on_node, parts in zip(by_node, pods, strict=True):
-        for part, placed in parts:
+    writer = _Writer(fleet, tuple(order))
+    shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
+    for on_node, given in zip(by_node, shared, strict=True):
+        for part, placed in writer.placed(on_node, given):
             name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
             node = on_node.site.node(on_node.node, part)
             for placements, goals in placed:

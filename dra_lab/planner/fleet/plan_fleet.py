@@ -184,16 +184,15 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
 
 def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
-    from dra_lab.planner.fleet.placing import WrittenPods, goals_of, open_goals, proven_goals, replicas_of
+    from dra_lab.planner.fleet.placing import goals_of, open_goals, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
-    work = replace(work, written=WrittenPods(work.fleet, work.order))
     found = search(replace(work, budget=work.budget.before(_writing(work))))
     answer, first = found.answer, found.first
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
     plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)
     if first.is_better(work, answer):
-        replicas = replicas_of(work.fleet, first.by_node, work.order, work.written)
+        replicas = replicas_of(work.fleet, first.by_node, work.order)
         counted = goals_of(work.fleet, replicas, work.order, len(first.by_node))
         goals = open_goals(answer, counted)
         work.clock.lap("placing")
@@ -202,7 +201,7 @@ def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
-    replicas = replicas_of(work.fleet, found.by_node, work.order, work.written)
+    replicas = replicas_of(work.fleet, found.by_node, work.order)
     counted = goals_of(work.fleet, replicas, work.order, len({replica.node for replica in replicas}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")

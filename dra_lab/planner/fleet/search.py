@@ -18,14 +18,14 @@ from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.place_table import PlaceTable
+from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.shared_pools import apart
 from dra_lab.planner.fleet.sites import Site, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
-from dra_lab.planner.places.fleet_tables import place_tables
-from dra_lab.planner.places.place_table import PlaceTable
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def search(work: FleetWork) -> Found:
     admin = admin_pods(work.fleet, work.order)
     if admin is None:
         return _search(work)
-    found = _search(replace(work, fleet=admin.rest, written=None))
+    found = _search(replace(work, fleet=admin.rest))
     answer, by_node = admin.added(work, found.answer, found.by_node)
     return Found(answer, by_node, found.states)
 
@@ -58,13 +58,13 @@ def _search(work: FleetWork) -> Found:
     if any(site.nodes for site in states):
         first = first_plan(work.fleet, states, order, work.fleet.demand, work.budget)
         work.clock.lap("first plan")
-    answer, by_node = _searched(work, apart(work.fleet, states, work.budget))
+    found = _searched(work, apart(work.fleet, states, work.budget))
     if first.whole:
-        answer.not_examined = len(work.fleet.scan.unseen)
-    return Found(answer, by_node, len(states), first)
+        found.answer.not_examined = len(work.fleet.scan.unseen)
+    return replace(found, first=first)
 
 
-def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[PodsOnNode]]:
+def _searched(work: FleetWork, sites: Sequence[Site]) -> Found:
     """Return the best answer and who stands where."""
     coupled = [site for site in sites if site.nodes]
     filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if coupled else work
@@ -79,23 +79,25 @@ def _searched(work: FleetWork, sites: Sequence[Site]) -> tuple[Answer, list[Pods
     examined = {node for table in tables for node in table.site.all_nodes}.union(*(one.nodes for one in shared))
     whole = work.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
     may_be = whole and not filling.budget.reached and all(table.may_be_closed for table in tables)
-    closed = may_be and all(table.closed for table in tables)
+    closed = may_be and all(not work.budget.reached and table.closed for table in tables)
     # Filling knows nothing of what nodes keep together.
     alone = not coupled and not any(site.caps for site in sites)
     start = places.placed if alone else None
-    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=len(sites), start=start)
-    if work.fleet.scan.complete and len(seen) == len(coupled) and whole:
-        _count(work, answer, tables, [site for site, _ in seen])
-    return answer, by_node
+    counted = 0
+    if whole and len(seen) == len(coupled):
+        counted = _left_out(work, tables, [site for site, _ in seen])
+    states = len({table.state for table in places.tables}) + len(others) + len(coupled)
+    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=states, start=start)
+    _with_count(answer, counted)
+    return Found(answer, by_node, states)
 
 
-def _count(work: FleetWork, answer: Answer, tables: Sequence[AnyTable], together: Sequence[Site]) -> None:
+def _with_count(answer: Answer, counted: int) -> None:
     """Improve the bound of an answer that is not proven by the pods that have no place at least."""
-    if not answer.goals or any(goal.goal == UNPLACED and goal.proven for goal in answer.goals):
-        return
-    counted = _left_out(work, tables, together)
     answer.goals = tuple(
-        replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value)) if goal.goal == UNPLACED else goal
+        replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value))
+        if goal.goal == UNPLACED and not goal.proven
+        else goal
         for goal in answer.goals
     )
 
@@ -182,8 +184,7 @@ def _improved(
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
-    `seconds` is what an answer takes: nothing more is looked at when there is no time for another one, and after a
-    cancel the answer before stays if another one takes too long.
+    `seconds` is what an answer takes: nothing more is looked at when there is no time for another one.
     """
     answer, by_node = known
     deadline = work.budget.deadline
@@ -201,15 +202,11 @@ def _improved(
             for table in tables:
                 if isinstance(table, PlaceTable) and not looking.reached:
                     table.states.widen(table.state, looking)
-        # A cancel then leaves only those nodes to write that another answer changes.
-        if work.written is not None:
-            work.written.pods(by_node)
-        work.clock.lap("placing")
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
         work.clock.lap("patterns")
-        if work.budget.cancelled and seconds > work.budget.shares.cancelled:
+        if work.budget.cancelled:
             break
         better, better_by_node = _answer(replace(work, budget=budget), tables, shared, start=start)
         work.clock.lap("master")

@@ -92,11 +92,6 @@ def sites_of(fleet: FleetProblem) -> tuple[Site, ...]:
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
-def idle_site(problem: AllocationProblem, parts: Sequence[CopyPart]) -> Site:
-    """Return a site for the hardware of a problem; its one member has no name."""
-    return Site(("",), tuple(parts), lambda: problem)
-
-
 def parts_on(fleet: FleetProblem, node: str) -> tuple[CopyPart, ...]:
     """Return the kinds of pods of a fleet, as they may stand on a node."""
     return tuple(

@@ -14,13 +14,13 @@ from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.sites import table as table_on
 from dra_lab.planner.fleet.tables import AnyTable, site_tables
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.places.fleet_tables import place_tables
 
 Pair = tuple[AnyTable, AnyTable]
 """The table of what was found on nodes in one state, and that of what may exist there."""

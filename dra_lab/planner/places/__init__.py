@@ -3,7 +3,8 @@
 - `shapes`: what one pod asks for, as slots and links.
 - `levels`, `trees`: a node as nested places, and its canonical state.
 - `tables`: the best pod on a state.
-- `counting`: what no plan exceeds or undercuts.
+- `counting`: what no plan exceeds.
 - `fill`: many pods on many nodes.
-- `place_table`: what is known of one state, as the master asks for it.
+- `below`: what no plan undercuts.
+- `hand_out`: the devices of pods.
 """

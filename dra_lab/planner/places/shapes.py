@@ -64,7 +64,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class PlaceLink:
-    """A filter on the devices that one place of a level gives to one pod; `ends` are (slots, devices of them in a group).
+    """A filter on what one place of a level gives to one pod; `ends` are (slots, devices of them in a group).
 
     A link that is not `must` is a one-to-one link that a pod may lose: it costs what a place gives beyond whole groups.
     """

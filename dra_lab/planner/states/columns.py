@@ -180,20 +180,3 @@ def _options(problem: AllocationProblem, ask: int, pairs: Sequence[tuple[int, in
         done.append(rows[left == 0])
         rows, left = rows[left > 0], left[left > 0]
     return np.concatenate(done)
-
-
-def joined(used: Array) -> list[Array]:
-    """Return the sets of columns that rows join, the columns that no row uses left out."""
-    # Floats are multiplied fast, and there are too few rows for a sum of ones to look like none.
-    some = used.astype(np.float32)
-    together = some.T @ some > 0
-    left = set(np.flatnonzero(together.any(axis=1)).tolist())
-    found = []
-    while left:
-        mine, border = set(), {min(left)}
-        while border:
-            mine |= border
-            border = {at for one in border for at in np.flatnonzero(together[one]).tolist()} - mine
-        found.append(np.array(sorted(mine)))
-        left -= mine
-    return found

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node_classes import Layout, canonical
+from dra_lab.planner.node_classes import Layout
 
 Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 """What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""
@@ -112,15 +112,6 @@ def _with_counters(problem: AllocationProblem, counters: Sequence[int]) -> Alloc
 def _drawing(group: DeviceGroup, left: Mapping[Counter, int]) -> DeviceGroup:
     mine = tuple((counter, amount) for counter, amount in group.draws if counter in left)
     return group if mine == group.draws else replace(group, draws=mine)
-
-
-def ordered(
-    problem: AllocationProblem, kept: tuple[int, ...], replicas: int
-) -> tuple[object, AllocationProblem, tuple[int, ...]]:
-    """Return a problem's fingerprint, the problem with its groups in the fingerprint's order, and those groups."""
-    key, order = canonical(problem, None, replicas)
-    moved = replace(problem, groups=tuple(problem.groups[at] for at in order))
-    return key, moved, tuple(kept[at] for at in order)
 
 
 def coarse(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[int, ...]]:

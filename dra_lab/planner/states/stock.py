@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from dra_lab.index.node_binding import Tie
-from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.states.columns import Array, Columns, PodTakes, columns_of
+from dra_lab.planner.states.columns import Array, Columns, PodTakes
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
 _BLOCK = 256
@@ -195,26 +194,3 @@ def is_listable(problem: AllocationProblem, parts: Sequence[CopyPart]) -> bool:
         or ((group.shareable or group.draws) and any(asks[ask].admin_access for ask in group.asks))
         for group in problem.groups
     )
-
-
-def stock_of(
-    problem: AllocationProblem,
-    parts: Sequence[CopyPart],
-    states: Sequence[NodeState],
-    order: Sequence[str],
-    most: int,
-    budget: Budget | None = None,
-) -> Stock | None:
-    """Return what states have, with every way of their pods; None where these cannot be listed or are over `most`.
-
-    If a budget is given, ways are no longer listed once it is reached.
-    """
-    if not parts or not is_listable(problem, parts):
-        return None
-    ways = []
-    for part in parts:
-        columns = columns_of(problem, part, order, most, budget)
-        if columns is None:
-            return None
-        ways.append(columns)
-    return None if budget is not None and budget.reached else Stock(problem, states, ways)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, named, pack
+from dra_lab.planner.fleet.place_states import PlaceStates
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.node.allocation_problem import DeviceGroup
 from dra_lab.planner.places.fill import Column
-from dra_lab.planner.places.shapes import PodAsk
-from dra_lab.planner.places.states import PlaceStates
-from dra_lab.planner.places.tables import PodTables, ShapeTables
-from dra_lab.planner.places.trees import Place, State, Trees
-from dra_lab.planner.states.columns import PodTakes
+from dra_lab.planner.places.hand_out import take_pods
+from dra_lab.planner.places.trees import State
 from dra_lab.planner.states.node_state import NodeState
 
 _FEW_STATES, _FEW_PODS = 24, 8
@@ -123,68 +118,3 @@ class PlaceTable:
             pods = [(pod, filler.ways[way][pod]) for way, pod in column.steps()]
             self._takes[column] = take_pods(filler.trees, self.node, pods, self.only)
         return self._takes[column]
-
-
-def take_pods(trees: Trees, node: NodeState, pods: Sequence[tuple[int, PodTables]], only: int = -1) -> Takes:
-    """Return what each pod takes that comes to a node, workload by workload; `pods` are (workload, tables) in order."""
-    groups = trees.problems[node.layout].groups
-    root, found = tree_of(trees, node, only), []
-    for pod, tables in pods:
-        best = tables.best(root.state)
-        assert best is not None, "the pod was placed there"
-        shape = tables.shapes[best[1]]
-        mine: Counter[tuple[int, int]] = Counter()
-        for slot, ask, group, count in _take(trees, shape, root, 0, len(shape.lattice.vectors) - 1):
-            merged = shape.shape.slots[slot].merged
-            mine[merged if ask < 0 else -1 - ask, group] += count
-        found.append((pod, _as_written(trees.asks[pod], mine, groups)))
-    return tuple(takes for _, takes in sorted(found, key=lambda row: row[0]))
-
-
-def _as_written(ask: PodAsk, mine: Mapping[tuple[int, int], int], groups: tuple[DeviceGroup, ...]) -> PodTakes:
-    """Return what a pod takes by the asks of the fleet; those of shared devices, with a sign, are known already."""
-    shared = [(-1 - one, group, count) for (one, group), count in mine.items() if one < 0]
-    merged = {key: count for key, count in mine.items() if key[0] >= 0}
-    return tuple(sorted([*shared, *ask.written(merged, groups)]))
-
-
-def _take(
-    trees: Trees, shape: ShapeTables, place: Place, depth: int, position: int
-) -> Iterator[tuple[int, int, int, int]]:
-    """Take the devices of the best pod from a place; yield (slot, ask or -1, group, devices). States stay current."""
-    after = shape.after(depth, place.state, position)
-    if depth == trees.depth:
-        for slot, move, count in shape.table(depth, place.state).steps[position][0]:
-            rest = count
-            for entry in place.groups[move]:
-                part = rest if entry[2] < 0 else min(rest, entry[2])
-                if part:
-                    entry[2] -= part if entry[2] >= 0 else 0
-                    rest -= part
-                    yield slot, entry[1], entry[0], part
-    else:
-        used: set[int] = set()
-        for child, column in list(shape.inside(depth, place.state, position)):
-            one = next(inside for inside in place.children if inside.state == child and id(inside) not in used)
-            used.add(id(one))
-            yield from _take(trees, shape, one, depth + 1, column)
-    place.state = after
-
-
-def tree_of(trees: Trees, node: NodeState, only: int = -1) -> Place:
-    """Return the tree of a node, or that of one of its leaves alone."""
-    root = trees.place(node)
-    if only < 0:
-        return root
-    return [chain for chain in chains_of(root, trees.depth) if chain.state][only]
-
-
-def chains_of(place: Place, depth: int) -> Iterator[Place]:
-    """Yield the trees of each leaf alone."""
-    if not depth:
-        yield place
-        return
-    for child in place.children:
-        for inside in chains_of(child, depth - 1):
-            state = (int(place.known), (inside.state,)) if inside.state else ()
-            yield Place(known=place.known, children=[inside], state=state)

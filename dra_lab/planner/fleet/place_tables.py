@@ -5,34 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from operator import mul
 
-from dra_lab.index.node_binding import Tie
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.place_states import FIRST, PlaceStates
+from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Site, parts_on
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.below import Below
 from dra_lab.planner.places.counting import Counting
 from dra_lab.planner.places.fill import Filler, Wanted, filler_of, orders_of
-from dra_lab.planner.places.levels import DEVICE, is_tree, levels_of
-from dra_lab.planner.places.place_table import PlaceTable, chains_of
-from dra_lab.planner.places.shapes import PodAsk, Vector, ask_of_pod
-from dra_lab.planner.places.states import FIRST, PlaceStates
+from dra_lab.planner.places.hand_out import chains_of
+from dra_lab.planner.places.hardware import is_nested, trees_over
+from dra_lab.planner.places.levels import DEVICE
 from dra_lab.planner.places.trees import State, Trees
 from dra_lab.planner.states.node_state import NodeState
 
 GOALS_OF_PLACES = frozenset(("alternatives", "preferences", "numa", "unpaired", "roots"))
 """The goals of devices that are counted on places."""
-
-_SHAPES, _VECTORS = 48, 20_000
-"""Shapes of a pod, and vectors of devices of one shape; a fleet with more is planned as other hardware."""
 
 
 @dataclass
@@ -161,50 +155,3 @@ def _members(trees: Trees, able: Sequence[tuple[Site, NodeState]], budget: Budge
         if not chains:
             found.append((site, site, node, (), -1))
     return found
-
-
-def is_nested(problem: AllocationProblem) -> bool:
-    """Say whether a kind of hardware is a tree of places, and its devices are taken one by one or by amounts."""
-    if any((group.shareable and group.draws) or group.tie is Tie.TERMS for group in problem.groups):
-        return False
-    return is_tree(problem.groups)
-
-
-def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: int) -> Trees | None:
-    """Return nested kinds of hardware as trees of places for some of the pods; None if a pod is not of this form."""
-    problems = {number: layout.problem for number, layout in layouts.items()}
-    first = next(iter(problems.values()), None)
-    if first is None:
-        return None
-    groups: dict[object, DeviceGroup] = {}
-    for problem in problems.values():
-        for group in problem.groups:
-            groups.setdefault(_identity(group), group)
-    known: dict[object, int] = {}
-    kinds = [number for number in problems if known.setdefault(layouts[number].kinds or number, number) == number]
-    split = any(group.shareable or group.draws for group in groups.values())
-    levels = levels_of(first, list(groups.values()), [problems[number].groups for number in kinds], parts=split)
-    if levels is None:
-        return None
-    every = {
-        ask: sorted({problem.need(ask) for problem in problems.values() if ask not in problem.impossible})
-        for ask, one in enumerate(first.asks)
-        if one.all_devices
-    }
-    asks = [PodAsk((), False, first, (), None, {})] * pods
-    for part in parts:
-        ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, _SHAPES)
-        if ask is None or any(_size(shape.need) > _VECTORS for shape in ask.shapes):
-            return None
-        asks[part.pod] = ask
-    return Trees(levels, tuple(asks), problems)
-
-
-def _size(need: Vector) -> int:
-    return prod(count + 1 for count in need)
-
-
-def _identity(group: DeviceGroup) -> tuple[object, ...]:
-    """Return what tells two groups apart, whatever their devices: equal objects may count as different."""
-    values = group.asks, group.places, group.numa, group.root, group.remaining, group.uses, group.draws
-    return group.kind, group.shareable, *map(id, values)

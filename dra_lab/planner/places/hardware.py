@@ -1,0 +1,64 @@
+"""Kinds of hardware as trees of places for some pods, where nodes and pods are of this form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from dra_lab.index.node_binding import Tie
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.copies import CopyPart
+from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.places.levels import is_tree, levels_of
+from dra_lab.planner.places.shapes import PodAsk, Vector, ask_of_pod
+from dra_lab.planner.places.trees import Trees
+
+_SHAPES, _VECTORS = 48, 20_000
+"""Shapes of a pod, and vectors of devices of one shape; a fleet with more is planned as other hardware."""
+
+
+def is_nested(problem: AllocationProblem) -> bool:
+    """Say whether a kind of hardware is a tree of places, and its devices are taken one by one or by amounts."""
+    if any((group.shareable and group.draws) or group.tie is Tie.TERMS for group in problem.groups):
+        return False
+    return is_tree(problem.groups)
+
+
+def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: int) -> Trees | None:
+    """Return nested kinds of hardware as trees of places for some of the pods; None if a pod is not of this form."""
+    problems = {number: layout.problem for number, layout in layouts.items()}
+    first = next(iter(problems.values()), None)
+    if first is None:
+        return None
+    groups: dict[object, DeviceGroup] = {}
+    for problem in problems.values():
+        for group in problem.groups:
+            groups.setdefault(_identity(group), group)
+    known: dict[object, int] = {}
+    kinds = [number for number in problems if known.setdefault(layouts[number].kinds or number, number) == number]
+    split = any(group.shareable or group.draws for group in groups.values())
+    levels = levels_of(first, list(groups.values()), [problems[number].groups for number in kinds], parts=split)
+    if levels is None:
+        return None
+    every = {
+        ask: sorted({problem.need(ask) for problem in problems.values() if ask not in problem.impossible})
+        for ask, one in enumerate(first.asks)
+        if one.all_devices
+    }
+    asks = [PodAsk((), False, first, (), None, {})] * pods
+    for part in parts:
+        ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, _SHAPES)
+        if ask is None or any(_size(shape.need) > _VECTORS for shape in ask.shapes):
+            return None
+        asks[part.pod] = ask
+    return Trees(levels, tuple(asks), problems)
+
+
+def _size(need: Vector) -> int:
+    return prod(count + 1 for count in need)
+
+
+def _identity(group: DeviceGroup) -> tuple[object, ...]:
+    """Return what tells two groups apart, whatever their devices: equal objects may count as different."""
+    values = group.asks, group.places, group.numa, group.root, group.remaining, group.uses, group.draws
+    return group.kind, group.shareable, *map(id, values)
