@@ -115,3 +115,24 @@ def _is_nested(nodes: Sequence[Sequence[DeviceGroup]], finer: Where, coarser: Wh
             if around is not None and inside.setdefault(place, around) != around:
                 return False
     return True
+
+
+def parts_of(groups: Sequence[DeviceGroup]) -> dict[int, tuple[Hashable, ...]]:
+    """Return for each group that is a shared device, or draws on counters, what tells its leaf from others."""
+    found: dict[int, tuple[Hashable, ...]] = {}
+    owner: dict[Hashable, Hashable] = {}
+
+    def root_of(one: Hashable) -> Hashable:
+        while owner.setdefault(one, one) != one:
+            one = owner[one]
+        return one
+
+    for number, group in enumerate(groups):
+        for counter, _ in group.draws:
+            owner[root_of(("counter", counter))] = root_of(("group", number))
+    for number, group in enumerate(groups):
+        if group.shareable:
+            found[number] = ("share", number)
+        elif group.draws:
+            found[number] = ("parts", root_of(("group", number)))
+    return found

@@ -14,7 +14,7 @@ from typing import Any
 
 from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.places.levels import DEVICE, Levels
+from dra_lab.planner.places.levels import DEVICE, Levels, parts_of
 from dra_lab.planner.places.shapes import PodAsk, Slot, Vector
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
@@ -248,23 +248,7 @@ class Trees:
         """Return for each group that is a shared device, or draws on counters, which leaf it is of."""
         found = self._parts.get(layout)
         if found is None:
-            found = {}
-            groups = self.problems[layout].groups
-            owner: dict[Hashable, Hashable] = {}
-
-            def root_of(one: Hashable) -> Hashable:
-                while owner.setdefault(one, one) != one:
-                    one = owner[one]
-                return one
-
-            for number, group in enumerate(groups):
-                for counter, _ in group.draws:
-                    owner[root_of(("counter", counter))] = root_of(("group", number))
-            for number, group in enumerate(groups):
-                if group.shareable:
-                    found[number] = ("share", number)
-                elif group.draws:
-                    found[number] = ("parts", root_of(("group", number)))
+            found = parts_of(self.problems[layout].groups)
             self._parts[layout] = found
         return found
 
