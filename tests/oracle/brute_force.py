@@ -198,7 +198,9 @@ class BruteForce:
                     raise TooLarge
                 yield from ((ask, taken) for taken in combinations(able, count))
                 continue
-            listed = tuple(device for device in matching if self.fits(ask, device, now=self.version != "1.37"))
+            listed = tuple(
+                device for device in matching if self.fits(ask, device, now=not self.version.startswith("1.37"))
+            )
             stuck = self.gathered.broken or None in matches.values()
             if listed and not stuck and all(self.free(ask, device) for device in listed):
                 yield ask, listed

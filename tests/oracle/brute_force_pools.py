@@ -42,10 +42,12 @@ class Gathered:
 
     def sees_slice(self, spec) -> bool:
         if spec.node_name is not None:
-            return spec.node_name == self.node.name or (self.version != "1.37" and spec.shared_counters is not None)
+            return spec.node_name == self.node.name or (
+                not self.version.startswith("1.37") and spec.shared_counters is not None
+            )
         if "network pools" in self.without:
             return False
-        if spec.shared_counters is not None and self.version != "1.37":
+        if spec.shared_counters is not None and not self.version.startswith("1.37"):
             return True
         if spec.per_device_node_selection:
             return any(map(self.sees_device, spec.devices or ()))
