@@ -38,15 +38,9 @@ class Sizes(Struct, frozen=True):
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         states: Node states of a plan that is improved to the end without a time limit; with more, for `Shares.improve`.
         decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
-        copies: Groups that all pods of such a model may take from; with more, the first plan is the answer.
+        copies: Groups that all pods of such a model may take from; with more, these nodes get no pods.
         variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
             are solved without heuristics that HiGHS does not interrupt, and have no more nodes to add one by one.
-        supplies: Largest sets of partitions that counters allow; with more, the model has the counters themselves.
-        supply_states: Amounts left of counters that are compared to find such sets; with more, likewise.
-        sharing: Nodes that share devices that are planned at once; more are planned separately if numbers decide.
-        first_ways: Ways of a pod that are listed over a few groups of devices for a first plan.
-        first_tries: Such sets of groups that are tried for a pod where each loses a preference.
-        first_spare: Times over that devices are looked at for such a pod where no place tells them apart.
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
         gang_numbers: Numbers of pods on nodes that are decided before gangs are placed; with more, only if counting
             leaves a goal open.
@@ -66,12 +60,6 @@ class Sizes(Struct, frozen=True):
     decided: int = 100
     copies: int = 20_000
     variables: int = 3_000
-    supplies: int = 400
-    supply_states: int = 20_000
-    sharing: int = 100
-    first_ways: int = 2_000
-    first_tries: int = 12
-    first_spare: int = 8
     classes: int = 40
     gang_numbers: int = 2_500
     domain_pods: int = 200_000

@@ -15,8 +15,8 @@ from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.placing import PodsOnNode
 from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import parts_on, plain_site
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.states.columns import PodTakes, columns_of

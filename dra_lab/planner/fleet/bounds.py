@@ -9,20 +9,18 @@ from itertools import islice
 import numpy as np
 
 from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes
-from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, HomeNodes, SiteClass, home_nodes_of
-from dra_lab.planner.fleet.sites import Cap
+from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass, home_nodes_of
 from dra_lab.planner.fleet.starts import best_start
 from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.node.solver_outcome import agreed
 
-_Patterns = tuple[frozenset[tuple[Counts, Values]], bool, tuple[Cap, ...]]
-"""Patterns with their values, whether they are those of components, and what is kept together with others."""
+_Patterns = tuple[frozenset[tuple[Counts, Values]], bool]
+"""Patterns with their values, and whether they are those of components."""
 
 _Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[AnyTable]]]
 """The tables with the same patterns, and these in the order of the first table."""
@@ -43,15 +41,6 @@ class ClassedSites:
     tables: list[list[AnyTable]] = field(default_factory=list)
     home_nodes: tuple[HomeNodes, ...] = ()
     shared: tuple[SharedNodes, ...] = ()
-
-    @property
-    def coupling(self) -> tuple[CouplingRow, ...]:
-        """Return what members of several site classes keep together."""
-        inside: dict[tuple[DeviceID, ...], dict[int, tuple[int, ...]]] = {}
-        for number, tables in enumerate(self.tables):
-            for cap in tables[0].site.caps:
-                inside.setdefault(cap.devices, {})[number] = cap.weights
-        return tuple(CouplingRow(weights, len(devices)) for devices, weights in inside.items())
 
     def find_home_nodes(self) -> None:
         """Put together the nodes whose components are members, and those that take many patterns at once."""
@@ -125,13 +114,13 @@ def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | 
 
 
 def _add(identical: _Identical, table: AnyTable, patterns: Mapping[Counts, Values]) -> None:
-    key = frozenset(patterns.items()), bool(table.site.home_nodes), table.site.caps
+    key = frozenset(patterns.items()), bool(table.site.home_nodes)
     identical.setdefault(key, (patterns, []))[1].append(table)
 
 
 def _classed(identical: _Identical) -> ClassedSites:
     classed = ClassedSites()
-    for (_, components, _), (patterns, tables) in identical.items():
+    for (_, components), (patterns, tables) in identical.items():
         count = sum(table.site.count for table in tables)
         classed.classes.append(SiteClass(count, dict(patterns), 0 if components else 1))
         classed.tables.append(tables)
@@ -224,7 +213,7 @@ def best_answer(
 def _master(
     classed: ClassedSites, demand: Sequence[int], order: Sequence[str], solver: str, worth: Sequence[int]
 ) -> Master:
-    return Master(classed.classes, demand, order, solver, classed.home_nodes, classed.coupling, classed.shared, worth)
+    return Master(classed.classes, demand, order, solver, classed.home_nodes, classed.shared, worth)
 
 
 def _checked_against(

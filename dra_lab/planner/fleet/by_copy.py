@@ -14,8 +14,8 @@ from msgspec.structs import replace as changed
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts, pod_limits
-from dra_lab.planner.fleet.pack import takes_of
-from dra_lab.planner.fleet.shared_devices import SharedModel, SharedNodes, SharedTaken
+from dra_lab.planner.fleet.pack import Takes, takes_of
+from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import Copies, CopyPart, OneOf, replicated
@@ -30,6 +30,7 @@ from dra_lab.planner.states.columns import PodTakes
 class ByCopy(SharedNodes):
     """Nodes that share devices with up to `counts` pods on each part of `site`."""
 
+    site: Site
     counts: Counts
     order: tuple[str, ...]
 
@@ -41,6 +42,10 @@ class ByCopy(SharedNodes):
     def model(self, lp: Expression, number: int, demand: Sequence[int]) -> CopyModel:  # noqa: ARG002 - `counts` is less
         """Add the nodes to a model, under a number of their own."""
         return CopyModel(lp, number, self)
+
+    def placed(self, taken: SharedTaken) -> list[PodsOnNode]:
+        """Return where the pods of a solution are: all of them on one site."""
+        return [PodsOnNode(self.site, self.site.members[0], taken.counts or self.site.zero, taken.takes)]
 
 
 def by_copy(site: Site, demand: Sequence[int], order: Sequence[str], budget: Budget) -> ByCopy | None:
@@ -61,7 +66,7 @@ def by_copy(site: Site, demand: Sequence[int], order: Sequence[str], budget: Bud
     caps = pod_limits(site, demand).caps
     if _takes_of(site, caps) > budget.sizes.copies:
         return None
-    return ByCopy(site, caps, tuple(order))
+    return ByCopy(site.nodes[0], site, caps, tuple(order))
 
 
 def _requests(problem: AllocationProblem, part: CopyPart) -> Sequence[tuple[int, ...]]:
@@ -79,7 +84,8 @@ class CopyModel(SharedModel):
 
     def __init__(self, lp: Expression, number: int, shared: ByCopy) -> None:
         """Add every rule for every pod that may be present."""
-        super().__init__(lp, shared.site)
+        super().__init__(lp)
+        self.site = shared.site
         before = set(lp.variables())
         self._order = shared.order
         self.copies: Copies = replicated(self.site.problem, self.site.parts, shared.counts)
@@ -92,7 +98,7 @@ class CopyModel(SharedModel):
                     factors[variable] = factors.get(variable, 0) + factor
         self.used = {node: self.whole.integer("node", 1) for node in shared.nodes}
         self.placed = [
-            (self.site.parts[copy.part], self.whole.present[at]) for at, copy in enumerate(self.copies.copies)
+            (self.site.parts[copy.part].pod, self.whole.present[at]) for at, copy in enumerate(self.copies.copies)
         ]
         self._keep_order()
         self.variables = [variable for variable in lp.variables() if variable not in before]
@@ -119,8 +125,8 @@ class CopyModel(SharedModel):
 
     def count_nodes(self) -> None:
         """Allow pods only on nodes that are counted as used."""
-        for part, here in self.placed:
-            self.whole.require(here <= self.used[part.node])
+        for at, copy in enumerate(self.copies.copies):
+            self.whole.require(self.whole.present[at] <= self.used[self.site.parts[copy.part].node])
 
     def cut(self) -> bool:
         """Forbid a solution that only the solver's rounding allowed; say whether there was anything to forbid."""
@@ -143,4 +149,13 @@ class CopyModel(SharedModel):
                 values = [value + found[goal] for value, goal in zip(values, self._order, strict=True)]
                 counts[copy.part] += 1
                 takes.append(every[number])
-        return self.summed(counts, values, tuple(takes))
+        return self._summed(counts, values, tuple(takes))
+
+    def _summed(self, counts: Sequence[int], values: Sequence[int], takes: Takes) -> SharedTaken:
+        pods: Counter[int] = Counter()
+        nodes: set[str] = set()
+        for part, count in zip(self.site.parts, counts, strict=True):
+            pods[part.pod] += count
+            nodes |= {part.node} if count else set()
+        levels = tuple(int(variable.varValue or 0) for variable in self.variables)
+        return SharedTaken(pods, len(nodes), tuple(values), levels, tuple(counts), takes)

@@ -125,10 +125,10 @@ def counted_together(site: Site, most: Sequence[int]) -> int:
         min([cap, *(int(limit // weight) for row, limit in needs for weight, mine in row if mine == pod and weight)])
         for pod, cap in enumerate(most)
     ]
-    return min([sum(caps), *(_held_by(row, limit, caps) for row, limit in needs)])
+    return min([sum(caps), *(held_by(row, limit, caps) for row, limit in needs)])
 
 
-def _held_by(needs: Sequence[tuple[Fraction, int]], limit: Fraction, caps: Sequence[int]) -> int:
+def held_by(needs: Sequence[tuple[Fraction, int]], limit: Fraction, caps: Sequence[int]) -> int:
     """Return how many pods a limit holds, given what one of each workload needs, the smallest first."""
     held, left = Fraction(), limit
     for need, pod in needs:

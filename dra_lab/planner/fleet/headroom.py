@@ -29,7 +29,7 @@ from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
-    from dra_lab.planner.fleet.placing import PodsOnNode
+    from dra_lab.planner.fleet.shared_devices import PodsOnNode
 
 _Nodes = tuple[str, ...]
 """A node, or nodes that share devices."""
@@ -145,7 +145,7 @@ def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tup
     (wanted,) = work.demand
     report = None if budget.report is None else partial(_reported, budget.report, wanted)
     found = search(replace(work, budget=changed(budget, report=report)))
-    placed = max((pods_on(by_node) for by_node in (found.by_node, found.first.by_node)), key=Counter.total)
+    placed = pods_on(found.by_node)
     unplaced = next((goal.bound or 0 for goal in found.answer.goals), 0)
     return placed, wanted - unplaced - placed.total()
 

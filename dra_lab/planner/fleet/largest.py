@@ -144,7 +144,7 @@ class _Search:
 
         fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget, self.held)
         found = search(FleetWork(fleet, (UNPLACED,), False, self.budget, self.solver, Clock()))
-        nodes = [*pods_on(found.by_node), *pods_on(found.first.by_node)]
+        nodes = pods_on(found.by_node)
         return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)
 
 

@@ -12,8 +12,8 @@ from dra_lab.planner.fleet.master_model import MasterModel
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
 from dra_lab.planner.fleet.shared_devices import SharedNodes
-from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, HomeNodes, SiteClass
-from dra_lab.planner.node.solver_outcome import agreed
+from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
+from dra_lab.planner.node.solver_outcome import Outcome, agreed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Mastered:
 class Master:
     """Site classes, the replicas wanted of each workload, and all goals of the fleet in order.
 
-    `home_nodes` are the nodes of members of site classes, `coupling` is what members of several of them keep together.
-    `shared` are nodes that share devices and are planned at once. With these, only the solver knows bounds. `worth` is
-    what one replica of each workload without a place counts; default: 1.
+    `home_nodes` are the nodes of members of site classes. `shared` are nodes that share devices and are planned at
+    once. With these, only the solver knows bounds. `worth` is what one replica of each workload without a place counts;
+    default: 1.
     """
 
     def __init__(
@@ -58,13 +58,12 @@ class Master:
         order: Sequence[str],
         solver: str,
         home_nodes: Sequence[HomeNodes] = (),
-        coupling: Sequence[CouplingRow] = (),
         shared: Sequence[SharedNodes] = (),
         worth: Sequence[int] = (),
     ) -> None:
         """Keep what it is made of; the relaxation and the integer model are made when they are needed."""
         self.classes, self.demand, self.order, self.solver = classes, demand, tuple(order), solver
-        self.home_nodes, self.coupling, self.shared = tuple(home_nodes), tuple(coupling), tuple(shared)
+        self.home_nodes, self.shared = tuple(home_nodes), tuple(shared)
         self.worth = tuple(worth) or (1,) * len(demand)
         self._model: MasterModel | None = None
         self._relaxed: LinearRelaxation | None = None
@@ -73,7 +72,7 @@ class Master:
     def _made(self) -> MasterModel:
         """Return the integer model; it is made only once it is clear that the relaxation does not answer everything."""
         if self._model is None:
-            given = self.classes, self.demand, self.order, self.home_nodes, self.coupling, self.shared, self.worth
+            given = self.classes, self.demand, self.order, self.home_nodes, self.shared, self.worth
             self._model = MasterModel(*given)
         return self._model
 
@@ -170,7 +169,7 @@ class Master:
             return known or 0
         if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
             given = self.classes, self.demand, self.order
-            self._relaxed = LinearRelaxation(*given, self.home_nodes, self.coupling, self.worth)
+            self._relaxed = LinearRelaxation(*given, self.home_nodes, self.worth)
         for name, value in wanted[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
         found = self._relaxed.bound(goal, budget)
@@ -178,9 +177,9 @@ class Master:
             self._bounds[goal, wanted] = found
         return found
 
-    def apart(self, classes: Sequence[SiteClass], demand: Sequence[int], coupling: Sequence[CouplingRow]) -> Master:
+    def apart(self, classes: Sequence[SiteClass], demand: Sequence[int]) -> Master:
         """Return the same question for other site classes; on which nodes their members are does not matter."""
-        return Master(classes, demand, self.order, self.solver, coupling=coupling, worth=self.worth)
+        return Master(classes, demand, self.order, self.solver, worth=self.worth)
 
     def filled(self, budget: Budget) -> Chosen:
         """Return what the integer model finds goal by goal, without any bound."""
@@ -216,6 +215,8 @@ class Master:
         if self.shared and goal != self.order[-1]:
             budget = budget.part(budget.shares.step)
         outcome = model.minimise(goal, self.solver, budget)
+        if not all(one.exact for one in self.shared):
+            outcome = Outcome(outcome.value, None)
         if outcome.infeasible:
             result.infeasible = result.chosen is None
             return None

@@ -11,7 +11,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes, SharedTaken
-from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, HomeNodes, SiteClass, fewer_home_nodes
+from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass, fewer_home_nodes
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
@@ -33,12 +33,11 @@ class MasterModel:
         demand: Sequence[int],
         order: Sequence[str],
         home_nodes: Sequence[HomeNodes],
-        coupling: Sequence[CouplingRow],
         shared: Sequence[SharedNodes],
         worth: Sequence[int],
     ) -> None:
         """Make all variables and rows; this takes seconds for a large fleet."""
-        self.classes, self.home_nodes, self.coupling = classes, home_nodes, coupling
+        self.classes, self.home_nodes = classes, home_nodes
         self.lp: Any = pulp.LpProblem("fleet", pulp.LpMinimize)
         self._options = {} if shared else _OPTIONS
         self._nodes_counted = False
@@ -55,15 +54,14 @@ class MasterModel:
         self._keep_classes()
         self._shared = [shared_nodes.model(self.lp, number, demand) for number, shared_nodes in enumerate(shared)]
         for model in self._shared:
-            for part, variable in model.placed:
-                placed[part.pod][variable] = 1
+            for pod, variable in model.placed:
+                placed[pod][variable] = 1
             for factors, mine in zip(device, model.values, strict=False):
                 factors.update(mine)
             sums[NODES].update(dict.fromkeys(model.used.values(), 1))
         for number, (factors, wanted) in enumerate(zip(placed, demand, strict=True)):
             if factors:
                 self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
-        self._keep_coupling()
         everybody: dict[Expression, int] = {}
         for factors, value in zip(placed, worth, strict=True):
             for variable, factor in factors.items():
@@ -101,18 +99,6 @@ class MasterModel:
                 if factors:
                     whole = 0 if home_nodes else limit * site_class.count
                     self.lp.addConstraint(_sum({**factors, **home_nodes}) <= whole, f"class_{number}_{row}")
-
-    def _keep_coupling(self) -> None:
-        """Demand that members of several site classes take no more than there is for all of them."""
-        for number, row in enumerate(self.coupling):
-            factors = {
-                variable: weight
-                for at in sorted(row.weights)
-                for counts, variable in self._takes[at].items()
-                if (weight := row.need(at, counts))
-            }
-            if factors:
-                self.lp.addConstraint(_sum(factors) <= row.limit, f"together_{number}")
 
     def minimise(self, goal: str, solver: str, budget: Budget) -> Outcome:
         """Minimise a goal, and cut off what only rounding inside the solver allowed."""

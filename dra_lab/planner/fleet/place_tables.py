@@ -145,7 +145,7 @@ def _members(trees: Trees, able: Sequence[tuple[Site, NodeState]], budget: Budge
         if found and budget.reached:
             break
         root = trees.place(node)
-        if not alone or site.caps:
+        if not alone:
             found.append((site, site, node, root.state, -1))
             continue
         chains = [chain.state for chain in chains_of(root, trees.depth) if chain.state]

@@ -7,41 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import attrgetter, itemgetter
-from typing import NamedTuple
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED, Replica
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
-from dra_lab.planner.fleet.assign_shared import Given, assign_shared
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Takes
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
+from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.placement_values import Scale, value_placements
-from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.states.columns import PodTakes
 from dra_lab.topology.locality import localities
-
-
-class PodsOnNode(NamedTuple):
-    """The pods on one node: as many of each part as `counts` says, and what each of them takes."""
-
-    site: Site
-    node: str
-    counts: Counts
-    takes: Takes
 
 
 def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     """Return which node takes which pattern: patterns with most replicas first, nodes by name."""
     if answer.chosen is None:
         return []
-    by_node = []
+    by_node: list[PodsOnNode] = []
     known: dict[tuple[int, Counts], Takes] = {}
     for table, node, counts in answer.classed.placed(answer.chosen):
         key = id(table), counts
@@ -49,8 +38,7 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
             known[key] = table.takes(counts)
         by_node.append(PodsOnNode(table.whole, table.site.home_nodes.get(node, node), counts, known[key]))
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
-        site, counts, takes = shared_nodes.placed(taken)
-        by_node.append(PodsOnNode(site, site.members[0], counts, takes))
+        by_node += shared_nodes.placed(taken)
     return _joined(sorted(by_node, key=attrgetter("node")))
 
 
@@ -83,9 +71,8 @@ def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Seque
     """Return every placed pod with its devices and values of goals; pods of a workload are numbered by node."""
     found: list[list[Replica]] = [[] for _ in fleet.pods]
     writer = _Writer(fleet, tuple(order))
-    shared = assign_shared([(on_node.site, on_node.takes) for on_node in by_node])
-    for on_node, given in zip(by_node, shared, strict=True):
-        for part, placed in writer.placed(on_node, given):
+    for on_node in by_node:
+        for part, placed in writer.placed(on_node):
             name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
             node = on_node.site.node(on_node.node, part)
             for placements, goals in placed:
@@ -141,8 +128,8 @@ class _Writer:
         self._views: dict[tuple[int, str], tuple[Site, tuple[DeviceGroup, ...]]] = {}
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
-    def placed(self, on_node: PodsOnNode, shared: Given) -> Iterator[tuple[CopyPart, list[_Placed]]]:
-        """Yield the pods of each part on a node; `shared` devices are given to them."""
+    def placed(self, on_node: PodsOnNode) -> Iterator[tuple[CopyPart, list[_Placed]]]:
+        """Yield the pods of each part on a node."""
         site = on_node.site
         where: object = id(site)
         if site.state is not None:
@@ -162,36 +149,25 @@ class _Writer:
                 if pod is None:
                     pod = known[mine] = self._looked_up(site, part, mine)
                 # Pods that share the same devices in the same way have the same placements.
-                same = pod.all_shared and not shared
-                placements = identical.get(mine) if same else None
+                placements = identical.get(mine) if pod.all_shared else None
                 if placements is None:
-                    if shared or self._looks_in:
-                        placements = self._given_to(number, pod, left, every, shared)
-                    else:
-                        placements = _first_of(pod, left)
-                    if same:
+                    placements = self._given_to(pod, left, every) if self._looks_in else _first_of(pod, left)
+                    if pod.all_shared:
                         identical[mine] = placements
                 if pod.goals is None:
                     pod.goals = self._valued(on_node, part, pod, placements)
                 placed.append((placements, pod.goals))
-                number += 1
+            number += count
             yield part, placed
 
     def _given_to(
-        self,
-        number: int,
-        pod: _Known,
-        left: Mapping[int, list[DeviceID]],
-        every: Mapping[int, list[DeviceID]],
-        shared: Given,
+        self, pod: _Known, left: Mapping[int, list[DeviceID]], every: Mapping[int, list[DeviceID]]
     ) -> tuple[Placement, ...]:
         """Return the placements of one pod, in the order of its takes, and leave what is `left` for others."""
         given: list[Sequence[DeviceID]] = [()] * len(pod.takes)
         # The devices that the pod keeps come first, so that it looks into devices that are not its own already.
-        for at, (row, ask, group, count) in sorted(enumerate(pod.takes), key=lambda take: take[1][0].admin):
-            if (number, ask) in shared:
-                given[at] = [shared[number, ask].pop() for _ in range(count)]
-            elif every and row.admin:
+        for at, (row, _, group, count) in sorted(enumerate(pod.takes), key=lambda take: take[1][0].admin):
+            if every and row.admin:
                 own = {device for devices in given for device in devices}
                 given[at] = [one for one in every[group] if one not in own][:count]
             else:
@@ -375,17 +351,3 @@ def proven_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[Goal
             )
         goals.append(replace(counted[goal.goal], bound=goal.bound, proven=goal.proven))
     return tuple(goals)
-
-
-def open_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
-    """Return the goals of a plan that was not made from an answer.
-
-    A bound of the answer holds for all plans that are as good in the goals before.
-    """
-    found, same = [], True
-    for at, goal in enumerate(counted.values()):
-        known = answer.goals[at] if same and at < len(answer.goals) else None
-        bound = known.bound or 0 if known is not None else 0
-        found.append(replace(goal, bound=agreed(bound, goal.value), proven=goal.value <= bound))
-        same = known is not None and known.value == goal.value
-    return tuple(found)

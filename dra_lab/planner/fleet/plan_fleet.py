@@ -184,20 +184,13 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
 
 def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
-    from dra_lab.planner.fleet.placing import goals_of, open_goals, proven_goals, replicas_of
+    from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
     found = search(replace(work, budget=work.budget.before(_writing(work))))
-    answer, first = found.answer, found.first
+    answer = found.answer
     findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
     plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)
-    if first.is_better(work, answer):
-        replicas = replicas_of(work.fleet, first.by_node, work.order)
-        counted = goals_of(work.fleet, replicas, work.order, len(first.by_node))
-        goals = open_goals(answer, counted)
-        work.clock.lap("placing")
-        status = PlanStatus.OPTIMAL if all(goal.proven for goal in goals) else PlanStatus.FEASIBLE
-        return replace(plan, status=status, replicas=replicas, goals=goals)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)

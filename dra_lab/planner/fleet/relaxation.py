@@ -16,7 +16,7 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.site_classes import CouplingRow, HomeNodes, SiteClass
+from dra_lab.planner.fleet.site_classes import HomeNodes, SiteClass
 from dra_lab.planner.node.solver import LinearProgram
 from dra_lab.planner.node.solver_outcome import ROUNDING, Rows, integer_bound
 from dra_lab.planner.states.columns import Array
@@ -95,7 +95,6 @@ class LinearRelaxation:
         demand: Sequence[int],
         order: Sequence[str],
         home_nodes: Sequence[HomeNodes] = (),
-        coupling: Sequence[CouplingRow] = (),
         worth: Sequence[int] = (),
     ) -> None:
         """Lay out the columns, one for each pattern of each site class, then one for each kind of home nodes."""
@@ -108,11 +107,8 @@ class LinearRelaxation:
         self._class_of = np.repeat(np.arange(len(classes)), list(map(len, patterns)))
         self._upper = _flat([[one.most(c) for c, _ in m] if one.rows else [one.count] * len(m) for one, m in each])
         self._home_nodes = np.array([home.count for home in home_nodes], float)
+        self._demand = np.array(self.demand, float)
         self._counts = _flat(counts for counts, _ in rows).reshape(len(rows), len(self.demand))
-        # What is kept together is wanted like replicas: so much of it, and no more.
-        needs = [self._needs(row) for row in coupling]
-        self._wants = np.column_stack([self._counts, *needs])
-        self._wanted = np.array([*self.demand, *(row.limit for row in coupling)], float)
         device = device_goals(order)
         values = _flat(values for _, values in rows).reshape(len(rows), len(device))
         nobody = np.zeros(len(home_nodes))
@@ -125,19 +121,16 @@ class LinearRelaxation:
         self.nodes: Array = np.zeros(len(home_nodes))
         self.kept: tuple[tuple[str, int], ...] = ()
 
-    def _needs(self, row: CouplingRow) -> Array:
-        """Return what each column takes of a sum that members of several site classes keep together."""
-        weights = np.zeros((len(self.classes), len(self.demand)))
-        for site_class, mine in row.weights.items():
-            weights[site_class] = mine
-        return (weights[self._class_of] * self._counts).sum(axis=1)
-
     @cached_property
     def _program(self) -> LinearProgram:
         """Return the linear program with the rows of site classes and demand."""
-        columns, books, kinds = len(self._patterns) + len(self.home_nodes), self._books, len(self._wanted)
+        columns, books, kinds = (
+            len(self._patterns) + len(self.home_nodes),
+            self._books,
+            len(self._demand),
+        )
         rows = len(books.upper)
-        kind, at = np.nonzero(self._wants.T)
+        kind, at = np.nonzero(self._counts.T)
         row = np.concatenate([books.row, rows + kind])
         # To take nothing is feasible, and so is the last solution for the next goal: only costs change.
         return LinearProgram(
@@ -148,9 +141,9 @@ class LinearRelaxation:
                 most=np.append(self._upper, self._home_nodes),
                 begin=np.append(0, np.cumsum(np.bincount(row, minlength=rows + kinds))).astype(np.int32),
                 column=np.concatenate([books.column, at]).astype(np.int32),
-                factor=np.concatenate([books.factor, self._wants[at, kind]]),
+                factor=np.concatenate([books.factor, self._counts[at, kind]]),
                 lower=np.full(rows + kinds, -math.inf),
-                upper=np.append(books.upper, self._wanted),
+                upper=np.append(books.upper, self._demand),
                 start=None,
             )
         )
@@ -174,12 +167,17 @@ class LinearRelaxation:
         return max(0, integer_bound(self._lagrangian(cost, found.prices) + self._constant(goal)) or 0)
 
     def _lagrangian(self, cost: Array, prices: Array) -> float:
-        books, rows, kinds, columns = self._books, len(self._books.upper), len(self._wanted), len(self._patterns)
+        books, rows, kinds, columns = (
+            self._books,
+            len(self._books.upper),
+            len(self._demand),
+            len(self._patterns),
+        )
         prices = np.minimum(prices, 0)
         demand = prices[rows : rows + kinds]
         left = cost.copy()
-        left[:columns] -= self._wants @ demand
-        total = float(demand @ self._wanted)
+        left[:columns] -= self._counts @ demand
+        total = float(demand @ self._demand)
         for (goal, value), price in zip(self.kept, prices[rows + kinds :], strict=True):
             left = left - price * self._costs[goal]
             total += float(price) * (value - self._constant(goal))

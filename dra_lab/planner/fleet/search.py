@@ -4,45 +4,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import mul
 
 from msgspec.structs import replace as changed
 
 from dra_lab.model.fleet import UNPLACED
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
-from dra_lab.planner.fleet.by_option import all_by_option_or_copy
+from dra_lab.planner.fleet.by_copy import by_copy
+from dra_lab.planner.fleet.by_state import all_by_state
 from dra_lab.planner.fleet.counting import Counts, counted_together
-from dra_lab.planner.fleet.first_plan import FirstPlan, first_plan
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.place_tables import place_tables
-from dra_lab.planner.fleet.placing import PodsOnNode, pods_by_node
-from dra_lab.planner.fleet.shared_devices import SharedNodes
-from dra_lab.planner.fleet.shared_pools import apart
-from dra_lab.planner.fleet.sites import Site, sites_of
+from dra_lab.planner.fleet.placing import pods_by_node
+from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedNodes
+from dra_lab.planner.fleet.sites import Site, seen_together, sites_of
 from dra_lab.planner.fleet.tables import AnyTable, SiteTable, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best answer so far, the pods at each place in it, the number of node states, and a first plan.
-
-    The first plan is that of nodes that share devices.
-    """
+    """The best answer so far, the pods at each place in it, and the number of node states."""
 
     answer: Answer
     by_node: Sequence[PodsOnNode]
     states: int
-    first: FirstPlan = field(default_factory=FirstPlan)
 
 
 def search(work: FleetWork) -> Found:
-    """Return the best answer; its first plan is better where time ended before."""
+    """Return the best answer that is found in time."""
     admin = admin_pods(work.fleet, work.order)
     if admin is None:
         return _search(work)
@@ -52,69 +48,73 @@ def search(work: FleetWork) -> Found:
 
 
 def _search(work: FleetWork) -> Found:
-    order = device_goals(work.order)
-    states = sites_of(work.fleet)
-    first = FirstPlan()
-    if any(site.nodes for site in states):
-        first = first_plan(work.fleet, states, order, work.fleet.demand, work.budget)
-        work.clock.lap("first plan")
-    found = _searched(work, apart(work.fleet, states, work.budget))
-    if first.whole:
-        found.answer.not_examined = len(work.fleet.scan.unseen)
-    return replace(found, first=first)
-
-
-def _searched(work: FleetWork, sites: Sequence[Site]) -> Found:
-    """Return the best answer and who stands where."""
+    sites = sites_of(work.fleet)
     coupled = [site for site in sites if site.nodes]
     filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if coupled else work
     places = place_tables(filling, [site for site in sites if not site.nodes])
     others = site_tables(filling, places.rest)
     looking = filling.budget if coupled else work.budget.part(work.budget.shares.step)
-    seen = all_by_option_or_copy(work.fleet, coupled, device_goals(work.order), looking)
-    shared = [nodes for _, nodes in seen if nodes is not None]
+    together = _together(work, coupled, looking)
     decide_few(filling, others)
     tables: list[AnyTable] = [*places.tables, *others]
     work.clock.lap("patterns")
-    examined = {node for table in tables for node in table.site.all_nodes}.union(*(one.nodes for one in shared))
+    examined = {node for table in tables for node in table.site.all_nodes}
+    examined.update(*(one.nodes for one in together.planned))
     whole = work.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
     may_be = whole and not filling.budget.reached and all(table.may_be_closed for table in tables)
     closed = may_be and all(not work.budget.reached and table.closed for table in tables)
-    # Filling knows nothing of what nodes keep together.
-    alone = not coupled and not any(site.caps for site in sites)
-    start = places.placed if alone else None
-    counted = 0
-    if whole and len(seen) == len(coupled):
-        counted = _left_out(work, tables, [site for site, _ in seen])
+    # Filling knows nothing of nodes that share devices.
+    start = None if coupled else places.placed
+    counted = _left_out(work, tables, together.most) if whole else 0
     states = len({table.state for table in places.tables}) + len(others) + len(coupled)
-    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=states, start=start)
+    answer, by_node = _over(work, tables, together.planned, closed=closed, whole=whole, states=states, start=start)
     _with_count(answer, counted)
     return Found(answer, by_node, states)
 
 
+@dataclass(frozen=True)
+class _Together:
+    """Nodes that share devices: those that are `planned`, and how many pods of all workloads they have at most."""
+
+    planned: list[SharedNodes]
+    most: int
+
+
+def _together(work: FleetWork, sites: Sequence[Site], budget: Budget) -> _Together:
+    """Return nodes that share devices as the master plans them: by state, or else by copy if that is not too large."""
+    if not sites:
+        return _Together([], 0)
+    order, demand = device_goals(work.order), work.demand
+    by_state, rest = all_by_state(work.fleet, sites, order, demand, work.worths, budget)
+    planned: list[SharedNodes] = [*by_state]
+    most = sum(one.most(demand, budget) for one in by_state)
+    for site in rest:
+        seen = None if budget.reached else seen_together(work.fleet, site, budget)
+        if seen is not None:
+            most += counted_together(seen, demand)
+            copies = by_copy(seen, work.fleet.demand, order, budget)
+            planned += [] if copies is None else [copies]
+    return _Together(planned, most)
+
+
 def _with_count(answer: Answer, counted: int) -> None:
-    """Improve the bound of an answer that is not proven by the pods that have no place at least."""
+    """Improve the bounds of an answer by the pods that have no place at least; no goal is below 0."""
+    least = {UNPLACED: counted}
     answer.goals = tuple(
-        replace(goal, bound=agreed(max(counted, goal.bound or 0), goal.value))
-        if goal.goal == UNPLACED and not goal.proven
-        else goal
+        goal if goal.proven else replace(goal, bound=agreed(max(least.get(goal.goal, 0), goal.bound or 0), goal.value))
         for goal in answer.goals
     )
 
 
-def _left_out(work: FleetWork, tables: Sequence[AnyTable], together: Sequence[Site]) -> int:
-    """Return how many pods have no place at least, by counting on tables and on nodes that share devices together."""
+def _left_out(work: FleetWork, tables: Sequence[AnyTable], together: int) -> int:
+    """Return how many pods have no place at least, if nodes that share devices have `together` pods at most."""
     demand, worth = work.demand, work.worths
     alone = [0] * len(demand)
     for table in tables:
         if work.budget.reached:
             return 0
         alone = [have + cap * table.site.count for have, cap in zip(alone, table.caps, strict=True)]
-    most: int = sum(map(mul, map(min, alone, demand), worth))
-    for site in together:
-        if work.budget.reached:
-            return 0
-        most += counted_together(site, demand) * max(worth)
+    most: int = sum(map(mul, map(min, alone, demand), worth)) + together * max(worth)
     wanted: int = sum(map(mul, demand, worth))
     return max(0, wanted - most)
 

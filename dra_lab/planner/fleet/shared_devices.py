@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from dra_lab.model.names import DeviceID
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Takes, Values
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression
+
+
+class PodsOnNode(NamedTuple):
+    """The pods on one node: as many of each part as `counts` says, and what each of them takes."""
+
+    site: Site
+    node: str
+    counts: Counts
+    takes: Takes
 
 
 @dataclass(frozen=True)
 class SharedTaken:
     """What a solution takes of nodes that share devices; without arguments, nothing.
 
-    `counts` are the pods on each part, which take `takes`; `pods` are those of each workload, on `nodes` nodes, with
-    `values` of the goals of devices. `provided` says how many sets of each supply provide which vector. `levels` are
-    the values of all variables.
+    `pods` are those of each workload, on `nodes` nodes, with `values` of the goals of devices. `levels` are the values
+    of all variables. `counts` are the pods on each part of a site, which take `takes`, if these are known.
     """
 
-    counts: tuple[int, ...] = ()
     pods: Mapping[int, int] = field(default_factory=dict)
     nodes: int = 0
     values: Values = ()
-    takes: Takes = ()
-    provided: tuple[tuple[int, ...], ...] = ()
     levels: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
+    takes: Takes = ()
 
     @property
     def replicas(self) -> int:
@@ -39,14 +46,14 @@ class SharedTaken:
 
 @dataclass(frozen=True)
 class SharedNodes:
-    """Nodes that share devices: `site` has them as one place, and their problem."""
+    """Nodes that share devices."""
 
-    site: Site
+    nodes: tuple[str, ...]
 
     @property
-    def nodes(self) -> tuple[str, ...]:
-        """Return the nodes."""
-        return self.site.nodes[0]
+    def exact(self) -> bool:
+        """Say whether the model has every plan."""
+        return True
 
     @property
     def variables(self) -> int:
@@ -57,29 +64,28 @@ class SharedNodes:
         """Add the nodes to a model, under a number of their own; `demand` are the replicas of each workload."""
         raise NotImplementedError
 
-    def devices(self, taken: SharedTaken) -> Mapping[int, list[DeviceID]]:  # noqa: ARG002 - for some, all are free
-        """Return the devices that pods of a solution may have, by group."""
-        return {at: list(group.devices) for at, group in enumerate(self.site.problem.groups)}
+    def start(self, demand: Sequence[int], worth: Sequence[int], budget: Budget) -> SharedTaken:  # noqa: ARG002
+        """Return a solution to begin with; default: no pods."""
+        return SharedTaken()
 
-    def placed(self, taken: SharedTaken) -> tuple[Site, tuple[int, ...], Takes]:
-        """Return the site with the devices of a solution, the pods on each part, and what they take."""
-        devices = self.devices(taken)
-        return replace(self.site, devices=lambda _: devices), taken.counts or self.site.zero, taken.takes
+    def placed(self, taken: SharedTaken) -> list[PodsOnNode]:
+        """Return where the pods of a solution are."""
+        raise NotImplementedError
 
 
 class SharedModel:
     """The variables and rows of nodes that share devices, in a model that may have others.
 
-    `placed` are the variables that count replicas, each with its part; `values` are factors of the variables, goal by
-    goal of devices; `used` is 1 for a node that is used, once `count_nodes` was called.
+    `placed` are the variables that count replicas, each with its workload. `values` are factors of the variables for
+    each goal of devices. The sum of `used` is the number of nodes that are used, once `count_nodes` was called.
     """
 
-    def __init__(self, lp: Expression, site: Site) -> None:
+    def __init__(self, lp: Expression) -> None:
         """Begin without variables; `variables` are to be all that are added to `lp`."""
-        self.lp, self.site = lp, site
-        self.placed: list[tuple[CopyPart, Expression]] = []
+        self.lp = lp
+        self.placed: list[tuple[int, Expression]] = []
         self.values: list[dict[Expression, int]] = []
-        self.used: dict[str, Expression] = {}
+        self.used: dict[object, Expression] = {}
         self.variables: list[Expression] = []
 
     def integer(self, name: str, most: int) -> Expression:
@@ -88,8 +94,7 @@ class SharedModel:
         return self.variables[-1]
 
     def count_nodes(self) -> None:
-        """Allow pods only on nodes that are counted as used."""
-        raise NotImplementedError
+        """Allow pods only on nodes that are counted as used; default: they are counted already."""
 
     def cut(self) -> bool:
         """Forbid a solution that only the solver's rounding allowed; say whether there was anything to forbid."""
@@ -103,15 +108,3 @@ class SharedModel:
         """Set the variables to a solution."""
         for at, variable in enumerate(self.variables):
             variable.varValue = taken.levels[at] if taken.levels else 0
-
-    def summed(
-        self, counts: Sequence[int], values: Sequence[int], takes: Takes, provided: tuple[tuple[int, ...], ...] = ()
-    ) -> SharedTaken:
-        """Return a solution with these pods on each part, values and takes."""
-        pods: Counter[int] = Counter()
-        nodes: set[str] = set()
-        for part, count in zip(self.site.parts, counts, strict=True):
-            pods[part.pod] += count
-            nodes |= {part.node} if count else set()
-        levels = tuple(int(variable.varValue or 0) for variable in self.variables)
-        return SharedTaken(tuple(counts), pods, len(nodes), tuple(values), takes, provided, levels)

@@ -71,29 +71,6 @@ class HomeNodes:
         return len(self.nodes)
 
 
-@dataclass(frozen=True, slots=True)
-class CouplingRow:
-    """A limit on the sum of what the members of some site classes take.
-
-    `weights` says for each of these site classes what a replica of each workload takes.
-    """
-
-    weights: Mapping[int, tuple[int, ...]]
-    limit: int
-
-    def need(self, site_class: int, counts: Counts) -> int:
-        """Return what a pattern of a site class takes of it."""
-        return _weighed(self.weights[site_class], counts) if site_class in self.weights else 0
-
-    def taken(self, chosen: Sequence[Taken]) -> int:
-        """Return what is taken by some patterns of each site class."""
-        return sum(
-            times * self.need(site_class, counts)
-            for site_class, mine in enumerate(chosen)
-            for counts, times in mine.items()
-        )
-
-
 @dataclass
 class Chosen:
     """How often each site class takes each pattern, and how many home nodes of each kind are used for it.

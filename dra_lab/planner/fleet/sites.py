@@ -19,17 +19,6 @@ from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.states.node_state import NodeState, kept_groups, state_problem
 
 
-@dataclass(frozen=True, slots=True)
-class Cap:
-    """What pods on several nodes keep together: pods here take `weights` of some devices, by workload, or of no others.
-
-    No more are taken than there are of them, here and wherever else the same devices are named.
-    """
-
-    weights: tuple[int, ...]
-    devices: tuple[DeviceID, ...]
-
-
 @dataclass(frozen=True)
 class Site:
     """Equal places for pods: `members` are nodes with one and the same state, each by itself.
@@ -39,7 +28,6 @@ class Site:
     its layout behind each group of the problem. If nodes share devices, a member is a set of them under the name of the
     first, and `nodes` holds these sets. A part is then a kind of pod on one node of the first set. `devices` finds the
     devices of a member if nothing else tells them. If members are components of nodes, `home_nodes` says of which node.
-    `caps` bound the devices that pods here and on other sites with the same caps take together of those that all see.
     """
 
     members: tuple[str, ...]
@@ -50,7 +38,6 @@ class Site:
     nodes: tuple[tuple[str, ...], ...] = ()
     devices: Callable[[str], Mapping[int, list[DeviceID]]] | None = field(default=None, repr=False, compare=False)
     home_nodes: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    caps: tuple[Cap, ...] = ()
 
     @cached_property
     def problem(self) -> AllocationProblem:

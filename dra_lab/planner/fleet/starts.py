@@ -17,8 +17,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import Master
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
-from dra_lab.planner.fleet.shared_devices import SharedTaken
-from dra_lab.planner.fleet.site_classes import Chosen, CouplingRow, Taken, few_home_nodes, fewer_home_nodes
+from dra_lab.planner.fleet.site_classes import Chosen, Taken, few_home_nodes, fewer_home_nodes
 from dra_lab.planner.node.solver_outcome import ROUNDING
 
 
@@ -27,7 +26,7 @@ def best_start(master: Master, known: Chosen | None, budget: Budget, *, all_plac
 
     The solution is `known`, or else greedy; nothing else is tried with nodes that share devices.
     """
-    known = known or greedy(master)
+    known = known or greedy(master, budget)
     kept = [(UNPLACED, 0)] if all_placed else []
     relaxed = None
     for goal in master.order:
@@ -45,11 +44,10 @@ def best_start(master: Master, known: Chosen | None, budget: Budget, *, all_plac
     return best
 
 
-def greedy(master: Master) -> Chosen:
+def greedy(master: Master, budget: Budget) -> Chosen:
     """Return a solution found by taking the patterns with most replicas first, site class by site class."""
     left, chosen = list(master.demand), []
-    left_over = [row.limit for row in master.coupling]
-    for number, site_class in enumerate(master.classes):
+    for site_class in master.classes:
         mine: dict[Counts, int] = {}
         rest = site_class
         able = [row for row in site_class.patterns.items() if all(map(le, row[0], left))] if any(left) else []
@@ -57,17 +55,18 @@ def greedy(master: Master) -> Chosen:
             if not rest.count:
                 break
             wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
-            needs = [row.need(number, counts) for row in master.coupling]
-            wanted += [have // need for have, need in zip(left_over, needs, strict=True) if need]
             times = min([rest.most(counts), *wanted]) if any(counts) else 0
             if times:
                 mine[counts] = times
-                left_over = [have - times * need for have, need in zip(left_over, needs, strict=True)]
                 rest = rest.without({counts: times})
                 left = _less(left, {counts: times})
         chosen.append(mine)
     used = few_home_nodes(master.classes, master.home_nodes, chosen)
-    return Chosen(chosen, used, (SharedTaken(),) * len(master.shared))
+    shared = []
+    for nodes in master.shared:
+        shared.append(nodes.start(left, master.worth, budget))
+        left = [have - shared[-1].pods.get(pod, 0) for pod, have in enumerate(left)]
+    return Chosen(chosen, used, tuple(shared))
 
 
 def _rounded(master: Master, relaxed: LinearRelaxation, budget: Budget) -> Chosen:
@@ -81,17 +80,11 @@ def _rounded(master: Master, relaxed: LinearRelaxation, budget: Budget) -> Chose
     for taken in chosen:
         left = _less(left, taken)
     classes = [master.classes[at].without(chosen[at]) for at in mine]
-    rest = master.apart(classes, left, [_left_of(row, chosen, mine) for row in master.coupling])
+    rest = master.apart(classes, left)
     for at, taken in zip(mine, rest.filled(budget).patterns, strict=True):
         for counts, times in taken.items():
             chosen[at][counts] = chosen[at].get(counts, 0) + times
     return Chosen(chosen, few_home_nodes(master.classes, master.home_nodes, chosen))
-
-
-def _left_of(row: CouplingRow, chosen: Sequence[Taken], mine: Sequence[int]) -> CouplingRow:
-    """Return what is left of a sum for the site classes in `mine`, by their positions there."""
-    weights = {number: row.weights[at] for number, at in enumerate(mine) if at in row.weights}
-    return replace(row, limit=row.limit - row.taken(chosen), weights=weights)
 
 
 def _on_few_nodes(master: Master, relaxed: LinearRelaxation, known: Chosen, budget: Budget) -> Iterator[Chosen]:
@@ -112,7 +105,7 @@ def _on_few_nodes(master: Master, relaxed: LinearRelaxation, known: Chosen, budg
                 members[site_class] += each * count
         inside = {site_class for home in master.home_nodes for site_class in home.classes}
         classes = [replace(r, count=members[n]) if n in inside else r for n, r in enumerate(master.classes)]
-        part = master.apart(classes, master.demand, master.coupling)
+        part = master.apart(classes, master.demand)
         if any(part.relaxed_bound(goal, before[:n], budget)[0] > value for n, (goal, value) in enumerate(before)):
             continue
         last = budget.part(budget.shares.last)

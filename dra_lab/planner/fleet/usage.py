@@ -14,9 +14,9 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import CopyModel, by_copy
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
-from dra_lab.planner.fleet.placing import PodsOnNode
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import Found, search
+from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import Site, devices_of, seen_together, sites_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.modelling import pulp
@@ -117,8 +117,7 @@ class Usage:
             least = next((goal.bound or 0 for goal in answer.answer.goals), 0)
             self._plans[worths] = answer, wanted - least
         found, bound = self._plans[worths]
-        used = (self._used(kind, by_node) for by_node in (found.by_node, found.first.by_node))
-        return max(used, key=_total), bound * unit
+        return self._used(kind, found.by_node), bound * unit
 
     def _used(self, kind: str, by_node: Iterable[PodsOnNode]) -> dict[str, Fraction]:
         """Return what pods use on each node; a shared device that is not counted by capacity counts once."""

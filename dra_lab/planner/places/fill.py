@@ -17,8 +17,8 @@ from dra_lab.planner.places.shapes import PlaceLink, Shape, Vector
 from dra_lab.planner.places.tables import HARM, SPARE, Costs, Harm, PodTables, ShapeTables
 from dra_lab.planner.places.trees import State, Trees
 
-_LOOK = 64
-"""Pods after which the clock is looked at."""
+_LEAST = 64
+"""Pods of a workload that are placed even if time is up."""
 
 _RARE = 64
 """The harm of losing a unit of which the fleet has most."""
@@ -111,13 +111,13 @@ class Filler:
             demand, each, placed = wanted.demand[pod], wanted.each[pod], 0
             queue: list[tuple[int, int]] = []
             for number, (_, column) in enumerate(nodes if demand else ()):
-                if number % _LOOK == 0 and number and budget.reached:
+                if number and budget.reached:
                     break
                 self.looked_at.add(nodes[number][0])
                 if (cost := self.cost(column, way, pod)) is not None:
                     queue.append((cost, number))
             heapq.heapify(queue)
-            while queue and placed < demand and not (placed % _LOOK == _LOOK - 1 and budget.reached):
+            while queue and placed < demand and not (placed >= _LEAST and budget.reached):
                 _, number = queue[0]
                 state, column = nodes[number]
                 after = self.step(state, column, way, pod)

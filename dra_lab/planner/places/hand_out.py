@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dra_lab.planner.node.allocation_problem import DeviceGroup
 from dra_lab.planner.places.shapes import PodAsk
-from dra_lab.planner.places.tables import PodTables, ShapeTables
+from dra_lab.planner.places.tables import PodTables, ShapeTables, Uses
 from dra_lab.planner.places.trees import Place, Trees
 from dra_lab.planner.states.columns import PodTakes
 from dra_lab.planner.states.node_state import NodeState
@@ -27,11 +27,11 @@ def take_pods(
         for slot, ask, group, count in _take(trees, shape, root, 0, len(shape.lattice.vectors) - 1):
             merged = shape.shape.slots[slot].merged
             mine[merged if ask < 0 else -1 - ask, group] += count
-        found.append((pod, _as_written(trees.asks[pod], mine, groups)))
+        found.append((pod, as_written(trees.asks[pod], mine, groups)))
     return tuple(takes for _, takes in sorted(found, key=lambda row: row[0]))
 
 
-def _as_written(ask: PodAsk, mine: Mapping[tuple[int, int], int], groups: tuple[DeviceGroup, ...]) -> PodTakes:
+def as_written(ask: PodAsk, mine: Mapping[tuple[int, int], int], groups: tuple[DeviceGroup, ...]) -> PodTakes:
     """Return what a pod takes by the asks of the fleet; those of shared devices, with a sign, are known already."""
     shared = [(-1 - one, group, count) for (one, group), count in mine.items() if one < 0]
     merged = {key: count for key, count in mine.items() if key[0] >= 0}
@@ -44,14 +44,7 @@ def _take(
     """Take the devices of the best pod from a place; yield (slot, ask or -1, group, devices). States stay current."""
     after = shape.after(depth, place.state, position)
     if depth == trees.depth:
-        for slot, move, count in shape.table(depth, place.state).steps[position][0]:
-            rest = count
-            for entry in place.groups[move]:
-                part = rest if entry[2] < 0 else min(rest, entry[2])
-                if part:
-                    entry[2] -= part if entry[2] >= 0 else 0
-                    rest -= part
-                    yield slot, entry[1], entry[0], part
+        yield from take_of_leaf(place, shape.table(depth, place.state).steps[position][0])
     else:
         used: set[int] = set()
         for child, column in list(shape.inside(depth, place.state, position)):
@@ -59,6 +52,18 @@ def _take(
             used.add(id(one))
             yield from _take(trees, shape, one, depth + 1, column)
     place.state = after
+
+
+def take_of_leaf(leaf: Place, uses: Uses) -> Iterator[tuple[int, int, int, int]]:
+    """Take devices from a leaf; yield (slot, ask or -1, group, devices)."""
+    for slot, move, count in uses:
+        rest = count
+        for entry in leaf.groups[move]:
+            part = rest if entry[2] < 0 else min(rest, entry[2])
+            if part:
+                entry[2] -= part if entry[2] >= 0 else 0
+                rest -= part
+                yield slot, entry[1], entry[0], part
 
 
 def tree_of(trees: Trees, node: NodeState, only: int = -1) -> Place:

@@ -102,6 +102,11 @@ class Lattice:
             self._less[column] = np.where(able, np.arange(self.size) - column, self.size)
         return self._less[column]
 
+    def sum_of(self, one: int, other: int) -> int:
+        """Return the position of the sum of two vectors, -1 if that is more than the shape needs."""
+        total = tuple(a + b for a, b in zip(self.vectors[one], self.vectors[other], strict=True))
+        return self.at.get(total, -1)
+
     def kept(self, columns: Array) -> Array:
         """Say which vectors of a place count."""
         if self.exact or len(columns) < 2:
@@ -161,6 +166,7 @@ class ShapeTables:
                 if g in costs.weights
             }
         )
+        self._sums: dict[tuple[int, int, frozenset[int]], bool] = {}
         self._tables: dict[tuple[int, State], Table] = {}
         self._after: dict[tuple[int, State, int], State] = {}
 
@@ -172,6 +178,21 @@ class ShapeTables:
         if goal in self.costs.weights:
             devices = self._devices(kinds)
             self.own[depth] += np.stack([devices, (devices > 0).astype(np.int64)]) * self.costs.weights[goal]
+
+    def is_sum(self, depth: int, known: int, slots: frozenset[int]) -> bool:
+        """Say whether a place that serves some slots allows and costs the sum of what its parts allow and cost."""
+        key = depth, known, slots
+        if key not in self._sums:
+            others = [slot for slot in range(len(self.need)) if slot not in slots]
+            given = np.flatnonzero((self.lattice.rows[:, others] == 0).all(axis=1))
+            able, own = self.allowed[depth], self.own[depth][known]
+            self._sums[key] = self.lattice.exact and all(
+                able[total] == (able[one] and able[other]) and own[total] == own[one] + own[other]
+                for one in given.tolist()
+                for other in given.tolist()
+                if one and other and (total := self.lattice.sum_of(one, other)) >= 0
+            )
+        return self._sums[key]
 
     # ------------------------------------------------------------------ tables
 
@@ -186,17 +207,11 @@ class ShapeTables:
 
     def _leaf(self, state: State) -> Table:
         known, kind, amounts = state
-        leaf = self.trees.types[kind]
         found: dict[int, tuple[int, Uses, State]] = {}
-        able = [leaf.able(self.start + slot) for slot in range(len(self.need))]
-        most = [self._most(leaf, mine, need, amounts) for mine, need in zip(able, self.need, strict=True)]
-        allowed, own = self.allowed[-1], self.own[-1][known]
-        for vector in product(*(range(count + 1) for count in most)):
-            position = self.lattice.at[vector]
-            if not position or not allowed[position]:
-                continue
+        own = self.own[-1][known]
+        for position, able in self.on_leaf(state):
             best: tuple[int, Uses, State] | None = None
-            for rank, uses, left in _assigned(leaf, able, vector, amounts):
+            for rank, uses, left in assigned(self.trees.types[kind], able, self.lattice.vectors[position], amounts):
                 after = self.trees.leaf_state(known, kind, left)
                 cost = self._cost(rank, state, after, left)
                 if best is None or cost < best[0]:
@@ -208,6 +223,20 @@ class ShapeTables:
         steps = {position: (uses, after) for position, (_, uses, after) in found.items()}
         kept = self.lattice.kept(vectors)
         return Table(vectors[kept], costs[kept], steps)
+
+    def on_leaf(self, state: State) -> Iterator[tuple[int, list[list[tuple[int, int]]]]]:
+        """Yield the position of each vector that a leaf may give, and (rank, move) of what serves each slot."""
+        leaf = self.trees.types[state[1]]
+        able = [leaf.able(self.start + slot) for slot in range(len(self.need))]
+        most = [self._most(leaf, mine, need, state[2]) for mine, need in zip(able, self.need, strict=True)]
+        for vector in product(*(range(count + 1) for count in most)):
+            position = self.lattice.at[vector]
+            if position and self.allowed[-1][position]:
+                yield position, able
+
+    def rank_cost(self, rank: int) -> int:
+        """Return what a rank of an alternative costs."""
+        return self.costs.pack(alternatives=rank) if "alternatives" in self.costs.weights else 0
 
     def _cost(self, rank: int, before: State, after: State, left: Vector) -> int:
         weights = self.costs.weights
@@ -287,7 +316,7 @@ class ShapeTables:
         return found
 
 
-def _assigned(
+def assigned(
     leaf: LeafType, able: Sequence[Sequence[tuple[int, int]]], vector: Vector, amounts: Vector, slot: int = 0
 ) -> Iterator[tuple[int, Uses, Vector]]:
     """Yield (rank, uses, amounts left) of every way in which a leaf serves a vector, from a slot on."""
@@ -298,7 +327,7 @@ def _assigned(
         return
     for rank, moves, rest in _given(leaf, able[slot], vector[slot], amounts):
         uses = tuple((slot, move, times) for move, times in moves)
-        for more, others, left in _assigned(leaf, able, vector, rest, slot + 1):
+        for more, others, left in assigned(leaf, able, vector, rest, slot + 1):
             yield rank + more, uses + others, left
 
 

@@ -6,9 +6,11 @@ Equal states have equal tables, however their hardware and the names of their pl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from operator import add, le
 from typing import Any
 
@@ -90,6 +92,9 @@ class Trees:
     _kind_of: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
     _type_of: dict[Hashable, int] = field(default_factory=dict)
     _parts: dict[int, dict[int, tuple[Hashable, ...]]] = field(default_factory=dict)
+    _partitions: dict[tuple[int, tuple[int, ...]], tuple[list[int], list[SharedCounter], tuple[Move, ...]]] = field(
+        default_factory=dict
+    )
     _path_of: dict[int, list[tuple[Hashable, ...]]] = field(default_factory=dict)
     _usable: dict[tuple[int, Vector], Vector] = field(default_factory=dict)
     _steps: list[list[Vector]] = field(default_factory=list)
@@ -301,21 +306,35 @@ class Trees:
     def _partition(self, leaf: Place, numbers: Sequence[int], problem: AllocationProblem, node: NodeState) -> None:
         """Make a leaf of devices that draw on the same counters: an amount for each group and each counter."""
         counters = {counter: at for at, (counter, _) in enumerate(problem.counters)}
-        looks = {at: self._ranks(node.layout, problem.groups[at]) for at in numbers}
-        able = sorted(
-            (at for at in numbers if max(looks[at], default=-1) >= 0), key=lambda at: _look(problem, looks, at)
-        )
-        used = {counter for at in able for counter, _ in problem.groups[at].draws if counter in counters}
-        drawn = sorted(used, key=lambda one: (_drawn(problem, looks, able, one), counters[one]))
-        position = {counter: len(able) + at for at, counter in enumerate(drawn)}
-        moves = []
-        for at, number in enumerate(able):
-            draws = sorted((position[c], amount) for c, amount in problem.groups[number].draws if c in position)
-            moves.append(Move(looks[number], ((at, 1), *draws)))
+        able, drawn, moves = self._moves_of_partitions(node.layout, tuple(numbers), counters)
         have = [amount for _, amount in problem.counters] if not node.counters else node.counters
-        leaf.type = self._numbered(tuple(moves))
+        leaf.type = self._numbered(moves)
         leaf.amounts = [*(node.free[at] for at in able), *(max(0, have[counters[one]]) for one in drawn)]
         leaf.groups = {at: [[number, -1, node.free[number]]] for at, number in enumerate(able)}
+
+    def _moves_of_partitions(
+        self, layout: int, numbers: tuple[int, ...], counters: Mapping[SharedCounter, int]
+    ) -> tuple[list[int], list[SharedCounter], tuple[Move, ...]]:
+        """Return groups that serve some stream, and the counters that these draw on, whatever their names."""
+        key = layout, numbers
+        if key not in self._partitions:
+            groups = self.problems[layout].groups
+            looks = {at: self._ranks(layout, groups[at]) for at in numbers}
+            serving = [at for at in numbers if max(looks[at], default=-1) >= 0]
+            used: dict[SharedCounter, int] = {}
+            rows = []
+            for at in serving:
+                draws = [(used.setdefault(c, len(used)), amount) for c, amount in groups[at].draws if c in counters]
+                rows.append((looks[at], groups[at].size, tuple(draws)))
+            order, ends = _in_one_order(tuple(rows))
+            able, drawn = [serving[at] for at in order], [list(used)[at] for at in ends]
+            position = {counter: len(able) + at for at, counter in enumerate(ends)}
+            moves = [
+                Move(rows[row][0], ((at, 1), *sorted((position[c], amount) for c, amount in rows[row][2])))
+                for at, row in enumerate(order)
+            ]
+            self._partitions[key] = able, drawn, tuple(moves)
+        return self._partitions[key]
 
     def _numbered(self, moves: tuple[Move, ...], keys: tuple[str, ...] | None = None) -> int:
         key = (moves, keys)
@@ -341,16 +360,40 @@ class Trees:
         return (known, kind, usable)
 
 
-def _look(problem: AllocationProblem, looks: Mapping[int, Vector], at: int) -> tuple[object, ...]:
-    group = problem.groups[at]
-    return looks[at], sorted(amount for _, amount in group.draws), group.size
+@lru_cache(maxsize=1_024)
+def _in_one_order(
+    groups: tuple[tuple[Vector, int, tuple[tuple[int, int], ...]], ...],
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return positions of groups, and of counters, in an order that depends on what draws how much on what.
 
-
-def _drawn(
-    problem: AllocationProblem, looks: Mapping[int, Vector], able: Iterable[int], counter: SharedCounter
-) -> object:
-    """Return what draws on a counter, whatever the counter is called."""
-    return sorted((place, looks[at], dict(problem.groups[at].draws).get(counter, 0)) for place, at in enumerate(able))
+    A group is its ranks, its size, and (counter, amount). Each is told apart by its neighbours, round after round; of
+    those that are still equal one is set apart, and so on.
+    """
+    drawn: dict[int, list[tuple[int, int]]] = {}
+    for group, (_, _, draws) in enumerate(groups):
+        for counter, amount in draws:
+            drawn.setdefault(counter, []).append((amount, group))
+    of_group = [hash((ranks, size)) for ranks, size, _ in groups]
+    of_counter = [0] * len(drawn)
+    while True:
+        for _ in groups:
+            before = len({*of_group}) + len({*of_counter})
+            of_counter = [
+                hash((of_counter[at], *sorted((amount, of_group[group]) for amount, group in drawn[at])))
+                for at in range(len(drawn))
+            ]
+            of_group = [
+                hash((color, *sorted((of_counter[counter], amount) for counter, amount in draws)))
+                for color, (_, _, draws) in zip(of_group, groups, strict=True)
+            ]
+            if len({*of_group}) + len({*of_counter}) == before:
+                break
+        alike = [color for color, times in Counter(of_group).items() if times > 1]
+        if not alike:
+            break
+        of_group[of_group.index(min(alike))] += 1
+    at_group, at_counter = range(len(groups)), range(len(drawn))
+    return tuple(sorted(at_group, key=of_group.__getitem__)), tuple(sorted(at_counter, key=of_counter.__getitem__))
 
 
 def _dense(takes: Iterable[tuple[int, int]], length: int) -> Vector:
