@@ -78,13 +78,14 @@ WITHOUT_LIMIT: dict[str, Made] = {
     "partitions-and-nics-200-nodes-16-chassis": lambda: chassis(200, 16),
     "shared-nics-1000-nodes": lambda: (sharing_nics(1_000, 1_600, 1_000), gpus_and_nic(1_500)),
     "islands-16-nodes": lambda: before_islands(16, 16),
+    "islands-64-nodes": lambda: before_islands(64, 32),
+    "islands-200-nodes": lambda: before_islands(200, 64),
     "storage-100-nodes": lambda: before_storage(100, 20),
     "shares-of-memory-200-nodes": lambda: (shared(200), shares(200)),
     "admin-pods-500-nodes": lambda: (mixed_cluster(500), with_admin_pods(500)),
 }
 WITH_LIMIT: dict[str, tuple[Made, float]] = {
     "pairs-on-numa-nodes-800x16": (lambda: irregular(800, 16, drawn_pairs(4, where=NUMA)), 15.0),
-    "islands-64-nodes": (lambda: before_islands(64, 32), 5.0),
     "whole-gpus-2000-nodes": (lambda: (mixed_cluster(2_000), with_whole_gpus(2_000)), 60.0),
     "three-workloads-500-nodes": (lambda: (mixed_cluster(500), workloads((834, 833, 833), must=False)), 15.0),
     "three-workloads-5000-nodes": (lambda: (mixed_cluster(5_000), workloads((3500,) * 3, must=True)), 30.0),
