@@ -102,6 +102,7 @@ class Counting:
         for pod in self.pods if state else ():
             caps = [self.most_of(pod, state)]
             caps += [self._apart(pod, link, state, caps[0]) for link in pod.links if link.how is How.APART]
+            caps += [self._on_shared(pod, slot, state, caps[0]) for slot, need in enumerate(pod.need) if need > 1]
             found[pod.pod] += min(caps)
         return found
 
@@ -113,15 +114,19 @@ class Counting:
     def _apart(self, pod: CountedPod, link: PlaceLink, state: State, most: int) -> int:
         """Return how many pods find places of their own for devices that are kept apart; each counts once for a pod."""
         slots = [slot for mine, _ in link.ends for slot in mine]
-        wanted = sum(pod.need[slot] for slot in slots)
         inside = [
             sum(self.units(pod, link.level + 1, place)[slot] for slot in slots)
             for place in places_at(state, link.level + 1)
         ]
-        pods = most
-        while pods and sum(min(pods, here) for here in inside) < pods * wanted:
-            pods = min(pods - 1, sum(min(pods, here) for here in inside) // wanted)
-        return pods
+        return _most_once(sum(pod.need[slot] for slot in slots), inside, 0, most)
+
+    def _on_shared(self, pod: CountedPod, slot: int, state: State, most: int) -> int:
+        """Return how many pods find devices for a slot, if each takes a device that pods share once at most."""
+        leaves = list(places_at(state, self.trees.depth))
+        have = {True: [0], False: [0]}
+        for leaf in leaves:
+            have[self.trees.types[leaf[1]].once].append(self.units(pod, self.trees.depth, leaf)[slot])
+        return _most_once(pod.need[slot], have[True], sum(have[False]), most) if any(have[True]) else most
 
     def units(self, pod: CountedPod, depth: int, state: State) -> Vector:
         """Return how many devices of each slot a place has for a pod, cut to whole groups of the links of its level."""
@@ -280,6 +285,14 @@ class Counting:
         return found
 
 
+def _most_once(need: int, once: Sequence[int], others: int, most: int) -> int:
+    """Return how many pods that take `need` each find that of places which give each pod one, and of `others`."""
+    pods = most
+    while pods and (have := sum(min(pods, here) for here in once) + others) < pods * need:
+        pods = min(pods - 1, have // need)
+    return pods
+
+
 def places_at(state: State, depth: int) -> Iterator[State]:
     """Yield the states of the places of a level."""
     if not depth:
@@ -290,22 +303,25 @@ def places_at(state: State, depth: int) -> Iterator[State]:
 
 
 def served(leaf: LeafType, streams: Sequence[int], amounts: Vector) -> int:
-    """Return no fewer requests than a leaf can serve of one slot, if there are no others."""
-    moves = [move for move in leaf.moves if any(move.ranks[one] >= 0 for one in streams)]
-    if not moves:
-        return 0
-    alone = 0
-    for move in moves:
-        takes = [amounts[at] // taken for at, taken in move.takes if taken]
-        if not takes:
-            return ENDLESS
-        alone += min(takes)
-    common = [
-        have // least
-        for at, have in enumerate(amounts)
-        if (least := min(dict(move.takes).get(at, 0) for move in moves)) > 0
-    ]
-    return min([alone, *common])
+    """Return no fewer requests than a leaf can serve of one slot, if there are no others.
+
+    Of each amount, those that take least come first.
+    """
+    able: list[tuple[dict[int, int], int]] = []
+    for move in leaf.moves:
+        if any(move.ranks[one] >= 0 for one in streams):
+            takes = {at: taken for at, taken in move.takes if taken}
+            if not takes:
+                return ENDLESS
+            able.append((takes, min(amounts[at] // taken for at, taken in takes.items())))
+    found = sum(times for _, times in able)
+    for at in {at for takes, _ in able for at in takes}:
+        left, count = amounts[at], 0
+        for taken, times in sorted((takes.get(at, 0), times) for takes, times in able):
+            often = min(times, left // taken) if taken else times
+            left, count = left - often * taken, count + often
+        found = min(found, count)
+    return found
 
 
 def cut_units(units: list[int], link: PlaceLink) -> None:
