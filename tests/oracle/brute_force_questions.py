@@ -114,10 +114,12 @@ class Packings:
         return found
 
     def available(self, model, device) -> bool:
-        """Say whether some request tolerates all taints of a device."""
+        """Say whether some request that means a device tolerates all its taints."""
         taints = model.devices[device].taints
         return not taints or any(
-            all(model.tolerates(ask, taint) for taint in taints) for sketch in self.sketches for ask in _asks(sketch)
+            model.match(ask, device) and all(model.tolerates(ask, taint) for taint in taints)
+            for sketch in self.sketches
+            for ask in _asks(sketch)
         )
 
     @property
