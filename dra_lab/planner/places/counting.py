@@ -305,7 +305,7 @@ def places_at(state: State, depth: int) -> Iterator[State]:
 def served(leaf: LeafType, streams: Sequence[int], amounts: Vector) -> int:
     """Return no fewer requests than a leaf can serve of one slot, if there are no others.
 
-    Of each amount, those that take least come first.
+    The requests that take least of an amount come first.
     """
     able: list[tuple[dict[int, int], int]] = []
     for move in leaf.moves:
