@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -89,10 +89,10 @@ class ByState(SharedNodes):
         own: list[State] = []
         for (sees, state), count in self.shared.members.items():
             mine = [*(state[1] if state else ()), *(one for number, _ in sees for one in shared[number])]
-            each = counting.most((1, tuple(sorted(mine))) if mine else ())
+            each = counting.most(_node_with(mine))
             caps = [have + count * more for have, more in zip(caps, each, strict=True)]
             own += [*(state[1] if state else ())] * count
-        every = (1, tuple(sorted([*own, *(one for some in shared.values() for one in some)])))
+        every = _node_with([*own, *(one for some in shared.values() for one in some)])
         caps = [min(row) for row in zip(caps, counting.most(every), demand, strict=True)]
         needs = [
             (sorted((Fraction(weight), pod) for pod, weight in enumerate(weights)), Fraction(limit))
@@ -112,6 +112,12 @@ class ByState(SharedNodes):
             given=Counter({vector: times for vector, times in zip(vectors, given, strict=True) if times}),
         )
         return hand_out(self.hardware.trees, self.shared, filled)
+
+
+def _node_with(places: Iterable[State]) -> State:
+    """Return the state of a node with some places."""
+    inside = tuple(sorted(places))
+    return (1, inside) if inside else ()
 
 
 def all_by_state(
