@@ -22,6 +22,7 @@ from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.placement_values import Scale, value_placements
+from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.states.columns import PodTakes
 from dra_lab.topology.locality import localities
 
@@ -341,13 +342,18 @@ def goals_of(
 
 
 def proven_goals(answer: Answer, counted: Mapping[str, GoalValue]) -> tuple[GoalValue, ...]:
-    """Return the goals with their bounds; raises SolverError if the devices have other values than the solver."""
+    """Return the goals with their bounds; raises SolverError if the devices have higher values than the solver.
+
+    Pods at a limit may have better values than it says: pieces of one place count once.
+    """
     goals = []
     for goal in answer.goals:
-        if counted[goal.goal].value != goal.value:
+        value = counted[goal.goal].value
+        if value > goal.value:
             raise SolverError(
                 f"goal {goal.goal!r} of the fleet: the solver says {goal.value}, the devices have "
-                f"{counted[goal.goal].value}; please report the claims and the cluster"
+                f"{value}; please report the claims and the cluster"
             )
-        goals.append(replace(counted[goal.goal], bound=goal.bound, proven=goal.proven))
+        bound = None if goal.bound is None else agreed(goal.bound, value)
+        goals.append(replace(counted[goal.goal], bound=bound, proven=bound is not None and bound >= value))
     return tuple(goals)

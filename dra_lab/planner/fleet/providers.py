@@ -150,8 +150,12 @@ def shared_hardware(
         return None, list(sites)
     tables = pod_tables(trees, tuple(order), no_harm)
     apart = [_apart((trees, tables), kinds, numbers) if fits else None for kinds, fits in zip(every, able, strict=True)]
-    pieces = Pieces(ways_of(tables, MOST_WAYS), tuple(order), budget)
-    if not pieces.find({one.state for found in apart if found is not None for one in found[1]}):
+    states = {one.state for found in apart if found is not None for one in found[1]}
+    pieces = Pieces(ways_of(tables, MOST_WAYS), tuple(order), fleet.sizes)
+    if not pieces.look(list(states), budget.part(budget.shares.last)):
+        pieces = Pieces(ways_of(tables, 1), tuple(order), fleet.sizes, every=False)
+        pieces.look(list(states), budget.part(budget.shares.step))
+    if not pieces.find():
         return None, list(sites)
     rows = list(zip(sites, apart, strict=True))
     sets = tuple(SharedSet(site, *found, pieces) for site, found in rows if found is not None)

@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from dra_lab.planner.budget import Budget
+from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.places.all_ways import AllWays, Way
 from dra_lab.planner.places.counting import maximal
@@ -22,8 +22,11 @@ from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State
 
-MOST_WAYS = 200
+MOST_WAYS = 64
 """Ways of one vector that are kept; with more, the cheapest, and nothing is proven."""
+
+MOST_GIVEN = 20_000
+"""Ways of all providers in all states that are all kept; with more, the cheapest of each vector."""
 
 MOST_SUMS = 2_000
 """Ways to write what a pod takes of providers as a sum of pieces; with more, the others are left out."""
@@ -72,50 +75,62 @@ def ways_of(pods: Sequence[PodTables], most: int) -> Ways:
 class Pieces:
     """What providers give to pods. If they are `exact`, nothing else can be given.
 
+    Without `every`, pieces are only single devices, and the most that a place gives of all slots together.
     `of_shape` has the kinds of each position, with their values. `given[state][kind]` are the states that a piece may
     leave. `most[state]` are the maximal numbers of pieces, by kind, that a provider gives.
     """
 
     ways: Ways
     order: tuple[str, ...]
-    budget: Budget
+    sizes: Sizes
+    every: bool = True
     exact: bool = True
     of_shape: dict[ShapeOf, dict[int, list[tuple[int, Values]]]] = field(default_factory=dict)
     given: dict[State, dict[int, list[State]]] = field(default_factory=dict)
     most: dict[State, list[Vector]] = field(default_factory=dict)
     _places: dict[State, dict[ShapeOf, _OneWay]] = field(default_factory=dict)
 
-    def find(self, states: Iterable[State]) -> bool:
-        """Find all pieces of some states; say whether they can be told apart like this.
+    def find(self) -> bool:
+        """Find all pieces; say whether they can be told apart like this.
 
         They cannot if pieces that one pod may take of one provider depend on each other, or a device is never used up.
         """
-        self._look(list(states))
         if not self._find_pieces():
             return False
         if any(state in after for state, given in self.given.items() for after in given.values()):
             return False
         self._count_pieces()
-        self.exact = self.exact and all(ways.exact for _, ways in shapes_of(self.ways))
+        self.exact = self.exact and self.every and all(ways.exact for _, ways in shapes_of(self.ways))
         return True
 
     def has(self, state: State, pieces: Vector) -> bool:
         """Say whether a provider can give these numbers of pieces, by kind."""
         return any(all(a <= b for a, b in zip(pieces, most, strict=True)) for most in self.most[state])
 
-    def _look(self, todo: list[State]) -> None:
-        """Find what providers can give in all states that they may come to."""
-        steps = 0
+    def look(self, todo: list[State], budget: Budget) -> bool:
+        """Find what providers can give in all states that they may come to, while there is time; say if it is all."""
+        found = 0
         while todo:
             state = todo.pop()
             if state in self._places:
                 continue
-            full = steps > self.budget.sizes.pod_ways or self.budget.reached
-            self.exact = self.exact and not full
-            mine = self._places[state] = {of: {} if full else ways.of(1, state) for of, ways in shapes_of(self.ways)}
-            after = {left for by_position in mine.values() for some in by_position.values() for left in some if left}
-            steps += len(after)
-            todo += sorted(after)
+            late = found > MOST_GIVEN or budget.reached
+            self.exact = self.exact and not late
+            mine = self._places[state] = {
+                of: {} if late else self._given(ways, state) for of, ways in shapes_of(self.ways)
+            }
+            every = [after for by_position in mine.values() for some in by_position.values() for after in some]
+            found += len(every)
+            todo += sorted({after for after in every if after})
+        return self.exact
+
+    def _given(self, ways: AllWays, state: State) -> _OneWay:
+        """Return what a provider can give: everything, or only single devices and the most of all slots together."""
+        found, vectors = ways.of(1, state), ways.tables.lattice.vectors
+        if self.every or not found:
+            return found
+        most = tuple(map(max, zip(*(vectors[at] for at in found), strict=True)))
+        return {at: some for at, some in found.items() if sum(vectors[at]) == 1 or vectors[at] == most}
 
     def _find_pieces(self) -> bool:
         """Find the pieces of each shape that are no sums of others; say whether one provider gives all sums of them."""
@@ -128,7 +143,7 @@ class Pieces:
             for position in sorted({at for place in places for at in place}, key=lambda at: (sum(vectors[at]), at)):
                 if not all(self._is_sum(of, place, position, ways) for place in places if position in place):
                     mine[position] = self._kinds_of(of, position, ways, looks)
-            if not all(self._are_independent(of, place, ways) for place in places):
+            if not all(self._are_independent(of, state, ways) for state in self._places):
                 return False
         return True
 
@@ -165,12 +180,12 @@ class Pieces:
                 cheapest[after] = min(cost, cheapest.get(after, cost))
         return all(after in cheapest and cheapest[after] <= cost for after, (cost, _) in place[position].items())
 
-    def _are_independent(self, of: ShapeOf, place: _OneWay, ways: AllWays) -> bool:
-        """Say whether a pod may take several pieces of one provider, and they cost no less than all at once."""
-        return all(
-            total in place and after in place[total] and place[total][after][0] <= cost
-            for total, after, cost in self._sums(of, place, ways)
-        )
+    def _are_independent(self, of: ShapeOf, state: State, ways: AllWays) -> bool:
+        """Say whether a pod may take several pieces of one provider."""
+        if not (self.every and ways.exact):
+            return not ways.tables.is_apart
+        place = self._places[state][of]
+        return all(after in place.get(total, ()) for total, after, _ in self._sums(of, place, ways))
 
     def _count_pieces(self) -> None:
         """Find the maximal numbers of pieces of each state."""
@@ -182,9 +197,9 @@ class Pieces:
             for kind, some in self.given[state].items():
                 rows += [found[left] + np.eye(1, kinds, kind, dtype=np.int64) for left in some]
             most = maximal(np.unique(np.concatenate(rows), axis=0))
-            if len(most) > self.budget.sizes.numbers:
+            if len(most) > self.sizes.numbers:
                 self.exact = False
-                most = most[np.argsort(-most.sum(axis=1), kind="stable")[: self.budget.sizes.numbers]]
+                most = most[np.argsort(-most.sum(axis=1), kind="stable")[: self.sizes.numbers]]
             found[state] = most
         self.most = {state: [tuple(row) for row in rows.tolist()] for state, rows in found.items()}
 

@@ -20,6 +20,10 @@ _Inside = dict[tuple[int, tuple[State, ...]], tuple[int, tuple[Any, ...]]]
 """By position and the states left of the places inside: cost and steps."""
 
 
+_Partial = dict[tuple[int, tuple[State, ...], int], tuple[int, tuple[Any, ...]]]
+"""The same, with how many places are left that give nothing yet."""
+
+
 class AllWays:
     """All ways of one shape of a pod; only the `most` cheapest of each vector are kept, and then it is not `exact`."""
 
@@ -85,17 +89,25 @@ class AllWays:
                     more = spent + cost * times, (*steps, (child, position, after, times))
                     if key not in following or more[0] < following[key][0]:
                         following[key] = more
-            partial = following
-            if len(partial) > self.most * len(self.tables.lattice.vectors):
-                self.exact = False
-                cheapest = sorted(partial.items(), key=lambda row: row[1][0])
-                partial = dict(cheapest[: self.most * len(self.tables.lattice.vectors)])
+            partial = self._cheapest(following)
         found: _Inside = {}
         for (position, inside, rest), way in partial.items():
             end = position, tuple(sorted((*inside, *[child] * rest)))
             if end not in found or way[0] < found[end][0]:
                 found[end] = way
         return found
+
+    def _cheapest(self, partial: _Partial) -> _Partial:
+        """Return the cheapest ways of each position, if there are more than can all be kept."""
+        if len(partial) <= self.most:
+            return partial
+        kept, many = {}, Counter[int]()
+        for key, way in sorted(partial.items(), key=lambda row: row[1][0]):
+            many[key[0]] += 1
+            if many[key[0]] <= self.most:
+                kept[key] = way
+        self.exact = self.exact and len(kept) == len(partial)
+        return kept
 
     def take(self, place: Place, depth: int, position: int, after: State) -> Iterator[tuple[int, int, int, int]]:
         """Take the devices of one way from a place; yield (slot, ask or -1, group, devices). States stay current."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dra_lab.model.sketch import How
 from dra_lab.planner.places.levels import NUMA, ROOT
 from dra_lab.planner.places.shapes import Shape, Vector
 from dra_lab.planner.places.trees import LeafType, State, Trees
@@ -178,6 +179,12 @@ class ShapeTables:
         if goal in self.costs.weights:
             devices = self._devices(kinds)
             self.own[depth] += np.stack([devices, (devices > 0).astype(np.int64)]) * self.costs.weights[goal]
+
+    @property
+    def is_apart(self) -> bool:
+        """Say whether a pod may not take several devices of some place, or not twice of a device that pods share."""
+        links = any(link.how is How.APART for link in self.shape.links)
+        return links or any(kind.once for kind in self.trees.types)
 
     def is_sum(self, depth: int, known: int, slots: frozenset[int]) -> bool:
         """Say whether a place that serves some slots allows and costs the sum of what its parts allow and cost."""
