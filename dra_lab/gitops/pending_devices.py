@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.cel.matching import Matching
+from dra_lab.cel.no_match import why_empty_class, why_fails
 from dra_lab.errors import Cancelled, CelError, DraLabError
 from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.node_tests import counted_nodes
@@ -28,7 +29,6 @@ from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import GIVES_UP, OPEN, never_starts
 from dra_lab.planner import make_plan
 from dra_lab.planner.pod_claims import PodClaims
-from dra_lab.planner.why.no_match import why_empty_class, why_fails
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.drawing_words import nouns

@@ -72,7 +72,7 @@ class Work(Struct, frozen=True):
         from dra_lab.sketch.suggestions import suggest
 
         # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
-        few = len(self.scan.cluster.node_names) <= self.budget.sizes.explained
+        few = len(self.scan.cluster.node_names) <= self.budget.sizes.tries
         nodes = self.scan.rules.nodes if few else tuple(equal.nodes[0] for equal in self.scan.classes)
         return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=nodes)
 

@@ -30,8 +30,7 @@ class Sizes(Struct, frozen=True):
     Attributes:
         pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model chooses devices.
         solved_alone: Nodes or node states that are solved one by one; with more, per kind of hardware.
-        explained: Nodes that are examined one by one for reasons and suggestions; with more, one per kind.
-        tries: Sets tried for a smaller conflict or for requests that compete, and choices of alternatives for one link.
+        tries: Nodes, sets of requests and links, and pairs of domains that are tried one by one.
         modelled_copies: Replicas on one node that are modelled together at first; more for `damage` are a bound.
         damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
         numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
@@ -50,8 +49,7 @@ class Sizes(Struct, frozen=True):
 
     pod_ways: int = 60_000
     solved_alone: int = 4
-    explained: int = 200
-    tries: int = 120
+    tries: int = 200
     modelled_copies: int = 32
     damaged: int = 24
     numbers: int = 2_000
@@ -80,7 +78,6 @@ class Shares(Struct, frozen=True):
         at_once: Seconds that it takes for one variable of nodes that share devices.
         search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
-        look: Seconds for why one node or device does not serve, for which a person waits.
         compare: Seconds for what kube-scheduler would take instead.
         compare_at_least: Seconds for that if the time limit leaves none.
         added: Seconds for the plan on a cluster with new nodes without a time limit.
@@ -97,7 +94,6 @@ class Shares(Struct, frozen=True):
     at_once: float = 1e-4
     search: float = 0.5
     explain: float = 2.5
-    look: float = 0.6
     compare: float = 3.0
     compare_at_least: float = 0.05
     added: float = 10.0

@@ -68,8 +68,8 @@ def test_capacity_of_shared_devices_is_named():
     assert names(planned(node(a_slice(CPU, shared)), ask("x", CPU, **five))) == ["c"]
 
 
-def test_a_selector_of_several_terms_is_named():
-    """A device of a pool whose node selector has two terms is refused for that, not for want of devices."""
+def on_two_racks(*devices: Device) -> Cluster:
+    """Return a node that sees a pool whose node selector has two terms."""
     terms = tuple(
         NodeSelectorTerm(match_expressions=(NodeSelectorRequirement(key="rack", operator="In", values=(rack,)),))
         for rack in "ab"
@@ -78,16 +78,26 @@ def test_a_selector_of_several_terms_is_named():
         driver=GPU,
         pool=ResourcePool(name="far", generation=1, resource_slice_count=1),
         node_selector=NodeSelector(node_selector_terms=terms),
-        devices=(gpu(0),),
+        devices=devices,
     )
-    cluster = Cluster(
+    return Cluster(
         slices=(ResourceSlice(metadata=ObjectMeta(name="far"), spec=spec),),
         nodes=(Node(metadata=ObjectMeta(name="n1", labels={"rack": "a"})),),
         classes=(device_class(GPU),),
     )
-    (reason,) = planned(cluster, ask("g", GPU)).shortfalls
+
+
+def test_a_selector_of_several_terms_is_named():
+    """A device of a pool whose node selector has two terms is refused for that, not for want of devices."""
+    (reason,) = planned(on_two_racks(gpu(0)), ask("g", GPU)).shortfalls
     assert reason.rule == "node"
     assert "nodeSelector has several terms" in reason.message
+
+
+def test_no_more_requests_are_named_than_do_not_fit():
+    """Each of two requests is refused by itself for the node selector: one is named."""
+    (reason,) = planned(on_two_racks(gpu(0), gpu(1)), ask("x", GPU), ask("y", GPU)).shortfalls
+    assert (reason.rule, reason.subject) == ("node", "x")
 
 
 def test_of_a_cluster_without_nodes_nothing_else_is_said():

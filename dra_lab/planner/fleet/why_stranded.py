@@ -26,7 +26,8 @@ from dra_lab.planner.budget import Budget, default_sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded
-from dra_lab.planner.why.changes import Trial, changes, tried
+from dra_lab.planner.why.changes import changes, tried
+from dra_lab.planner.why.conflicts import Trial
 from dra_lab.planner.why.why_not import WhyNot, why_not
 
 
@@ -149,6 +150,6 @@ def _relaxed(
     full: Cluster, node: str, claims: Sequence[ClaimSketch], release: KubernetesRelease, end: float
 ) -> Relaxation | None:
     """Return the first change of a link with which one more pod of a claim fits."""
-    trial = Trial(with_documented_classes(full), release, Budget(end), node=node)
+    trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))
     every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
     return next((change for change in every if tried(trial, change).fitting), None)

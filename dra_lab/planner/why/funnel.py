@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
-from dra_lab.index.node_index import Taken
 from dra_lab.index.pools import PoolDevice
+from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import expressions
-from dra_lab.model.names import DeviceID
-from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.device_tests import Stage, device_use
+from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, eligibility
 from dra_lab.planner.node.link_places import place_values
 from dra_lab.planner.scan import Scan
@@ -32,16 +30,20 @@ _LATER = ("gate", *(stage.test for stage in (Stage.TAINT, Stage.IN_USE, Stage.CA
 class AskCounts(Struct, frozen=True):
     """One request on a node: the tests in their order and the devices left after each; `needed` is what it takes.
 
-    `free` are those that it may take, links apart, and `far` the positions of such as other nodes may see too;
-    `failing` counts the devices on which a selector fails.
+    `far` has the positions of the devices that it may take, links apart, and that other nodes may see too; `failing`
+    counts the devices on which a selector fails.
     """
 
     request: str
     needed: int
     steps: tuple[FunnelStep, ...]
     failing: int
-    free: int
     far: tuple[int, ...]
+
+    @property
+    def free(self) -> int:
+        """Return the number of devices that it may take, links apart."""
+        return next(step.count for step in self.steps if step.test == Stage.CAPACITY.test)
 
     @property
     def short(self) -> FunnelStep | None:
@@ -50,26 +52,29 @@ class AskCounts(Struct, frozen=True):
         return next((step for step in self.steps[of_class:] if step.count < max(1, self.needed)), None)
 
 
-class NodeCounts(Struct, frozen=True):
-    """All requests of a claim on nodes that have the same counts; the nodes in the order of examination."""
+def rule_of(short: FunnelStep) -> str:
+    """Return the rule of a reason whose test leaves too few devices: of a class there may be some."""
+    if short.test in _OF_CLASS:
+        return "count" if short.count else "class"
+    return short.test
 
-    asks: tuple[AskCounts, ...]
-    nodes: list[str] = field(default_factory=list)
+
+Rows = Mapping[tuple[AskCounts, ...], Sequence[str]]
+"""The counts of all requests of a claim, and the nodes that have them in the order of examination."""
 
 
-def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget) -> tuple[NodeCounts, ...]:
+def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget) -> Rows:
     """Return the counts of nodes, those with the same ones together; of fewer nodes where time ended before.
 
     The scan's classes of equal nodes would not do: nodes are equal for a claim though more is free than it can take.
     """
-    found: dict[tuple[AskCounts, ...], NodeCounts] = {}
+    found: dict[tuple[AskCounts, ...], list[str]] = {}
     looks = _Looks(scan)
     for node in nodes:
         if budget.reached:
             break
-        asks = looks.counts(node)
-        found.setdefault(asks, NodeCounts(asks)).nodes.append(node)
-    return tuple(found.values())
+        found.setdefault(looks.counts(node), []).append(node)
+    return found
 
 
 class _Look(Struct):
@@ -82,46 +87,33 @@ class _Look(Struct):
     tests: Sequence[tuple[str, str]]
     passed: Sequence[int]
     far: Sequence[int]
-    known: dict[tuple[int, ...], AskCounts] = field(default_factory=dict)
 
-    @property
-    def use(self) -> int:
-        """Return the position of the test of what is in use."""
-        return self.tests.index((Stage.IN_USE.test, ""))
-
-    def counts(self, used: Iterable[int]) -> AskCounts:
+    def counts(self, used: Collection[int]) -> AskCounts:
         """Return the counts where the devices at some positions are in use."""
-        use, passed = self.use, list(self.passed)
-        for at in used:
-            passed[at] = min(passed[at], use)
-        key = tuple(passed)
-        if key not in self.known:
-            self.known[key] = self._counted(key)
-        return self.known[key]
-
-    def _counted(self, passed: Sequence[int]) -> AskCounts:
-        counts = [sum(count > test for count in passed) for test in range(len(self.tests))]
-        gate, capacity = self.use - 2, self.use + 1
+        use = self.tests.index((Stage.IN_USE.test, ""))
+        passed = [min(depth, use) if at in used else depth for at, depth in enumerate(self.passed)]
+        counts = [sum(depth > test for depth in passed) for test in range(len(self.tests))]
+        gate, ask = use - 2, self.part.ask
         steps = tuple(
             FunnelStep(name, counts[at], text)
             for at, (name, text) in enumerate(self.tests)
             if at != gate or counts[gate] < counts[gate - 1]
         )
-        ask, far = self.part.ask, tuple(at for at in self.far if passed[at] > capacity)
-        needed = ask.count or len(self.part.listed)
-        return AskCounts(ask.reference, needed, steps, len(self.part.errors), counts[capacity], far)
+        far = tuple(at for at in self.far if passed[at] > use + 1)
+        return AskCounts(ask.reference, ask.count or len(self.part.listed), steps, len(self.part.errors), far)
 
 
 class _Looks:
-    """The looks at nodes: one for each hardware with nothing in use; what is in use is then missing.
+    """The looks at nodes: one for each hardware, with what is shared there; a device that is held alone is missing.
 
     With All, admin access or counters a device in use does more than to be missing: then one for each state.
     """
 
     def __init__(self, scan: Scan) -> None:
+        held, classes = scan.rules.allocated, scan.cluster.class_by_name
         self._scan, self._rules = scan, scan.rules
+        self._shares = replace(scan.rules, held=AllocatedDevices({}, held.shares, held.consumed))
         self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
-        classes = scan.cluster.class_by_name
         own = (classes.get(ask.device_class_name) for ask in scan.rules.asks)
         # the selectors of each request's class, and its own, as written
         self._selectors = [
@@ -129,44 +121,23 @@ class _Looks:
             for found, ask in zip(own, scan.rules.asks, strict=True)
         ]
         self._looks: dict[Hashable, tuple[_Look, ...]] = {}
-        self._full: dict[Hashable, bool] = {}
+        self._known: dict[Hashable, tuple[AskCounts, ...]] = {}
 
     def counts(self, node: str) -> tuple[AskCounts, ...]:
         """Return the counts of each request on a node."""
         scan, rules = self._scan, self._rules
-        refused = tuple(self._refused(node, number) for number in range(len(self._selectors)))
         exact: Any = scan.exact.get(node)
-        alone: Iterable[int] = ()
-        shared: Iterable[tuple[int, Taken]] = ()
+        alone: Collection[int] = ()
         if exact is not None and not self._each and not scan.views.view(node).counted:
-            exact, alone, shared = exact
-            rules = replace(rules, idle=True)
-        key = (node if exact is None else exact, refused)
-        if key not in self._looks:
-            found = eligibility(rules, node)
-            self._looks[key] = tuple(self._look(found, number) for number in range(len(found.asks)))
-        return tuple(
-            look.counts([*alone, *(at for at, taken in shared if self._is_full((key, number, at, taken), node, look))])
-            for number, look in enumerate(self._looks[key])
-        )
-
-    def _is_full(self, memo: tuple[Hashable, int, int, Taken], node: str, look: _Look) -> bool:
-        """Say whether what others take of a shared device leaves too little for a request.
-
-        A device that never has the capacity lacks it with and without them, as in `eligibility`.
-        Rules: docs/semantics.md 3.11.4, 3.11.9.
-        """
-        if memo not in self._full:
-            *_, at, taken = memo
-            device, gates = self._scan.views.view(node).devices[at].device, self._rules.gates
-            use = device_use(gates, look.part.ask, device) or {}
-            left = {key: parse_quantity(c.value) for key, c in device.capacity.items()}
-            left |= {key: left[key] - amount for key, amount in taken if key in left}
-            small = not gates.consumable_capacity or any(
-                amount > left[key] for key, amount in use.items() if key in left
-            )
-            self._full[memo] = small and look.passed[at] > look.use + gates.consumable_capacity
-        return self._full[memo]
+            rules, (shape, alone, shared) = self._shares, exact
+            exact = shape, shared
+        key = (node if exact is None else exact, tuple(self._refused(node, at) for at in range(len(self._selectors))))
+        if (key, alone) not in self._known:
+            if key not in self._looks:
+                found = eligibility(rules, node)
+                self._looks[key] = tuple(self._look(found, number) for number in range(len(found.asks)))
+            self._known[key, alone] = tuple(look.counts(alone) for look in self._looks[key])
+        return self._known[key, alone]
 
     def _refused(self, node: str, number: int) -> tuple[int, ...]:
         """Return which selector refuses each device; () where it is clear from how far they come."""
@@ -217,28 +188,28 @@ class _Looks:
 _NOUNS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices"}
 
 
-def funnels(rows: Sequence[NodeCounts]) -> tuple[Funnel, ...]:
+def funnels(rows: Rows) -> tuple[Funnel, ...]:
     """Return the counts of every request on every kind of node, equal ones together, most nodes first."""
     found: dict[AskCounts, list[str]] = {}
-    for row in rows:
-        for ask in row.asks:
+    for asks, nodes in rows.items():
+        for ask in asks:
             # the figures of a request are the same whichever of its devices other nodes see
-            found.setdefault(replace(ask, far=()), []).extend(row.nodes)
+            found.setdefault(replace(ask, far=()), []).extend(nodes)
     funnels = (Funnel(a.request, a.needed, min(nodes), len(nodes), a.steps, a.failing) for a, nodes in found.items())
     order = {request: number for number, request in enumerate(dict.fromkeys(ask.request for ask in found))}
     return tuple(sorted(funnels, key=lambda funnel: (order[funnel.request], -funnel.nodes, funnel.node)))
 
 
-def scarcity(scan: Scan, rows: Sequence[NodeCounts]) -> tuple[Scarcity, ...]:
+def scarcity(scan: Scan, rows: Rows) -> tuple[Scarcity, ...]:
     """Say of each request whether the cluster has too few free devices, or enough, but no node has them.
 
     A device that several nodes see counts once. Requests for all devices are left out: they need no number. Empty
     where not every node was looked at.
     """
-    if sum(len(row.nodes) for row in rows) < len(scan.rules.nodes) or not rows:
+    if not rows or sum(map(len, rows.values())) < len(scan.rules.nodes):
         return ()
     return tuple(
-        _scarce(scan, ask, *_free(scan, [(row.asks[number], row.nodes) for row in rows]))
+        _scarce(scan, ask, *_free(scan, [(asks[number], nodes) for asks, nodes in rows.items()]))
         for number, ask in enumerate(scan.rules.asks)
         if not ask.all_devices
     )
@@ -246,18 +217,15 @@ def scarcity(scan: Scan, rows: Sequence[NodeCounts]) -> tuple[Scarcity, ...]:
 
 def _free(scan: Scan, rows: Sequence[tuple[AskCounts, Sequence[str]]]) -> tuple[int, int, str]:
     """Return how many devices are free for a request in all, the most on a node, and the first such node."""
-    own, far = 0, set[DeviceID]()
-    for ask, nodes in rows:
-        own += (ask.free - len(ask.far)) * len(nodes)
-        for node in nodes if ask.far else ():
-            devices = scan.views.view(node).devices
-            far.update(devices[position].id for position in ask.far)
+    alone = sum((ask.free - len(ask.far)) * len(nodes) for ask, nodes in rows)
+    seen = ((scan.views.view(node).devices, ask.far) for ask, nodes in rows if ask.far for node in nodes)
+    shared = {devices[at].id for devices, positions in seen for at in positions}
     most = max(ask.free for ask, _ in rows)
-    return own + len(far), most, min(node for ask, nodes in rows if ask.free == most for node in nodes)
+    return alone + len(shared), most, min(node for ask, nodes in rows if ask.free == most for node in nodes)
 
 
 def _scarce(scan: Scan, ask: Ask, free: int, most: int, node: str) -> Scarcity:
-    name, noun = ask.reference, _noun(scan, ask, node)
+    name, noun = ask.reference, noun_of(scan, ask, node)
     matching = scan.matched.get(name, 0) if scan.complete else None
     if free < ask.count:
         there = _there(ask, free, free if matching and not scan.cluster.claims_known else matching)
@@ -288,9 +256,7 @@ def _be(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _noun(scan: Scan, ask: Ask, node: str) -> str:
-    places = localities(scan.cluster, node)
-    stages = scan.views.stages(ask, node)
-    matching = [item.id for item, stage in zip(scan.views.view(node).devices, stages, strict=True) if stage == "match"]
-    kinds = {places[device].kind for device in matching}
-    return _NOUNS.get(next(iter(kinds)), "devices") if len(kinds) == 1 else "devices"
+def noun_of(scan: Scan, ask: Ask, node: str) -> str:
+    """Return what the devices of a node that match a request are called, as a plural."""
+    kinds = set(scan.kinds_matched(ask, node))
+    return _NOUNS.get(kinds.pop(), "devices") if len(kinds) == 1 else "devices"

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace as changed
 
 from msgspec.structs import replace
 
+from dra_lab.cel.no_match import MOST_VALUES, Seen, unpublished_words, value_counts, why_no_match
 from dra_lab.findings import sentence_case
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.names import PCIE_ROOT, split_request
 from dra_lab.model.plan import Plan, PlanStatus, Shortfall, Suggestion
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.reasons import Conflict, Reasons, Relaxation
+from dra_lab.model.reasons import Reasons, Relaxation
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
 from dra_lab.planner.answer import Work, once
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import eligibility
 from dra_lab.planner.plan_findings import failure_shortfalls, selector_failures
 from dra_lab.planner.pod_claims import compile_pod
-from dra_lab.planner.scan import Scan
-from dra_lab.planner.why.changes import Trial, as_suggestions, changes, find_conflict, tried
-from dra_lab.planner.why.funnel import funnels, node_counts, scarcity
-from dra_lab.planner.why.nearest import explain_misfit
-from dra_lab.planner.why.no_match import MOST_VALUES, Seen, unpublished_words, value_counts, why_no_match
-from dra_lab.sketch.links import attribute_for
+from dra_lab.planner.scan import EqualNodes, Scan
+from dra_lab.planner.why.changes import as_suggestions, changes, tried
+from dra_lab.planner.why.conflicts import Trial, find_conflict
+from dra_lab.planner.why.funnel import Rows, funnels, node_counts, rule_of, scarcity
+from dra_lab.planner.why.node_reasons import TESTS, NodeCase, explain_node, missing
+from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
 
 def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None = None) -> Plan:
@@ -38,17 +40,22 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     if not work.choice.decided:
         return changed(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
-    found, complete = explain_misfit(scan, work.budget, solver=work.solver, pinned=pinned)
+    within = work.budget.until(time.monotonic() + work.budget.shares.explain)
+    work.budget.report_step("reasons", "counting what passes each test")
+    names = (pinned,) if pinned else scan.rules.nodes
+    rows = node_counts(scan, names, within.part(within.shares.step))
+    found, complete = explain_misfit(scan, rows, within, solver=work.solver, pinned=pinned)
+    seen = {item.id: (item.driver, item.device) for node in names for item in scan.views.view(node).devices}
     plan = changed(
         plan,
         status=PlanStatus.INFEASIBLE,
         findings=once((*work.findings, *compiled.findings)),
-        shortfalls=tuple(_with_values(scan, shortfall, pinned) for shortfall in found),
+        shortfalls=tuple(_told(scan, list(seen.values()), shortfall) for shortfall in found),
     )
     if early is not None:
         early(plan)
     suggestions = work.suggestions()
-    reasons = _reasons(work, pinned, plan, suggestions)
+    reasons = _reasons(work, pinned, plan, rows, suggestions) if names else Reasons()
     return changed(
         plan,
         shortfalls=(*failure_shortfalls(reasons.failures), *plan.shortfalls),
@@ -57,39 +64,34 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     )
 
 
-def _reasons(work: Work, pinned: str, plan: Plan, suggestions: Sequence[Suggestion]) -> Reasons:
+def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Sequence[Suggestion]) -> Reasons:
     """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
     scan, budget = work.scan, work.budget
     names = (pinned,) if pinned else scan.rules.nodes
-    if not names:
-        return Reasons()
-    within = budget.until(time.monotonic() + budget.shares.explain)
-    budget.report_step("reasons", "counting what passes each test")
-    rows = node_counts(scan, names, within.part(within.shares.first))
-    counted = sum(len(row.nodes) for row in rows) == len(names)
     nearest = next((s.node for s in plan.shortfalls if s.node), names[0])
-    scarce = () if pinned else scarcity(scan, rows)
     budget.report_step("reasons", "looking for what cannot hold together")
+    within = budget.until(time.monotonic() + budget.shares.explain)
     # as it was planned if no request is split, else as given
     expanded = work.several or work.exact
     drawn, part = scan.sketch if expanded else work.sketch, within.part(within.shares.step)
-    trial = Trial(scan.cluster, scan.release, part, work.solver, pinned, expanded, scan.rules.only)
-    conflicts = _conflicts(trial, drawn, nearest)
-    in_time, trial = not part.reached, replace(trial, budget=within)
+    nodes = frozenset((pinned,)) if pinned else scan.rules.only
+    trial = Trial(scan.cluster, scan.release, within, work.solver, nodes, expanded)
+    there = find_conflict(drawn, replace(trial, budget=part, nodes=frozenset((nearest,))), nearest)
+    anywhere = None if pinned or part.reached else find_conflict(drawn, replace(trial, budget=part))
+    in_time = not part.reached
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
     every = (*_changes(scan, drawn, nearest, offered), *_idle(plan, names))
     relaxed = tuple(tried(trial, change) for change in every)
-    complete = counted and in_time and all(change.fitting is not None for change in relaxed)
-    return Reasons(nearest, selector_failures(scan), funnels(rows), scarce, conflicts, relaxed, complete)
-
-
-def _conflicts(trial: Trial, drawn: ClaimSketch, nearest: str) -> tuple[Conflict, ...]:
-    """Return what cannot hold together on the nearest node, and in the cluster."""
-    tries = trial.budget.sizes.tries
-    found = [find_conflict(drawn, lambda sketch: trial.fits_on(sketch, nearest), tries, nearest)]
-    if not trial.node and not trial.budget.reached:
-        found.append(find_conflict(drawn, trial.fits_somewhere, tries))
-    return tuple(conflict for conflict in found if conflict is not None)
+    counted = sum(map(len, rows.values())) == len(names)
+    return Reasons(
+        nearest,
+        selector_failures(scan),
+        funnels(rows),
+        () if pinned else scarcity(scan, rows),
+        tuple(conflict for conflict in (there, anywhere) if conflict is not None),
+        relaxed,
+        counted and in_time and all(change.fitting is not None for change in relaxed),
+    )
 
 
 def _changes(scan: Scan, drawn: ClaimSketch, nearest: str, offered: Sequence[Relaxation]) -> list[Relaxation]:
@@ -125,20 +127,6 @@ def _idle(plan: Plan, names: Sequence[str]) -> Iterator[Relaxation]:
         yield Relaxation("idle", "", title, len(idle), len(names), unknown, idle[0])
 
 
-def _taints(scan: Scan, node: str) -> dict[str, list[DeviceTaint]]:
-    """Return the taints that keep devices of a node away from each request, by its reference."""
-    found, rules = eligibility(scan.rules, node), scan.rules
-    return {
-        part.ask.reference: [
-            taint
-            for device, stage in part.stages.items()
-            if stage is Stage.TAINT
-            for taint in keeping_away(rules.cluster, rules.release, device, found.seen[device])
-        ]
-        for part in found.asks
-    }
-
-
 def causes(plan: Plan) -> tuple[tuple[str, str], ...]:
     """Return ("request" or "link", name) of what keeps a plan from fitting; () for one that fits or is not decided.
 
@@ -159,26 +147,124 @@ def causes(plan: Plan) -> tuple[tuple[str, str], ...]:
     return (*requests, *(("link", link.name) for link in sketch.links if link.name in names))
 
 
+# ---------------------------------------------------------------- the node that comes nearest
+
+
+def explain_misfit(
+    scan: Scan, rows: Rows, budget: Budget, *, solver: str, pinned: str = ""
+) -> tuple[tuple[Shortfall, ...], bool]:
+    """Return why the claim fits on no node, explained for the node that comes nearest, or on the pinned node.
+
+    `rows` are the counts of the nodes. If time ends before every kind of node is explained, the reasons say how many
+    were, and the second value is False.
+    """
+    counted = not pinned and sum(map(len, rows.values())) == len(scan.rules.nodes)
+    classes = [equal for equal in scan.classes if not pinned or pinned in equal.nodes]
+    classes = _lacking_the_same(classes, rows) if counted else classes
+    classes.sort(key=lambda c: (-len(c.nodes), c.nodes[0]))
+    # One of every kind of hardware comes first: what is missing although it is free is the same on all of them.
+    first = {c.idle: c for c in reversed(classes)}
+    classes.sort(key=lambda c: first[c.idle] is not c)
+    explained = list(_explained(scan, [pinned or equal.nodes[0] for equal in classes], budget, solver))
+    if not explained:
+        return (Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),), True
+    known = [row for row in explained if all(shortfall.rule != "undecided" for shortfall in row[0])]
+    nearest, _ = min(known or explained, key=lambda row: (missing(row[0]), row[1]))
+    done = len(known) == len(classes)
+    part = f"the nearest of {len(known)} of {len(classes)} kinds of nodes that were explained"
+    found = []
+    for shortfall in _telling(scan, nearest):
+        most = counted and (_has_most(shortfall, [row[0] for row in known]) if done else _is_most(shortfall, rows))
+        more = "; no node has more" if most else "" if done or pinned else f", {part}"
+        found.append(_finish(scan, changed(shortfall, widest=most), more) if shortfall.node else shortfall)
+    return tuple(found), done
+
+
+def _explained(
+    scan: Scan, nodes: Sequence[str], budget: Budget, solver: str
+) -> Iterator[tuple[tuple[Shortfall, ...], str]]:
+    """Yield nodes with their reasons, the first one whatever the time."""
+    for number, name in enumerate(nodes[: budget.sizes.tries], 1):
+        budget.report_step("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
+        yield explain_node(NodeCase(scan, eligibility(scan.rules, name), budget, solver)), name
+        if budget.reached:
+            break
+
+
+def _lacking_the_same(classes: Sequence[EqualNodes], rows: Rows) -> list[EqualNodes]:
+    """Return the classes with nodes apart that lack something else, though equal for the claim."""
+    short = {node: tuple(ask.short for ask in asks) for asks, nodes in rows.items() for node in nodes}
+    found = []
+    for equal in classes:
+        apart: dict[Hashable, list[str]] = {}
+        for node in equal.nodes:
+            apart.setdefault(short[node], []).append(node)
+        found += [replace(equal, nodes=tuple(nodes)) for nodes in apart.values()]
+    return found
+
+
+def _telling(scan: Scan, found: Sequence[Shortfall]) -> list[Shortfall]:
+    """Leave out links of which an end has no device at all: that says the request, and their places say nothing."""
+    bare = {split_request(s.subject)[0] for s in found if s.rule in ("count", *TESTS) and not s.available}
+    ends = {link.name: {split_request(end)[0] for end in link.requests} for link in scan.sketch.links}
+    return [s for s in found if s.rule != "link" or not bare & ends.get(s.subject, set())]
+
+
+def _has_most(shortfall: Shortfall, every: Sequence[Sequence[Shortfall]]) -> bool:
+    """Say whether all nodes have this reason, and no node more for it."""
+    same = [s.available for row in every for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
+    return len(same) == len(every) and max(same) <= shortfall.available
+
+
+def _is_most(shortfall: Shortfall, rows: Rows) -> bool:
+    """Say the same by the counts of all nodes, where not every kind of node was explained."""
+    short = [ask.short for asks in rows for ask in asks if ask.request == shortfall.subject]
+    steps = [step for step in short if step is not None and rule_of(step) == shortfall.rule]
+    return len(steps) == len(rows) and max(step.count for step in steps) <= shortfall.available
+
+
+def _finish(scan: Scan, shortfall: Shortfall, more: str) -> Shortfall:
+    """Add the node, what is known beyond it (`more`), and whether a link at another place would help."""
+    text = f"{shortfall.message} (node {shortfall.node}{more})"
+    link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
+    # Devices on different NUMA nodes are on different PCIe roots too: where they must not be near, that is no help.
+    if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.kind.near:
+        text += _numa_instead(scan, link)
+    return changed(shortfall, message=text)
+
+
+def _numa_instead(scan: Scan, link: Link) -> str:
+    """Say whether the link could be written on the NUMA node instead, and if not, which end lacks the attribute."""
+    choice = attribute_for(scan.cluster, scan.sketch, replace(link, where="numaNode"), scan.release)
+    if choice.name:
+        return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
+    without = [end for end, names in choice.sides.items() if not names]
+    verb = "publishes" if len(without) == 1 else "publish"
+    lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
+    return f". No NUMA link can be written: {lacking}"
+
+
 # ---------------------------------------------------------------- what devices publish
 
 
-def _with_values(scan: Scan, shortfall: Shortfall, pinned: str) -> Shortfall:
+def _told(scan: Scan, seen: Seen, shortfall: Shortfall) -> Shortfall:
     """Return a reason with what the devices publish, if no device at all has what a selector or link needs."""
-    nodes = (pinned,) if pinned else scan.rules.nodes
-    seen = {item.id: (item.driver, item.device) for node in nodes for item in scan.views.view(node).devices}
-    every = list(seen.values())
     ask = next((ask for ask in scan.rules.asks if ask.reference == shortfall.subject), None)
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
     message = ""
     if ask is not None and shortfall.rule == "selector" and not shortfall.available:
-        message = sentence_case(why_no_match(scan.rules.matching, ask, every))
+        message = sentence_case(why_no_match(scan.rules.matching, ask, seen))
     elif ask is not None and shortfall.rule == "taint":
         message = _taint_words(scan, ask, shortfall.node)
     elif ask is not None and shortfall.rule == "capacity":
-        message = _amount_words(scan, ask, every)
-    elif link is not None and shortfall.rule == "link" and (message := _attribute_words(scan, link, every)):
+        message = _amount_words(ask, _matching(scan, [ask], seen))
+    elif link is not None and shortfall.rule == "link" and (message := _attribute_words(scan, link, seen)):
         return changed(shortfall, rule="attribute", message=message, available=0)
     return changed(shortfall, message=message) if message else shortfall
+
+
+def _matching(scan: Scan, asks: Sequence[Ask], seen: Seen) -> Seen:
+    return [one for one in seen if any(scan.rules.matching.match(ask, *one) for ask in asks)]
 
 
 def _taint_words(scan: Scan, ask: Ask, node: str) -> str:
@@ -189,11 +275,24 @@ def _taint_words(scan: Scan, ask: Ask, node: str) -> str:
     return f"Request {ask.reference} does not tolerate {' or '.join(rows)} on {node} {have}" if rows else ""
 
 
-def _amount_words(scan: Scan, ask: Ask, seen: Seen) -> str:
+def _taints(scan: Scan, node: str) -> dict[str, list[DeviceTaint]]:
+    """Return the taints that keep devices of a node away from each request, by its reference."""
+    found, rules = eligibility(scan.rules, node), scan.rules
+    return {
+        part.ask.reference: [
+            taint
+            for device, stage in part.stages.items()
+            if stage is Stage.TAINT
+            for taint in keeping_away(rules.cluster, rules.release, device, found.seen[device])
+        ]
+        for part in found.asks
+    }
+
+
+def _amount_words(ask: Ask, own: Seen) -> str:
     """Return what devices publish of the capacity of a request, if each publishes too little; else ""."""
-    own = [device for driver, device in seen if scan.rules.matching.match(ask, driver, device)]
     for key, amount in ask.capacity.items():
-        there = [device.capacity[key].value for device in own if key in device.capacity]
+        there = [device.capacity[key].value for _, device in own if key in device.capacity]
         if there and max(map(parse_quantity, there)) < parse_quantity(amount):
             values = value_counts(list(map(str, there)), missing=len(own) - len(there))
             what = "CPUs" if key.rpartition("/")[2] == "cpu" else f"of {key}"
@@ -204,14 +303,12 @@ def _amount_words(scan: Scan, ask: Ask, seen: Seen) -> str:
 def _attribute_words(scan: Scan, link: Link, seen: Seen) -> str:
     """Return that no device of one of its requests publishes the attribute of a link; "" if some do."""
     name = PCIE_ROOT if link.where == "pcieRoot" else link.where
-    if "/" not in name:
-        return ""
     ways: dict[str, list[Ask]] = {}
     for ask in scan.rules.asks:
-        if any(covers(end, ask) for end in link.requests):
+        if "/" in name and any(covers(end, ask) for end in link.requests):
             ways.setdefault(ask.request, []).append(ask)
     for request, parts in ways.items():
-        own = [one for one in seen if any(scan.rules.matching.match(ask, *one) for ask in parts)]
+        own = _matching(scan, parts, seen)
         if own and all(device.lookup(name, driver) is None for driver, device in own):
             return f"A constraint compares {name}: {unpublished_words(name, own, f'no device of request {request}')}"
     return ""

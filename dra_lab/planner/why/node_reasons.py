@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations, islice, product
@@ -18,13 +18,16 @@ from dra_lab.model.names import part_of
 from dra_lab.model.plan import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility
 from dra_lab.planner.node.link_rows import LINK_ROWS
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.scan import Scan
 from dra_lab.sketch.links import LEVEL_WORDS, link_words, listed
+
+PARTITIONS = "DRAPartitionableDevices"
+"""The gate without which kube-scheduler passes over devices that consume shared counters (KEP-4815)."""
 
 _ADVICE = {
     "class": "Choose another device class",
@@ -50,7 +53,7 @@ _PASSED = {
 }
 """Words for the devices that pass each test, in the order of the tests."""
 
-_TESTS = [stage.test for stage in _PASSED]
+TESTS = [stage.test for stage in _PASSED]
 _CAN_HOLD = f"the {MAX_DEVICES} that a claim can hold"
 _NOT_ALL = "Ask for a number of devices instead of all, or change the selectors."
 
@@ -122,7 +125,7 @@ def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
 
     If nodes lack as many, one whose devices come further in the tests is nearer: its last number is smaller.
     """
-    early = sum(len(_TESTS) - _TESTS.index(s.rule) for s in shortfalls if s.rule in _TESTS)
+    early = sum(len(TESTS) - TESTS.index(s.rule) for s in shortfalls if s.rule in TESTS)
     return len(shortfalls), sum(max(0, s.needed - s.available) for s in shortfalls), early
 
 
@@ -164,25 +167,27 @@ def _ask(case: NodeCase, index: int, part: AskEligibility) -> Shortfall | None:
         have = part.passing(stage)
         if have < needed:
             rule = "count" if stage is Stage.CLASS and have else stage.test
-            text, advice = _chain(case, part, stage), ""
-            if stage is Stage.CAPACITY and (absent := _absent_keys(case, part)):
-                text, advice = f"{text}: {absent[0]}", absent[1]
-            return case.shortfall(rule, ask.reference, text, needed, have, advice=advice)
+            more, advice = _why_capacity(case, part) if stage is Stage.CAPACITY else ("", "")
+            return case.shortfall(rule, ask.reference, _chain(case, part, stage) + more, needed, have, advice=advice)
     able = sum(group.size for group in case.problem.groups if index in group.asks)
     if able < needed or index in case.problem.impossible:
         return _placeless(case, index, able)
     return None
 
 
-def _absent_keys(case: NodeCase, part: AskEligibility) -> tuple[str, str] | None:
-    """Return in words that no device publishes a capacity that is requested, and the advice: less would not help."""
-    free = [case.eligible.seen[device] for device, stage in part.stages.items() if stage >= Stage.CAPACITY]
-    published = sorted({key for device in free for key in device.capacity})
-    absent = [key for key in part.ask.capacity if key not in published]
-    if not absent:
-        return None
-    advice = f"Ask for a capacity that they publish ({', '.join(published) or 'none'}), or for none."
-    return f"none of them publishes {', '.join(absent)}", advice
+def _why_capacity(case: NodeCase, part: AskEligibility) -> tuple[str, str]:
+    """Return that no device publishes a capacity that is requested, or that a gate hides partitions; with advice."""
+    seen, release = case.eligible.seen, case.scan.release
+    free = [device for device, stage in part.stages.items() if stage >= Stage.CAPACITY]
+    published = sorted({key for device in free for key in seen[device].capacity})
+    if absent := [key for key in part.ask.capacity if key not in published]:
+        advice = f"Ask for a capacity that they publish ({', '.join(published) or 'none'}), or for none."
+        return f": none of them publishes {', '.join(absent)}", advice
+    hidden = sum(bool(seen[device].consumes_counters) for device in free if part.stages[device] is Stage.CAPACITY)
+    if not hidden or case.scan.rules.gates.partitionable_devices:
+        return "", ""
+    advice = f"Target a release that has the gate on (1.36), or turn it on: --feature-gates {PARTITIONS}=true"
+    return f": {hidden} of them are partitions, and Kubernetes {release} has {PARTITIONS} off", advice
 
 
 def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
@@ -238,9 +243,9 @@ def _counted_out(case: NodeCase, link: int) -> Shortfall | None:
 
     It has to show it for every choice of alternatives; None also where these are too many.
     """
-    tries, least = case.budget.sizes.tries, case.problem.links[link].kind.least_ends
-    ways = list(islice(_ways(case, link), tries + 1))
-    if len(ways) > tries or any(len(parts) < least for parts in ways):
+    most, least = case.budget.sizes.tries, case.problem.links[link].kind.least_ends
+    ways = list(islice(_ways(case, link), most + 1))
+    if len(ways) > most or any(len(parts) < least for parts in ways):
         return None  # there is a choice that the link says nothing about
     found = [_link(case, link, parts) for parts in ways]
     return None if any(s.available >= s.needed for s in found) else min(found, key=_lacks)
@@ -308,22 +313,29 @@ def _unserved(case: NodeCase, link: int) -> Shortfall:
 
 
 def _together(case: NodeCase) -> Shortfall:
-    """Explain requests that do not fit together even without links: the first rule without which they would.
+    """Explain requests that do not fit together even without links, and name as few of them as do not.
 
-    In this order: shared counters, capacity of shared devices, node selectors of several terms, devices taken twice.
-    Only those requests are named that have devices or counters in common and do not fit by themselves.
+    They take devices of which there are too few, or one rule is in the way without which they would fit: shared
+    counters, capacity of shared devices, node selectors of several terms, in this order.
     """
-    fits = {tuple(found): case.feasible(_of(case.bare, found)) for found in _connected(case.bare)}
-    positions = next((found for found, served in fits.items() if served is False), ())
-    if not positions and None in fits.values():
-        return case.undecided()
-    # devices that tie a claim to nodes reach beyond what requests have in common
-    positions = positions or tuple(range(len(case.problem.requests)))
-    problem, names = _of(case.bare, positions), [case.scan.sketch.requests[position].name for position in positions]
-    groups, need, named = _groups(problem, problem.requests), _need(problem, problem.requests), ", ".join(names)
-    have = sum(group.size for group in groups)
-    them = f"request{'s' if len(names) > 1 else ''} {named}"
-    one = f"the {them} {'can be served one by one' if len(names) > 1 else 'has devices enough'}, but"
+    names = [request.name for request in case.scan.sketch.requests]
+    if (rivals := _rivals(case.bare, case.budget.sizes.tries)) is not None:
+        chosen, need, have = rivals
+        named = ", ".join(names[at] for at in chosen)
+        text = f"the requests {named} can be served one by one, but they compete for the same {devices(have)}"
+        return case.shortfall("count", named, text, need, have)
+    positions = list(range(len(names)))
+    for position in reversed(positions):
+        rest = [other for other in positions if other != position]
+        served = case.feasible(_of(case.bare, rest)) if rest else True
+        if served is None:
+            return case.undecided()
+        positions = positions if served else rest
+    problem, named = _of(case.bare, positions), ", ".join(names[position] for position in positions)
+    groups, need = _groups(problem, problem.requests), _need(problem, problem.requests)
+    have = _size(problem, groups)
+    them = f"request{'s' if len(positions) > 1 else ''} {named}"
+    one = f"the {them} {'can be served one by one' if len(positions) > 1 else 'has devices enough'}, but"
     texts = {
         "counters": f"the {devices(have)} for {them} draw on {_counters(case, problem, groups)}",
         "capacity": f"{one} the {devices(have)} for them {'has' if have == 1 else 'have'} not enough capacity left",
@@ -335,13 +347,7 @@ def _together(case: NodeCase) -> Shortfall:
             return case.undecided()
         if served:
             return case.shortfall(rule, named, texts[rule], need, min(have, need - 1))
-    rivals = _rivals(problem, case.budget.sizes.tries)
-    if rivals is None:
-        return case.shortfall("count", named, f"{one} no choice of devices serves all", need, need - 1)
-    chosen, need, have = rivals
-    named = ", ".join(names[at] for at in chosen)
-    text = f"the requests {named} can be served one by one, but they compete for the same {devices(have)}"
-    return case.shortfall("count", named, text, need, have)
+    return case.shortfall("count", named, f"{one} no choice of devices serves all", need, need - 1)
 
 
 def _of(problem: AllocationProblem, positions: Sequence[int]) -> AllocationProblem:
@@ -362,32 +368,23 @@ def _without_rules(problem: AllocationProblem) -> Iterator[tuple[str, Allocation
         yield "node", with_groups(tie=Tie.NODE)
 
 
-def _groups(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> list[DeviceGroup]:
+def _groups(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> frozenset[int]:
+    """Return the groups of which some requests may take."""
     asks = {ask for indices in requests for ask in indices if ask not in problem.impossible}
-    return [group for group in problem.groups if asks & set(group.asks)]
+    return frozenset(at for at, group in enumerate(problem.groups) if asks & set(group.asks))
+
+
+def _size(problem: AllocationProblem, groups: Iterable[int]) -> int:
+    return sum(problem.groups[at].size for at in groups)
 
 
 def _need(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> int:
     return sum(min(problem.need(ask) for ask in indices) for indices in requests)
 
 
-def _connected(problem: AllocationProblem) -> list[list[int]]:
-    """Return the requests that have devices or shared counters in common, set by set."""
-    sets: list[tuple[set[int], set[object]]] = []
-    for position, indices in enumerate(problem.requests):
-        wanted, common = {position}, set[object]()
-        for group in _groups(problem, [indices]):
-            common.update(group.devices[:1], (counter for counter, _ in group.draws))
-        for other in [known for known in sets if known[1] & common]:
-            sets.remove(other)
-            wanted, common = wanted | other[0], common | other[1]
-        sets.append((wanted, common))
-    return sorted(sorted(wanted) for wanted, _ in sets)
-
-
-def _counters(case: NodeCase, problem: AllocationProblem, groups: Sequence[DeviceGroup]) -> str:
+def _counters(case: NodeCase, problem: AllocationProblem, groups: Iterable[int]) -> str:
     """Name the shared counters of which less is left than all devices together draw, with their pools."""
-    pools, drawn = counted_pools(case.eligible.pools), {counter for group in groups for counter, _ in group.draws}
+    pools, drawn = counted_pools(case.eligible.pools), {name for at in groups for name, _ in problem.groups[at].draws}
     names = [
         f"{counters}/{name} of pool {pools[pool].driver}/{pools[pool].name}"
         for (pool, counters, name), _ in problem.counters
@@ -396,33 +393,26 @@ def _counters(case: NodeCase, problem: AllocationProblem, groups: Sequence[Devic
     return f"the shared counter{'s' if len(names) > 1 else ''} {', '.join(names)}, of which too little is left for all"
 
 
-def _rivals(problem: AllocationProblem, tries: int) -> tuple[Sequence[int], int, int] | None:
+def _rivals(problem: AllocationProblem, most: int) -> tuple[list[int], int, int] | None:
     """Return the fewest requests that take devices of which there are too few for all, what they need and there is.
 
     Such requests take of some groups only (Hall), which are those of one request or of several.
     """
     needs = [_need(problem, [indices]) for indices in problem.requests]
-    mine = [frozenset(group.devices[0] for group in _groups(problem, [indices])) for indices in problem.requests]
-    size = {group.devices[0]: group.size for group in problem.groups}
-    twice = {
-        group.devices[0]
-        for group in problem.groups
-        if group.shareable or any(problem.asks[ask].admin_access for ask in group.asks)
-    }
-    kinds = list(dict.fromkeys(mine))
+    mine = [_groups(problem, [indices]) for indices in problem.requests]
+    kinds = [kind for kind in dict.fromkeys(mine) if not any(map(problem.overlaps, kind))]
     several = chain.from_iterable(combinations(kinds, number) for number in range(1, len(kinds) + 1))
     found = []
-    for groups in (frozenset().union(*chosen) for chosen in islice(several, tries)):
+    for groups in (frozenset().union(*chosen) for chosen in islice(several, most)):
         inside = sorted((at for at, own in enumerate(mine) if own <= groups), key=lambda at: -needs[at])
-        have = sum(size[device] for device in groups)
+        have = _size(problem, groups)
         fewest = next((n for n in range(2, len(inside) + 1) if sum(needs[at] for at in inside[:n]) > have), None)
-        if fewest is not None and not groups & twice:
+        if fewest is not None:
             # of as few, those that a person reads first
-            sets = islice(combinations(sorted(inside), fewest), tries)
-            first = next((rivals for rivals in sets if sum(needs[at] for at in rivals) > have), inside[:fewest])
-            found.append(sorted(first))
+            sets = islice(combinations(sorted(inside), fewest), most)
+            found.append(next((list(s) for s in sets if sum(needs[at] for at in s) > have), sorted(inside[:fewest])))
     if not found:
         return None
     chosen = min(found, key=lambda positions: (len(positions), positions))
-    have = sum(size[device] for device in frozenset().union(*(mine[at] for at in chosen)))
+    have = _size(problem, frozenset().union(*(mine[at] for at in chosen)))
     return chosen, sum(needs[at] for at in chosen), have

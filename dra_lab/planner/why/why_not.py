@@ -18,7 +18,7 @@ from dra_lab.model.plan import Shortfall
 from dra_lab.model.reasons import Funnel
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.budget import Budget, default_shares
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.closed_nodes import cordoned_shortfall
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
@@ -63,7 +63,7 @@ def why_not(
     node: str,
     release: KubernetesRelease | str | None = None,
     *,
-    seconds: float | None = None,
+    seconds: float = 0.6,
     solver: str = "HiGHS",
 ) -> WhyNot:
     """Return why a node does not serve a drawing, or that it does; looks at this node only.
@@ -71,7 +71,7 @@ def why_not(
     Raises InputError for an unknown node, and what planning the drawing raises.
     """
     from dra_lab.planner.node.milp import is_feasible
-    from dra_lab.planner.why.nearest import explain_misfit
+    from dra_lab.planner.why.misfit import explain_misfit
 
     cluster.node_named(node)
     release = cluster.target_release(release)
@@ -85,14 +85,14 @@ def why_not(
     rules = Rules(complete, drawn, release, matching, only=frozenset((node,)))
     for problem in (p for ask in rules.asks for p in matching.problems(ask)):
         raise problem
-    budget = Budget(time.monotonic() + (default_shares().look if seconds is None else seconds))
+    budget = Budget(time.monotonic() + seconds)
     scan = scan_nodes(rules, budget)
     found = eligibility(rules, node)
     fits = is_feasible(scan.build(found), budget, solver=solver)
-    reasons = explain_misfit(scan, budget, solver=solver, pinned=node)[0] if fits is False else ()
+    rows = node_counts(scan, (node,), Budget())
+    reasons = explain_misfit(scan, rows, budget, solver=solver, pinned=node)[0] if fits is False else ()
     if node in cluster.cordoned:
         fits, reasons = False, (cordoned_shortfall(cluster, {node}), *reasons)
-    rows = node_counts(scan, (node,), budget)
     return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found), cluster.claims_known)
 
 
