@@ -228,6 +228,13 @@ def test_a_click_on_a_node_asks_about_it(session):
     assert view.why_not["deviceLines"] == ["gpu: in use by training/llm-70b-0-devices-2ddgn."]
 
 
+def test_a_device_that_a_selector_leaves_out_shows_its_values_as_cel_writes_them(session):
+    """The attribute that the selector reads stands beside it."""
+    view = PlanView(session)
+    say(view, type="look-at", node=FREE, device=f"dra.net/{FREE}/pci-0000-20-01-0")
+    assert view.why_not["deviceLines"][-1].endswith('attributes["dra.net"].rdma == true (rdma is false).')
+
+
 def test_another_drawing_ends_the_question(session):
     """The new answer shows its own nodes."""
     view, hardware = PlanView(session), HardwareView(session)

@@ -14,9 +14,10 @@ from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.planner.budget import default_shares
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
-from dra_lab.planner.node.device_tests import is_tolerated
+from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.plan_claim import make_plan
 from dra_lab.planner.pod_claims import read_claims
+from dra_lab.planner.why.funnel import matching_devices
 
 
 def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
@@ -57,39 +58,26 @@ def _lacking(
     for joint, ask in zip(drawn, inner, strict=True):
         if ask.request not in single or ask.all_devices or ask.capacity or ask.admin_access:
             continue
-        if not whole and any(len(here) >= ask.count for here in _free(fleet, joint, taken)):
-            continue
-        free = list(_free(fleet, joint, taken))
-        # a device that several nodes see is one
-        most, every = max(map(len, free), default=0), len({device for here in free for device in here})
+        matching, free, most = False, set[DeviceID](), 0
+        for node in fleet.scan.rules.nodes:
+            stages = matching_devices(fleet.scan, joint, node)
+            here = {device for device, stage in stages if stage is Stage.FREE and device not in taken}
+            matching, free, most = matching or bool(stages), free | here, max(most, len(here))
+            if not whole and most >= ask.count:
+                break
+        name, every = ask.reference if pod.several else pod.drawn(0, ask.reference), len(free)
         if whole and missing * ask.count > every:
             yield _short_in_all(pod, ask, missing, every)
         if most >= ask.count:
             continue
-        name = pod.drawn(0, ask.reference) if not pod.several else ask.reference
-        short = every < ask.count
-        if not _matches_any(fleet, joint):
-            yield _matching_nothing(pod, ask, name)
-            continue
-        yield Shortfall(
-            "count",
-            f"{pod.workload.name}: {name}",
-            f"{_no_place(pod, missing)}: {_devices(every)} for request {name} {'is' if every == 1 else 'are'} left "
-            f"free, " + (f"one replica takes {ask.count}" if short else f"no node has {ask.count}"),
-            ask.count,
-            most,
-            advice="Free or add devices." if short else "Free devices that are on one node, or ask for fewer a pod.",
-        )
-
-
-def _matches_any(fleet: FleetProblem, ask: Ask) -> bool:
-    return any("match" in fleet.scan.views.stages(ask, node) for node in fleet.scan.rules.nodes)
-
-
-def _matching_nothing(pod: FleetPod, ask: Ask, name: str) -> Shortfall:
-    text = f"no device of the cluster matches request {name}: its class is {ask.device_class_name}"
-    subject, advice = f"{pod.workload.name}: {name}", "Choose another device class, or relax the selectors."
-    return Shortfall("class", subject, text, ask.count, 0, advice=advice)
+        subject, rule, short = f"{pod.workload.name}: {name}", "count", every < ask.count
+        left = f"{_devices(every)} for request {name} {'is' if every == 1 else 'are'} left free"
+        text = f"{_no_place(pod, missing)}: {left}, {'one replica takes' if short else 'no node has'} {ask.count}"
+        advice = "Free or add devices." if short else "Free devices that are on one node, or ask for fewer a pod."
+        if not matching:
+            rule, advice = "class", "Choose another device class, or relax the selectors."
+            text = f"no device of the cluster matches request {name}: its class is {ask.device_class_name}"
+        yield Shortfall(rule, subject, text, ask.count, most, advice=advice)
 
 
 def _short_in_all(pod: FleetPod, ask: Ask, missing: int, every: int) -> Shortfall:
@@ -107,26 +95,6 @@ def _no_place(pod: FleetPod, missing: int) -> str:
 
 def _devices(number: int) -> str:
     return "1 device" if number == 1 else f"{number:,} devices"
-
-
-def _free(fleet: FleetProblem, ask: Ask, taken: set[DeviceID]) -> Iterator[list[DeviceID]]:
-    """Yield, node by node, the devices that match an ask and that no pod holds alone, after the plan."""
-    scan, rules = fleet.scan, fleet.scan.rules
-    tainting = rules.gates.device_taints
-    ruled = bool(rules.cluster.taint_rules)
-    for node in rules.nodes:
-        alone = scan.views.held_on(node, rules.allocated)[0]
-        devices = enumerate(zip(scan.views.view(node).devices, scan.views.stages(ask, node), strict=True))
-        yield [
-            item.id
-            for at, (item, stage) in devices
-            if stage == "match"
-            and at not in alone
-            and item.id not in taken
-            and not (
-                tainting and (ruled or item.device.taints) and not is_tolerated(rules.cluster, rules.release, ask, item)
-            )
-        ]
 
 
 def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -13,17 +14,17 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed
 from dra_lab.planner.gangs.new_nodes import AddQuestion
 from dra_lab.planner.gangs.problem import GangProblem
+from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.plan_claim import make_plan
+from dra_lab.planner.why.funnel import matching_devices, noun_of
 from dra_lab.topology.new_nodes import NewNode, with_new_nodes
 
 _NAMED = 3
 """Nodes that a reason names."""
 
-_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs"}
-
 
 def lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str], budget: Budget) -> list[str]:
-    """Return what keeps pods of a gang away from nodes: devices in use, too few devices, a cordon.
+    """Return what keeps pods of a gang away from nodes: devices in use or with a taint, too few devices, a cordon.
 
     If time ends before all nodes were looked at, it is not known, and nothing is returned.
     """
@@ -47,20 +48,19 @@ def lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str], budget: 
 def _on_node(problem: GangProblem, group: GroupNeed, node: str) -> Iterator[str]:
     """Yield what a node lacks for pods of a group, request by request: words that end before the name of the node."""
     scan, pod = problem.fleet.scan, problem.fleet.pods[group.kind]
-    alone = scan.views.held_on(node, scan.rules.allocated)[0]
     inner = [ask for request in pod.sketch.requests for ask in asks(request)]
     single = {request.name for request in pod.sketch.requests if len(asks(request)) == 1}
     for joint, ask in zip(scan.rules.asks[slice(*pod.asks)], inner, strict=True):
         if ask.request not in single or ask.all_devices or ask.admin_access or ask.capacity:
             continue
-        stages = scan.views.stages(joint, node)
-        every = [at for at, stage in enumerate(stages) if stage == "match"]
-        free = sum(at not in alone for at in every)
-        if len(every) // ask.count > free // ask.count:
-            kinds = set(scan.kinds_matched(joint, node))
-            yield f"{_WORDS.get(kinds.pop() if len(kinds) == 1 else '', 'devices')} in use on"
-        elif len(every) < ask.count:
+        stages = Counter(stage for _, stage in matching_devices(scan, joint, node))
+        free, used = stages[Stage.FREE], stages[Stage.IN_USE]
+        if (free + used) // ask.count > free // ask.count:
+            yield f"{noun_of(scan, joint, node)} in use on"
+        elif stages.total() < ask.count:
             yield f"too few devices for request {ask.reference} on"
+        elif free + used < ask.count:
+            yield f"{noun_of(scan, joint, node)} with a taint that request {ask.reference} does not tolerate on"
 
 
 def reasons_of(

@@ -13,10 +13,11 @@ from dra_lab.findings import sentence_case
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import expressions
+from dra_lab.model.names import DeviceID
 from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.device_tests import Stage
+from dra_lab.planner.node.device_tests import Stage, is_tolerated
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, eligibility
 from dra_lab.planner.node.link_places import place_values
 from dra_lab.planner.scan import Scan
@@ -254,6 +255,21 @@ def _many(number: int, noun: str) -> str:
 
 def _be(number: int) -> str:
     return "is" if number == 1 else "are"
+
+
+def matching_devices(scan: Scan, ask: Ask, node: str) -> list[tuple[DeviceID, Stage]]:
+    """Return the devices of a node that match an ask, each with what keeps it away: a taint, its use, or nothing.
+
+    Capacity apart: a device that several requests share is free.
+    """
+    rules, found = scan.rules, []
+    alone, tainting = scan.views.held_on(node, rules.allocated)[0], rules.gates.device_taints
+    for at, (item, match) in enumerate(zip(scan.views.view(node).devices, scan.views.stages(ask, node), strict=True)):
+        if match == "match":
+            tainted = tainting and (item.device.taints or rules.cluster.taint_rules)
+            kept_away = tainted and not is_tolerated(rules.cluster, rules.release, ask, item)
+            found.append((item.id, Stage.TAINT if kept_away else Stage.IN_USE if at in alone else Stage.FREE))
+    return found
 
 
 def noun_of(scan: Scan, ask: Ask, node: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations, islice, product
+from itertools import accumulate, chain, combinations, islice, product
 from typing import Any
 
 from msgspec.structs import replace as changed
@@ -86,9 +86,12 @@ class NodeCase:
         """Return the problem without some links."""
         return self.scan.build(self.eligible, links) if links else self.problem
 
-    def feasible(self, problem: AllocationProblem) -> bool | None:
-        """Say whether a problem has a solution, None where time ended before that was known."""
-        return is_feasible(problem, self.budget, solver=self.solver)
+    def feasible(self, problem: AllocationProblem) -> bool:
+        """Say whether a problem has a solution. Raises _NotDecided where time ended before that was known."""
+        found = is_feasible(problem, self.budget, solver=self.solver)
+        if found is None:
+            raise _NotDecided
+        return found
 
     def shortfall(
         self, rule: str, subject: str, text: str, needed: int, available: int, *, here: bool = True, advice: str = ""
@@ -103,21 +106,21 @@ class NodeCase:
         node = self.eligible.node if here else ""
         return Shortfall(rule, subject, sentence_case(text), needed, available, node, advice)
 
-    def undecided(self) -> Shortfall:
-        """Return the reason if time ended before the part that blocks the claim was known."""
-        text = (
-            "each request can be served by itself; the time did not suffice to say what keeps them from being served "
-            "all"
-        )
-        return self.shortfall("undecided", "claim", text, 1, 0)
+
+class _NotDecided(Exception):
+    """Time ended before it was known whether a problem has a solution."""
 
 
 def explain_node(case: NodeCase) -> tuple[Shortfall, ...]:
     """Return the reasons why the claim does not fit on one node, never empty; requests first, then links."""
     alone = [_request(case, indices) for indices in case.problem.requests]
-    counted = [_counted_out(case, link) for link in case.must]
+    counted = [_of_link(case, link) for link in case.must]
     found = tuple(shortfall for shortfall in (*alone, *counted) if shortfall is not None)
-    return found or _too_many(case) or _links(case) or (_together(case),)
+    try:
+        return found or _too_many(case) or _links(case) or (_together(case),)
+    except _NotDecided:
+        text = "each request can be served by itself; the time did not suffice to say why not all can be"
+        return (case.shortfall("undecided", "claim", text, 1, 0),)
 
 
 def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
@@ -238,19 +241,6 @@ def _too_many(case: NodeCase) -> tuple[Shortfall, ...]:
 # ---------------------------------------------------------------- links
 
 
-def _counted_out(case: NodeCase, link: int) -> Shortfall | None:
-    """Return why a must-link cannot hold, where counting devices place by place already shows it.
-
-    It has to show it for every choice of alternatives; None also where these are too many.
-    """
-    most, least = case.budget.sizes.tries, case.problem.links[link].kind.least_ends
-    ways = list(islice(_ways(case, link), most + 1))
-    if len(ways) > most or any(len(parts) < least for parts in ways):
-        return None  # there is a choice that the link says nothing about
-    found = [_link(case, link, parts) for parts in ways]
-    return None if any(s.available >= s.needed for s in found) else min(found, key=_lacks)
-
-
 def _ways(case: NodeCase, link: int) -> Iterator[tuple[int, ...]]:
     """Yield the asks that a link ties, for each choice of one alternative of every request."""
     problem, ends = case.problem, set(case.problem.ends(link))
@@ -266,47 +256,39 @@ def _ways(case: NodeCase, link: int) -> Iterator[tuple[int, ...]]:
         yield tuple(sorted((ask for ask in chosen if ask is not None), key=order.index))
 
 
-def _link(case: NodeCase, link: int, parts: Sequence[int]) -> Shortfall:
-    drawn = case.problem.links[link]
-    found = LINK_ROWS[drawn.how].reason(case.problem, link, parts)
-    text, needed, available = found.text, found.needed, found.available
-    return case.shortfall("link", drawn.name, text, needed, available, here=not found.drawn, advice=found.advice)
+def _of_link(case: NodeCase, link: int, *, proven: bool = False) -> Shortfall | None:
+    """Return why a must-link cannot hold, for the choice of alternatives that lacks least.
 
-
-def _lacks(shortfall: Shortfall) -> int:
-    return shortfall.needed - shortfall.available
+    Unless it is proven that it cannot hold by itself, counting devices place by place has to show it for every choice.
+    None if the link says nothing about some choice, or if these are too many. If it is proven though some places seem
+    to have enough, these do not serve all requests at once.
+    """
+    drawn, most = case.problem.links[link], case.budget.sizes.tries
+    ways = list(islice(_ways(case, link), most + 1))
+    tied = [parts for parts in ways if len(parts) >= (1 if proven else drawn.kind.least_ends)]
+    if not proven and (len(tied) < len(ways) or len(ways) > most):
+        return None
+    reasons = [LINK_ROWS[drawn.how].reason(case.problem, link, parts) for parts in tied]
+    if not proven and any(reason.available >= reason.needed for reason in reasons):
+        return None
+    found = min(reasons, key=lambda reason: reason.needed - reason.available)
+    text, available = found.text, found.available
+    if available >= found.needed:
+        text, available = f"{text}; no choice of devices that serves all requests keeps it", found.needed - 1
+    return case.shortfall("link", drawn.name, text, found.needed, available, here=not found.drawn, advice=found.advice)
 
 
 def _links(case: NodeCase) -> tuple[Shortfall, ...]:
     """Explain must-links without which the claim would fit: those that cannot hold alone, else all of them."""
-    if not case.must:
+    must, names = [case.problem.links[link] for link in case.must], [link.name for link in case.problem.links]
+    if not must or not case.feasible(case.bare):
         return ()
-    bare, names = case.feasible(case.bare), [link.name for link in case.problem.links]
-    alone = {
-        link: case.feasible(case.without([name for at, name in enumerate(names) if at != link]))
-        for link in (case.must if bare else ())
-    }
-    if bare is None or None in alone.values():
-        return (case.undecided(),)
-    guilty = [_unserved(case, link) for link, fits in alone.items() if not fits]
-    if guilty or not bare:
-        return tuple(guilty)
-    must = [case.problem.links[link] for link in case.must]
+    others = {link: [name for at, name in enumerate(names) if at != link] for link in case.must}
+    guilty = [_of_link(case, link, proven=True) for link in others if not case.feasible(case.without(others[link]))]
+    if guilty:
+        return tuple(reason for reason in guilty if reason is not None)
     text = f"{listed([link_words(link) for link in must])} can each hold alone, but not all of them at once"
     return (case.shortfall("links", must[0].name, text, len(must), len(must) - 1),)
-
-
-def _unserved(case: NodeCase, link: int) -> Shortfall:
-    """Explain a link that cannot hold even alone, between those alternatives that lack least.
-
-    Places that seem to have enough do not serve all requests at once.
-    """
-    tied = [parts for parts in islice(_ways(case, link), case.budget.sizes.tries) if parts]
-    found = min((_link(case, link, parts) for parts in tied), key=_lacks)
-    if found.available < found.needed:
-        return found
-    text = f"{found.message}; no choice of devices that serves all requests keeps it"
-    return replace(found, message=text, available=found.needed - 1)
 
 
 # ---------------------------------------------------------------- requests together
@@ -327,10 +309,8 @@ def _together(case: NodeCase) -> Shortfall:
     positions = list(range(len(names)))
     for position in reversed(positions):
         rest = [other for other in positions if other != position]
-        served = case.feasible(_of(case.bare, rest)) if rest else True
-        if served is None:
-            return case.undecided()
-        positions = positions if served else rest
+        if rest and not case.feasible(_of(case.bare, rest)):
+            positions = rest
     problem, named = _of(case.bare, positions), ", ".join(names[position] for position in positions)
     groups, need = _groups(problem, problem.requests), _need(problem, problem.requests)
     have = _size(problem, groups)
@@ -342,10 +322,7 @@ def _together(case: NodeCase) -> Shortfall:
         "node": f"{one} every choice comes to a device whose nodeSelector has several terms",
     }
     for rule, without in _without_rules(problem):
-        served = case.feasible(without)
-        if served is None:
-            return case.undecided()
-        if served:
+        if case.feasible(without):
             return case.shortfall(rule, named, texts[rule], need, min(have, need - 1))
     return case.shortfall("count", named, f"{one} no choice of devices serves all", need, need - 1)
 
@@ -404,13 +381,13 @@ def _rivals(problem: AllocationProblem, most: int) -> tuple[list[int], int, int]
     several = chain.from_iterable(combinations(kinds, number) for number in range(1, len(kinds) + 1))
     found = []
     for groups in (frozenset().union(*chosen) for chosen in islice(several, most)):
-        inside = sorted((at for at, own in enumerate(mine) if own <= groups), key=lambda at: -needs[at])
-        have = _size(problem, groups)
-        fewest = next((n for n in range(2, len(inside) + 1) if sum(needs[at] for at in inside[:n]) > have), None)
-        if fewest is not None:
-            # of as few, those that a person reads first
-            sets = islice(combinations(sorted(inside), fewest), most)
-            found.append(next((list(s) for s in sets if sum(needs[at] for at in s) > have), sorted(inside[:fewest])))
+        have, inside = _size(problem, groups), [at for at, own in enumerate(mine) if own <= groups]
+        sums = accumulate(sorted((needs[at] for at in inside), reverse=True))
+        fewest = next((number for number, need in enumerate(sums, 1) if need > have), 0)
+        # of as few, those that a person reads first
+        sets = islice(combinations(inside, fewest), most) if fewest > 1 else ()
+        found += [next((list(rivals) for rivals in sets if sum(needs[at] for at in rivals) > have), [])]
+    found = [rivals for rivals in found if rivals]
     if not found:
         return None
     chosen = min(found, key=lambda positions: (len(positions), positions))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Mapping
 
 from msgspec import Struct
 
+from dra_lab.cel.matching import Matching
+from dra_lab.cel.no_match import plain
+from dra_lab.cel.reads import reads
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice
@@ -119,36 +121,30 @@ def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
         case Stage.CLASS | Stage.SELECTOR:
             match = rules.matching.match(part.ask, item.driver, item.device)
             own = match.expression in part.ask.selectors
-            text = match.error or match.expression
-            values = _values(match.expression, item)
-            return FailedTest(request, (Stage.SELECTOR if own else Stage.CLASS).test, f"{text}{values}")
+            text = f"{match.error or match.expression}{_values(rules.matching, match.expression, item, own=own)}"
+            return FailedTest(request, (Stage.SELECTOR if own else Stage.CLASS).test, text)
         case Stage.TAINT:
             taints = keeping_away(rules.cluster, rules.release, item.id, item.device)
             return FailedTest(request, stage.test, ", ".join(map(str, taints)))
         case Stage.IN_USE:
             return FailedTest(request, stage.test, ", ".join(rules.allocated.holders(item.id)))
         case Stage.CAPACITY:
-            lacking = (
-                f"{amount} of {key} asked for, {_published(item, key)} published"
-                for key, amount in part.ask.capacity.items()
-            )
+            there = {key: str(capacity.value) for key, capacity in item.device.capacity.items()}
+            wanted = part.ask.capacity.items()
+            lacking = (f"{amount} of {key} asked for, {there.get(key, 'none')} published" for key, amount in wanted)
             return FailedTest(request, stage.test, "; ".join(lacking))
         case _:
             return FailedTest(request, "")
 
 
-def _published(item: PoolDevice, key: str) -> str:
-    capacity = item.device.capacity.get(key)
-    return "none" if capacity is None else str(capacity.value)
+def _values(matching: Matching, expression: str, item: PoolDevice, *, own: bool) -> str:
+    """Return the values of the attributes that a selector reads: ` (rdma is false)`.
 
-
-_READ = re.compile(r"""device\.attributes\["([^"]+)"\]\.(\w+)""")
-
-
-def _values(expression: str, item: PoolDevice) -> str:
-    """Return the values of the attributes that a selector reads: ` (rdma is False)`."""
+    Those that are not published are named for the request's own selectors: the class may be another driver's.
+    """
     found = []
-    for domain, name in dict.fromkeys(_READ.findall(expression)):
-        attribute = item.device.lookup(f"{domain}/{name}", item.driver)
-        found.append(f"{name} is {'not published' if attribute is None else attribute.value}")
+    for name in sorted(reads(matching.selector(expression).tree).attributes) if expression else ():
+        attribute = item.device.lookup(name, item.driver)
+        value = "not published" if attribute is None else plain(attribute.value)
+        found += [f"{name.rpartition('/')[2]} is {value}"] if own or attribute is not None else []
     return f" ({', '.join(found)})" if found else ""

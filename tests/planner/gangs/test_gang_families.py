@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace as changed
 
 import pytest
 from checked_gangs import checked_gangs
+from msgspec.structs import replace
 from random_devices import CPU, GPU, NIC, NUMA, device_class
 from random_gangs import hierarchy_of
 from small_holders import a_claim, result
@@ -13,6 +15,7 @@ from small_nodes import a_slice, gpu
 
 from dra_lab import ClaimSketch, Cluster, Gang, GangGroup, Workload, how_many_more_gangs
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+from dra_lab.model.device import DeviceTaint
 
 EACH = 8
 
@@ -81,3 +84,17 @@ def test_a_domain_says_what_it_lacks():
     cluster, hierarchy = racks([[8, 3], [8, 8]])
     plan = checked_gangs(cluster, [gang(4, 4, replicas=2)], hierarchies=[hierarchy])
     assert plan.why == {"r0": "2 of 4; GPUs in use on r0-n1", "r1": "4 of 4"}
+
+
+def test_a_domain_says_that_devices_are_tainted():
+    """GPUs that the gang does not tolerate are neither free nor in use."""
+    cluster, hierarchy = racks([[8, 8], [8, 8]])
+    sick = DeviceTaint(key="xid", effect="NoSchedule")
+    slices = [
+        replace(one, spec=replace(one.spec, devices=tuple(replace(gpu, taints=(sick,)) for gpu in one.spec.devices)))
+        if one.spec.node_name == "r0-n1"
+        else one
+        for one in cluster.slices
+    ]
+    plan = checked_gangs(changed(cluster, slices=tuple(slices)), [gang(4, 4)], hierarchies=[hierarchy])
+    assert plan.why["r0"] == "2 of 4; GPUs with a taint that request gpu does not tolerate on r0-n1"
