@@ -129,3 +129,9 @@ def test_it_is_reported_how_many_nodes_are_explained():
     sketch = ClaimSketch(requests=(ask("x", GPU, 3),), links=(Link("same", ("x",), where="numaNode"),))
     checked_plan(scattered(), sketch, release=RELEASE, progress=reports.append)
     assert "explained 2 of 3 kinds of nodes" in [step.text for step in reports if step.stage == "reasons"]
+
+
+def test_one_device_is_not_several():
+    """A number of one has its noun and its verb."""
+    (reason,) = planned(node(gpus(1)), ask("x", GPU, 2)).shortfalls
+    assert reason.message.startswith(f"Request x needs 2 devices; 1 is published here, 1 is of class {GPU}")

@@ -138,6 +138,17 @@ def test_a_taint_in_the_way_is_named_and_tolerated():
     assert offer.fitting == len(checked_plan(cluster, sketch, release=RELEASE).fitting_nodes)
 
 
+def test_a_taint_on_parts_of_a_request_is_tolerated_in_the_request():
+    """CPUs that one request takes from two devices: the change is to the request as it was drawn."""
+    cluster = load_cluster("sample:two-sockets")
+    slices = tuple(replace(s, spec=replace(s.spec, devices=tuple(map(_sick, s.spec.devices)))) for s in cluster.slices)
+    cpus = CapacityRequirements(requests={"dra.cpu/cpu": "24"})
+    request = DeviceRequest("cpu", ExactDeviceRequest(device_class_name="dra.cpu", count=1, capacity=cpus))
+    plan = checked_plan(changed(cluster, slices=slices), ClaimSketch(requests=(request,)), release=RELEASE)
+    offer = next(change for change in plan.reasons.relaxations if change.kind == "taint")
+    assert (offer.title, offer.fitting) == ("Tolerate the taint 'sick' in cpu", 2)
+
+
 def _sick(device):
     return replace(device, taints=(DeviceTaint(key="sick", effect="NoSchedule"),))
 

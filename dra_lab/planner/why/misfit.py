@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace as changed
 
 from msgspec.structs import replace
@@ -80,7 +80,8 @@ def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Seque
     anywhere = None if pinned or part.reached else find_conflict(drawn, replace(trial, budget=part))
     in_time = not part.reached
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
-    every = (*_changes(scan, drawn, nearest, offered), *_idle(plan, names))
+    origin = {} if expanded else work.expansion.origin
+    every = (*_changes(scan, drawn, _taints_of(scan, nearest, origin), offered), *_idle(plan, names))
     relaxed = tuple(tried(trial, change) for change in every)
     counted = sum(map(len, rows.values())) == len(names)
     return Reasons(
@@ -94,27 +95,31 @@ def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Seque
     )
 
 
-def _changes(scan: Scan, drawn: ClaimSketch, nearest: str, offered: Sequence[Relaxation]) -> list[Relaxation]:
-    """Return the changes that are offered, then the planner's own, each once.
+def _taints_of(scan: Scan, node: str, origin: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the keys of the taints in the way of each request on a node; `origin` has the drawn name of its parts."""
+    found: dict[str, list[str]] = {}
+    for reference, taints in _taints(scan, node).items():
+        request, slash, alternative = reference.partition("/")
+        found.setdefault(f"{origin.get(request, request)}{slash}{alternative}", []).extend(t.key for t in taints)
+    return {reference: list(dict.fromkeys(keys)) for reference, keys in found.items()}
+
+
+def _changes(
+    scan: Scan, drawn: ClaimSketch, taints: Mapping[str, Sequence[str]], offered: Sequence[Relaxation]
+) -> Iterator[Relaxation]:
+    """Yield the changes that are offered, then the planner's own, each once.
 
     One that weakens a link says whether a manifest can say the link then.
     """
+    yield from offered
     # A suggestion may be for the expanded drawing: the same words are the same change.
     known, titles = [change.sketch for change in offered], {change.title for change in offered}
-    found = list(offered)
-    taints = {name: dict.fromkeys(taint.key for taint in own) for name, own in _taints(scan, nearest).items()}
     for change in changes(drawn, taints):
         if change.sketch is None or change.sketch in known or change.title in titles:
             continue
-        link = next((link for link in change.sketch.links if link.name == change.subject), None)
-        if change.kind == "level" and link is not None:
-            written = attribute_for(scan.cluster, change.sketch, link, scan.release).name
-            found.append(
-                change if written else replace(change, title=f"{change.title} (Kubernetes cannot express this)")
-            )
-        else:
-            found.append(change)
-    return found
+        weaker = [link for link in change.sketch.links if link.name == change.subject and change.kind == "level"]
+        written = all(attribute_for(scan.cluster, change.sketch, link, scan.release).name for link in weaker)
+        yield change if written else replace(change, title=f"{change.title} (Kubernetes cannot express this)")
 
 
 def _idle(plan: Plan, names: Sequence[str]) -> Iterator[Relaxation]:

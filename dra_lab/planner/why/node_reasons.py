@@ -45,13 +45,13 @@ _ADVICE = {
 }
 
 _PASSED = {
-    Stage.CLASS: "are of class {device_class}",
-    Stage.SELECTOR: "of them pass the selectors",
-    Stage.TAINT: "of them have no taint that keeps it away",
-    Stage.IN_USE: "of them are free",
-    Stage.CAPACITY: "of them have the capacity",
+    Stage.CLASS: ("is of class", "are of class"),
+    Stage.SELECTOR: ("of them passes the selectors", "of them pass the selectors"),
+    Stage.TAINT: ("of them has no taint that keeps it away", "of them have no taint that keeps it away"),
+    Stage.IN_USE: ("of them is free", "of them are free"),
+    Stage.CAPACITY: ("of them has the capacity", "of them have the capacity"),
 }
-"""Words for the devices that pass each test, in the order of the tests."""
+"""Words for one device and for several that pass each test, in the order of the tests."""
 
 TESTS = [stage.test for stage in _PASSED]
 _CAN_HOLD = f"the {MAX_DEVICES} that a claim can hold"
@@ -202,13 +202,16 @@ def _chain(case: NodeCase, part: AskEligibility, last: Stage) -> str:
     for stage, words in _PASSED.items():
         have = part.passing(stage)
         if stage <= last and (have != before or stage is last):
-            passed.append(f"{have} {words.format(device_class=ask.device_class_name)}")
+            named = f" {ask.device_class_name}" if stage is Stage.CLASS else ""
+            passed.append(f"{have} {words[have != 1]}{named}")
         before = have
     if part.errors and last is Stage.SELECTOR:
         passed.append(f"on {len(part.errors)} a selector fails")
     items = (item for pool in case.eligible.pools for item in pool.devices)
     split = part.stages.keys() <= {item.id for item in items if item.device.consumes_counters}
-    return f"{need}; {len(part.stages)} {'partitions ' if split else ''}are published here, {', '.join(passed)}"
+    every = len(part.stages)
+    published = f"{every} {'partitions ' if split else ''}are" if every > 1 else f"1 {'partition ' if split else ''}is"
+    return f"{need}; {published} published here, {', '.join(passed)}"
 
 
 def _placeless(case: NodeCase, index: int, able: int) -> Shortfall:
@@ -217,10 +220,9 @@ def _placeless(case: NodeCase, index: int, able: int) -> Shortfall:
     links = [case.problem.links[link] for link in case.must if index in case.problem.ends(link)]
     wheres = ", ".join(LEVEL_WORDS.get(link.where, link.where) for link in links)
     need = len(part.listed) if part.ask.all_devices else part.ask.count
-    text = (
-        f"request {part.ask.reference} needs {devices(need)} whose {wheres} is known; {len(part.devices)} are free, "
-        f"{able} of them have it"
-    )
+    free = f"{len(part.devices)} {'is' if len(part.devices) == 1 else 'are'} free"
+    have = f"{able} of them {'has' if able == 1 else 'have'} it"
+    text = f"request {part.ask.reference} needs {devices(need)} whose {wheres} is known; {free}, {have}"
     return case.shortfall("link", links[0].name if links else part.ask.reference, text, need, able)
 
 
