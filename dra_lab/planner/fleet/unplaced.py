@@ -107,9 +107,8 @@ def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None
     if plan.status is not PlanStatus.INFEASIBLE or not plan.shortfalls:
         return None
     first = plan.shortfalls[0]
-    return changed(
-        first, subject=f"{pod.workload.name}: {first.subject}", message=f"{_no_place(pod, missing)}: {first.message}"
-    )
+    message = f"{_no_place(pod, missing)}: {first.message[:1].lower()}{first.message[1:]}"
+    return changed(first, subject=f"{pod.workload.name}: {first.subject}", message=message)
 
 
 def _together(pod: FleetPod, missing: int) -> Shortfall:

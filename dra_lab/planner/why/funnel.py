@@ -17,7 +17,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.device_tests import Stage, is_tolerated
+from dra_lab.planner.node.device_tests import Stage, is_hidden, is_tolerated
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, eligibility
 from dra_lab.planner.node.link_places import place_values
 from dra_lab.planner.scan import Scan
@@ -265,7 +265,7 @@ def matching_devices(scan: Scan, ask: Ask, node: str) -> list[tuple[DeviceID, St
     rules, found = scan.rules, []
     alone, tainting = scan.views.held_on(node, rules.allocated)[0], rules.gates.device_taints
     for at, (item, match) in enumerate(zip(scan.views.view(node).devices, scan.views.stages(ask, node), strict=True)):
-        if match == "match":
+        if match == "match" and not is_hidden(rules.gates, item.device):
             tainted = tainting and (item.device.taints or rules.cluster.taint_rules)
             kept_away = tainted and not is_tolerated(rules.cluster, rules.release, ask, item)
             found.append((item.id, Stage.TAINT if kept_away else Stage.IN_USE if at in alone else Stage.FREE))

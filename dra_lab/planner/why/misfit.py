@@ -26,7 +26,7 @@ from dra_lab.planner.pod_claims import compile_pod
 from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.why.changes import as_suggestions, changes, tried
 from dra_lab.planner.why.conflicts import Trial, find_conflict
-from dra_lab.planner.why.funnel import Rows, funnels, node_counts, rule_of, scarcity
+from dra_lab.planner.why.funnel import Rows, funnels, matching_devices, node_counts, rule_of, scarcity
 from dra_lab.planner.why.node_reasons import TESTS, NodeCase, explain_node, missing
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
@@ -81,7 +81,7 @@ def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Seque
     in_time = not part.reached
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
     origin = {} if expanded else work.expansion.origin
-    every = (*_changes(scan, drawn, _taints_of(scan, nearest, origin), offered), *_idle(plan, names))
+    every = (*_changes(scan, drawn, _taints_in_the_way(scan, nearest, origin), offered), *_idle(plan, names))
     relaxed = tuple(tried(trial, change) for change in every)
     counted = sum(map(len, rows.values())) == len(names)
     return Reasons(
@@ -95,12 +95,12 @@ def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Seque
     )
 
 
-def _taints_of(scan: Scan, node: str, origin: Mapping[str, str]) -> dict[str, list[str]]:
+def _taints_in_the_way(scan: Scan, node: str, origin: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the keys of the taints in the way of each request on a node; `origin` has the drawn name of its parts."""
     found: dict[str, list[str]] = {}
-    for reference, taints in _taints(scan, node).items():
-        request, slash, alternative = reference.partition("/")
-        found.setdefault(f"{origin.get(request, request)}{slash}{alternative}", []).extend(t.key for t in taints)
+    for ask in scan.rules.asks:
+        reference = ask.reference.replace(ask.request, origin.get(ask.request, ask.request), 1)
+        found.setdefault(reference, []).extend(taint.key for taint in _taints(scan, ask, node))
     return {reference: list(dict.fromkeys(keys)) for reference, keys in found.items()}
 
 
@@ -274,24 +274,17 @@ def _matching(scan: Scan, asks: Sequence[Ask], seen: Seen) -> Seen:
 
 def _taint_words(scan: Scan, ask: Ask, node: str) -> str:
     """Return the taints of the devices of a node that match a request; "" if there are none."""
-    taints = Counter(map(str, _taints(scan, node)[ask.reference]))
+    taints = Counter(map(str, _taints(scan, ask, node)))
     rows = [f"the taint {taint}, which {count:,} of its devices" for taint, count in taints.most_common(MOST_VALUES)]
     have = "have" if taints.total() > 1 else "has"
     return f"Request {ask.reference} does not tolerate {' or '.join(rows)} on {node} {have}" if rows else ""
 
 
-def _taints(scan: Scan, node: str) -> dict[str, list[DeviceTaint]]:
-    """Return the taints that keep devices of a node away from each request, by its reference."""
-    found, rules = eligibility(scan.rules, node), scan.rules
-    return {
-        part.ask.reference: [
-            taint
-            for device, stage in part.stages.items()
-            if stage is Stage.TAINT
-            for taint in keeping_away(rules.cluster, rules.release, device, found.seen[device])
-        ]
-        for part in found.asks
-    }
+def _taints(scan: Scan, ask: Ask, node: str) -> list[DeviceTaint]:
+    """Return the taints that keep devices of a node away from a request."""
+    devices, rules = scan.devices(node), scan.rules
+    stuck = [device for device, stage in matching_devices(scan, ask, node) if stage is Stage.TAINT]
+    return [taint for one in stuck for taint in keeping_away(rules.cluster, rules.release, one, devices[one])]
 
 
 def _amount_words(ask: Ask, own: Seen) -> str:
