@@ -18,6 +18,8 @@ from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.plan_claim import make_plan
 from dra_lab.planner.pod_claims import read_claims
 from dra_lab.planner.why.funnel import matching_devices
+from dra_lab.planner.why.node_reasons import devices
+from dra_lab.sketch.links import listed
 
 
 def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
@@ -41,7 +43,7 @@ def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
     for pod, missing in short:
         mine = list(_lacking(fleet, pod, taken, missing, whole=whole))
         alone = None if mine or placed[pod.workload.name] else _alone(fleet, pod, missing)
-        found.extend(mine or ([] if whole and alone is None else [alone or _together(pod, missing)]))
+        found.extend(mine or ([] if whole and alone is None else [alone or _together(fleet, pod, missing)]))
     return tuple(found)
 
 
@@ -71,7 +73,7 @@ def _lacking(
         if most >= ask.count:
             continue
         subject, rule, short = f"{pod.workload.name}: {name}", "count", every < ask.count
-        left = f"{_devices(every)} for request {name} {'is' if every == 1 else 'are'} left free"
+        left = f"{devices(every)} for request {name} {'is' if every == 1 else 'are'} left free"
         text = f"{_no_place(pod, missing)}: {left}, {'one replica takes' if short else 'no node has'} {ask.count}"
         advice = "Free or add devices." if short else "Free devices that are on one node, or ask for fewer a pod."
         if not matching:
@@ -83,7 +85,7 @@ def _lacking(
 def _short_in_all(pod: FleetPod, ask: Ask, missing: int, every: int) -> Shortfall:
     needed, name = missing * ask.count, pod.workload.name
     take = f"1 replica of {name} takes" if missing == 1 else f"{missing:,} replicas of {name} take"
-    text = f"{take} {_devices(needed)} for request {ask.request}, {every:,} {'is' if every == 1 else 'are'} free"
+    text = f"{take} {devices(needed)} for request {ask.request}, {every:,} {'is' if every == 1 else 'are'} free"
     advice = "Free or add devices, or ask for fewer replicas."
     return Shortfall("count", f"{name}: {ask.request}", text, needed, every, advice=advice)
 
@@ -91,10 +93,6 @@ def _short_in_all(pod: FleetPod, ask: Ask, missing: int, every: int) -> Shortfal
 def _no_place(pod: FleetPod, missing: int) -> str:
     name = pod.workload.name
     return f"1 replica of {name} has no place" if missing == 1 else f"{missing:,} replicas of {name} have no place"
-
-
-def _devices(number: int) -> str:
-    return "1 device" if number == 1 else f"{number:,} devices"
 
 
 def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None:
@@ -111,11 +109,14 @@ def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None
     return changed(first, subject=f"{pod.workload.name}: {first.subject}", message=message)
 
 
-def _together(pod: FleetPod, missing: int) -> Shortfall:
-    return Shortfall(
-        "count",
-        pod.workload.name,
-        f"{_no_place(pod, missing)}: no request is short of whole devices by itself, "
-        "but no node was found for all of them with their links, capacities and counters",
-        advice="Plan one of them alone to see what holds it up.",
-    )
+def _together(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall:
+    """Return that no request is short by itself, with what one more pod needs besides whole devices."""
+    needs = {
+        "links": any(link.must for link in pod.sketch.links),
+        "capacity": any(ask.capacity for request in pod.sketch.requests for ask in asks(request)),
+        "shared counters": any(one.spec.shared_counters for one in fleet.scan.cluster.slices),
+    }
+    with_its = f" with its {listed(name for name, here in needs.items() if here)}" if any(needs.values()) else ""
+    text = f"no request is short of whole devices by itself, but no node was found for one more replica{with_its}"
+    advice = "Ask for fewer replicas, or see on a node why its free devices are stranded."
+    return Shortfall("count", pod.workload.name, f"{_no_place(pod, missing)}: {text}", advice=advice)

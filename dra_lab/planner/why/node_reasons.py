@@ -133,8 +133,8 @@ def missing(shortfalls: Sequence[Shortfall]) -> tuple[int, int, int]:
 
 
 def devices(number: int) -> str:
-    """Return a number of devices in words."""
-    return "1 device" if number == 1 else f"{number} devices"
+    """Return `1 device`, `2 devices`."""
+    return "1 device" if number == 1 else f"{number:,} devices"
 
 
 # ---------------------------------------------------------------- a request by itself
