@@ -19,15 +19,10 @@ RDMA = "dra.net/rdma"
 
 def claim_findings(scan: Scan) -> Iterator[Finding]:
     """Yield what claim and cluster give cause to say, whatever the plan is; run-time errors of CEL come first."""
-    yield from _selector_errors(scan)
-    yield from _matching_nothing(scan)
-
-
-def _selector_errors(scan: Scan) -> Iterator[Finding]:
     for failure in selector_failures(scan):
-        yield Finding(
-            "selector-run-time-error", Severity.ERROR, failure.request, _gives_up(failure), _guard_advice(failure)
-        )
+        text, advice = _gives_up(failure), _guard_advice(failure)
+        yield Finding("selector-run-time-error", Severity.ERROR, failure.request, text, advice)
+    yield from _matching_nothing(scan)
 
 
 def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
@@ -109,7 +104,8 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
         if not link.kind.near or not {"gpu", "nic"} <= kinds:
             continue
         nics = list(dict.fromkeys(device for device in tied if places[device].kind == "nic"))
-        plain = [n for n in nics if n.driver == "dra.net" and not _has_rdma(devices[n].lookup(RDMA, n.driver))]
+        able = [n for n in nics if getattr(devices[n].lookup(RDMA, n.driver), "bool_", None) is True]
+        plain = [n for n in nics if n.driver == "dra.net" and n not in able]
         if plain:
             verb = "has" if len(plain) == 1 else "have"
             yield Finding(
@@ -173,10 +169,6 @@ def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> 
             f"kube-scheduler with this manifest would take devices of {node_name} that do not keep this link",
             "Write selectors that place the ends together.",
         )
-
-
-def _has_rdma(attribute: object) -> bool:
-    return getattr(attribute, "bool_", None) is True
 
 
 def _ties(sketch: ClaimSketch, link: Link, placement: Placement) -> bool:

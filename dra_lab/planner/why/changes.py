@@ -10,12 +10,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.model.claims import CapacityRequirements, DeviceRequest, DeviceToleration
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    CELDeviceSelector,
+    DeviceRequest,
+    DeviceSelector,
+    DeviceToleration,
+)
 from dra_lab.model.plan import Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.sketch import LEVELS, Ask, ClaimSketch, Link, asks
-from dra_lab.planner.why.conflicts import AnyPart, Trial, elements, only, with_parts
+from dra_lab.planner.why.conflicts import AnyPart, Trial, with_parts
 from dra_lab.sketch.links import LEVEL_WORDS, link_words
 
 
@@ -36,14 +42,13 @@ def changes(sketch: ClaimSketch, taints: Mapping[str, Iterable[str]]) -> Iterato
             yield Relaxation("taint", request, title, sketch=_with_part(sketch, request, tolerations=more))
     yield from _count_changes(sketch)
     yield from _capacity_changes(sketch)
-    every = elements(sketch)
-    for element in every:
-        if element.kind == "selector":
-            rest = only(sketch, [other for other in every if other != element])
-            links = tuple(link for link in sketch.links if not link.must or link in rest.links)
-            title = f"Leave out the selector {element.text} of {element.subject}"
-            left = replace(rest, links=links, config=sketch.config)
-            yield Relaxation("selector", element.subject, title, sketch=left)
+    for ask in _asks(sketch):
+        for position, text in enumerate(ask.selectors):
+            rest = (other for at, other in enumerate(ask.selectors) if at != position)
+            selectors = tuple(DeviceSelector(CELDeviceSelector(other)) for other in rest)
+            title = f"Leave out the selector {text} of {ask.reference}"
+            left = _with_part(sketch, ask.reference, selectors=selectors)
+            yield Relaxation("selector", ask.reference, title, sketch=left)
 
 
 def _asks(sketch: ClaimSketch) -> Iterator[Ask]:

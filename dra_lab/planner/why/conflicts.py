@@ -89,7 +89,7 @@ class Trial(Struct, frozen=True):
 # ---------------------------------------------------------------- what cannot hold together
 
 
-def elements(sketch: ClaimSketch) -> tuple[Element, ...]:
+def _elements(sketch: ClaimSketch) -> tuple[Element, ...]:
     """Return the parts of a drawing that can stand in its way: must-links, the requests' own selectors, requests."""
     links = [Element("link", link.name, link_words(link)) for link in sketch.links if link.must]
     selectors = [
@@ -101,7 +101,7 @@ def elements(sketch: ClaimSketch) -> tuple[Element, ...]:
     return (*links, *selectors, *(Element("request", request.name) for request in sketch.requests))
 
 
-def only(sketch: ClaimSketch, kept: Collection[Element]) -> ClaimSketch:
+def _only(sketch: ClaimSketch, kept: Collection[Element]) -> ClaimSketch:
     """Return a drawing with only some of its elements; preferences and configuration are left out.
 
     A link or selector of a request that is gone goes with it; a pairwise link that ties fewer than two requests, too.
@@ -141,12 +141,12 @@ def find_conflict(sketch: ClaimSketch, trial: Trial, node: str = "") -> Conflict
     smaller sets were tried as well, as many as `Sizes.tries`. A part of which it is not known whether the rest fits
     counts as needed, and `minimal` is then False.
     """
-    every, known = elements(sketch), dict[frozenset[Element], bool | None]()
+    every, known = _elements(sketch), dict[frozenset[Element], bool | None]()
 
     def fits(kept: Collection[Element]) -> bool | None:
         key = frozenset(kept)
         if key not in known:
-            known[key] = trial.fits(only(sketch, kept))
+            known[key] = trial.fits(_only(sketch, kept))
         return known[key]
 
     left, sure = every, True
