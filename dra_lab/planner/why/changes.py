@@ -120,12 +120,12 @@ def tried(trial: Trial, change: Relaxation) -> Relaxation:
         return change
     trial.budget.report_step("relaxations", f"trying: {change.title}")
     try:
-        fit = trial.fitting(change.sketch)
+        known, total = trial.on_nodes(change.sketch)
     except UnsupportedFeature as error:
         return replace(change, unknown=error.feature)
-    known = None if fit.undecided == fit.total else fit.nodes
-    example = fit.example if known else ""
-    return replace(change, fitting=known, total=fit.total, undecided=fit.undecided, example=example)
+    names = [name for name, fits in known.items() if fits]
+    fitting = len(names) if known else None
+    return replace(change, fitting=fitting, total=total, undecided=total - len(known), example=min(names, default=""))
 
 
 def as_suggestions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,15 +32,6 @@ AnyPart = Any
 # ---------------------------------------------------------------- on how many nodes a drawing fits
 
 
-class Fitting(NamedTuple):
-    """Nodes on which a drawing fits, of all that were examined; `undecided` are those that time left open."""
-
-    nodes: int = 0
-    total: int = 0
-    undecided: int = 0
-    example: str = ""
-
-
 class Trial(Struct, frozen=True):
     """Tries drawings on one cluster, whatever the goals; `nodes` are those that are examined, None for all.
 
@@ -56,23 +47,26 @@ class Trial(Struct, frozen=True):
 
     def fits(self, sketch: ClaimSketch) -> bool | None:
         """Say whether a drawing fits on any of the nodes; None where that is not known."""
+        if not sketch.requests:
+            return True
         try:
-            found = self.fitting(sketch, first=True) if sketch.requests else Fitting(1)
+            known, total = self.on_nodes(sketch, first=True)
         except UnsupportedFeature:
             return None
-        return True if found.nodes else None if found.undecided else False
+        return True if any(known.values()) else None if len(known) < total else False
 
-    def fitting(self, sketch: ClaimSketch, *, first: bool = False) -> Fitting:
-        """Count the nodes on which a drawing fits, or look for the `first` one. Raises UnsupportedFeature."""
+    def on_nodes(self, sketch: ClaimSketch, *, first: bool = False) -> tuple[Mapping[str, bool], int]:
+        """Say of each node whether a drawing fits, or look for the `first` one; and how many nodes are examined.
+
+        A node that time left open is not in it. Raises UnsupportedFeature.
+        """
         refuse_claim(sketch)
         drawn = sketch if self.expanded else expand(sketch, self.cluster, self.release).sketch
         index = node_index(self.cluster, self.release)
         rules = Rules(self.cluster, drawn, self.release, index.matching, only=self.nodes)
         scan = Scan(rules, index)
         known = fitting_nodes(scan, node_shapes(scan, self.budget), self.budget)
-        known = known if known is not None else self._solved(rules, first=first)
-        names = sorted(name for name, fits in known.items() if fits)
-        return Fitting(len(names), len(rules.nodes), len(rules.nodes) - len(known), names[0] if names else "")
+        return known if known is not None else self._solved(rules, first=first), len(rules.nodes)
 
     def _solved(self, rules: Rules, *, first: bool) -> Mapping[str, bool]:
         """Say of each node whether a drawing fits that the tables of places do not have; one left open is not in it."""
