@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from operator import ge
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -56,7 +57,13 @@ class PlaceTable:
 
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way for some numbers undercuts, None where there is none."""
-        return self.packed[counts].lower if counts in self.packed else self.states.lower(self.state, counts)
+        if counts in self.packed:
+            return self.packed[counts].lower
+        return None if self.is_barred(counts) else self.states.lower(self.state, counts)
+
+    def is_barred(self, counts: Counts) -> bool:
+        """Say whether the numbers contain some of which a model found that there is no way."""
+        return any(one.lower is None and all(map(ge, counts, fewer)) for fewer, one in self.packed.items())
 
     @property
     def caps(self) -> Counts:
@@ -89,7 +96,9 @@ class PlaceTable:
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
-        return counts not in self.packed and self.states.is_open(self.state, counts, modelled=self._is_modelled(counts))
+        if counts in self.packed or self.is_barred(counts):
+            return False
+        return self.states.is_open(self.state, counts, modelled=self._is_modelled(counts))
 
     def _is_modelled(self, counts: Counts) -> bool:
         few = len(self.states.filler.columns) <= _FEW_STATES and sum(counts) <= _FEW_PODS
@@ -97,6 +106,8 @@ class PlaceTable:
 
     def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Look for the best way for some numbers; of few pods in a small fleet, a model decides."""
+        if self.is_barred(counts):
+            return Packed(None)
         found = self.states.decide(self.state, counts, budget)
         if found.exact or budget.reached or counts in self.packed or not self._is_modelled(counts):
             return self.packed.get(counts, found)
