@@ -38,12 +38,9 @@ class Sizes(Struct, frozen=True):
         states: Node states of a plan that is improved to the end without a time limit; with more, for `Shares.improve`.
         decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
         copies: Groups that all pods of such a model may take from; with more, these nodes get no pods.
-        variables: Variables of such models that are solved to the end without a time limit. Models of gangs with more
-            are solved without heuristics that HiGHS does not interrupt, and have no more nodes to add one by one.
+        variables: Variables of such models that are solved to the end without a time limit. Gangs with more numbers of
+            pods on all nodes are not planned by the model, and it has no more nodes to add one by one.
         classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
-        gang_numbers: Numbers of pods on nodes that are decided before gangs are placed; with more, only if counting
-            leaves a goal open.
-        domain_pods: Numbers of pods of all kinds that are listed for a domain; with more, a model counts its pods.
         more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
@@ -59,8 +56,6 @@ class Sizes(Struct, frozen=True):
     copies: int = 20_000
     variables: int = 3_000
     classes: int = 40
-    gang_numbers: int = 2_500
-    domain_pods: int = 200_000
     more_nodes: int = 8
 
 

@@ -63,14 +63,17 @@ class PlaceStates:
             self._least[state] = self._find_least(state)
         return self._least[state]
 
-    def _find_least(self, state: State) -> dict[Counts, Values] | None:
-        caps, zero = self.caps(state), (0,) * len(self.demand)
+    def numbers(self, state: State) -> list[Counts] | None:
+        """Return all numbers of pods that counting allows on a node; None when they are too many."""
+        caps = self.caps(state)
         if not any(caps):
-            return {zero: (0,) * len(self.filler.order)}
+            return [(0,) * len(caps)]
         if len(caps) == 1:
-            numbers: list[Counts] | None = [(count,) for count in range(caps[0] + 1)] if caps[0] < self.most else None
-        else:
-            numbers = all_below(self.counting.together(state, caps), self.rows(state), self.most)
+            return [(count,) for count in range(caps[0] + 1)] if caps[0] < self.most else None
+        return all_below(self.counting.together(state, caps), self.rows(state), self.most)
+
+    def _find_least(self, state: State) -> dict[Counts, Values] | None:
+        caps, numbers = self.caps(state), self.numbers(state)
         if numbers is None:
             return None
         floors = [self._floors(state, pod, cap) for pod, cap in enumerate(caps)]

@@ -55,6 +55,11 @@ class PlaceTable:
         known = {counts: self.lower(counts) for counts in least}
         return {counts: lower for counts, lower in known.items() if lower is not None}
 
+    def numbers(self) -> list[Counts] | None:
+        """Return all numbers that may be held; None when they are too many."""
+        numbers = self.states.numbers(self.state)
+        return None if numbers is None else [counts for counts in numbers if not self.is_barred(counts)]
+
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way for some numbers undercuts, None where there is none."""
         if counts in self.packed:

@@ -11,7 +11,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.place_states import FIRST, PlaceStates
+from dra_lab.planner.fleet.place_states import PlaceStates
 from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.sites import Site, parts_on
@@ -52,11 +52,11 @@ class PlacedPods:
                     yield table, member, mine.pop()
 
 
-def place_tables(work: FleetWork, sites: Sequence[Site], *, every: bool = False) -> PlacedPods:
+def place_tables(work: FleetWork, sites: Sequence[Site], *, whole: bool = False) -> PlacedPods:
     """Return a table for every node state, filled with pods, and the sites that are not of this form.
 
     After a share of the time, pods are only counted; sites that are left when all of it is over have no table. With
-    `every`, each state is filled in every order of workloads, whatever is wanted of them in all.
+    `whole`, the members are whole nodes, and nothing is filled yet.
     """
     fleet, order, budget = work.fleet, device_goals(work.order), work.budget
     nodes = [_offer(fleet, number, site) for number, site in enumerate(sites)]
@@ -68,21 +68,16 @@ def place_tables(work: FleetWork, sites: Sequence[Site], *, every: bool = False)
         return PlacedPods(rest=list(sites))
     rest = [site for site, (node, _) in zip(sites, nodes, strict=True) if node.layout not in regular]
     able = [(site, node) for site, (node, _) in zip(sites, nodes, strict=True) if node.layout in regular]
-    members = _members(trees, able, budget, whole=every)
+    members = _members(trees, able, budget, whole=whole)
     many: Counter[State] = Counter()
     for site, _, _, state, _ in members:
         if state:
             many[state] += len(site.members)
     filler = filler_of(trees, order, many)
     filling = budget.part(budget.shares.first)
-    filled = _filled(filler, work, many, filling)
+    filled = Counter[tuple[State, Counts]]() if whole else _filled(filler, work, many, filling)
     counting = Counting(trees, lambda: filling.reached)
     states = PlaceStates(filler, counting, Below(counting), fleet.demand, budget.sizes.numbers)
-    if every:
-        for state in many:
-            if filling.reached:
-                break
-            filler.explore(state, states.caps(state), filling, limit=FIRST)
     tables = [
         PlaceTable(site, whole, node, state, states, only, work.solver) for site, whole, node, state, only in members
     ]

@@ -136,6 +136,10 @@ class SiteTable:
         rows = ((counts, self.lower(counts)) for counts in self.vectors)
         return {counts: lower for counts, lower in rows if lower is not None}
 
+    def numbers(self) -> list[Counts] | None:
+        """Return all numbers that may be held; None when they are too many."""
+        return None if self.vectors is None else [counts for counts in self.vectors if not self.is_barred(counts)]
+
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
         found: list[Values | None] = []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.levels import WHOLE
 from dra_lab.planner.gangs.needs import GangNeed, Needs
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
@@ -22,10 +23,15 @@ def priority_of(goal: str, needs: Needs) -> tuple[str, int]:
     return name, int(number) if number else next(iter(needs.priorities), 0)
 
 
-def wanted_beyond(needs: Needs, priority: int) -> int:
-    """Return the pods beyond the minimum that the gangs of a priority want."""
-    mine = (need for need in needs.gangs if need.priority == priority)
-    return sum(need.copies * (group.most - group.least) for need in mine for group in need.groups)
+def wanted(needs: Needs, goal: str) -> int:
+    """Return what a goal counts if nothing has a place: gangs, pods beyond their minimum, or ordinary pods."""
+    name, priority = priority_of(goal, needs)
+    mine = [need for need in needs.gangs if need.priority == priority]
+    if name == GANGS:
+        return sum(need.copies for need in mine)
+    if name == BEYOND:
+        return sum(need.copies * (group.most - group.least) for need in mine for group in need.groups)
+    return sum(pods for _, pods in needs.ordinary)
 
 
 # ---------------------------------------------------------------------- values
@@ -44,11 +50,11 @@ def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
     name, priority = priority_of(goal, needs)
     mine = [one for one in solution.instances if needs.gangs[one.need].priority == priority]
     if name == GANGS:
-        return sum(need.copies for need in needs.gangs if need.priority == priority) - len(mine)
+        return wanted(needs, goal) - len(mine)
     if name == BEYOND:
-        return wanted_beyond(needs, priority) - sum(_beyond(needs, one) for one in mine)
+        return wanted(needs, goal) - sum(_beyond(needs, one) for one in mine)
     if name == UNPLACED:
-        return sum(wanted for _, wanted in needs.ordinary) - sum(sum(row.values()) for row in solution.ordinary)
+        return wanted(needs, goal) - sum(sum(row.values()) for row in solution.ordinary)
     if name == LEVELS:
         return sum(_domains_preferred(problem, one) for one in solution.instances)
     if name == DOMAINS:
@@ -75,7 +81,7 @@ def _domains_preferred(problem: GangProblem, one: Instance) -> int:
 # ---------------------------------------------------------------------- what no solution undercuts
 
 
-def counted_bound(problem: GangProblem, goal: str, values: Sequence[int]) -> int:
+def counted_bound(problem: GangProblem, goal: str, values: Sequence[int], budget: Budget) -> int:
     """Return what no plan undercuts in a goal if it keeps the goals before it; `values` are those of the plan so far.
 
     A gang has no place if every domain has too few pods of a kind for its gangs alone. Gangs and ordinary pods with a
@@ -85,7 +91,7 @@ def counted_bound(problem: GangProblem, goal: str, values: Sequence[int]) -> int
     if name == GANGS:
         return sum(_without_place(problem, need) for need in problem.needs.gangs if need.priority == priority)
     if goal in problem.device:
-        return _least(problem, values, _floors(problem, problem.device.index(goal)))
+        return _least(problem, values, _floors(problem, problem.device.index(goal), budget))
     if name == LEVELS:
         return _least(problem, values, [0] * problem.kinds, lambda need: _preferences(problem, need))
     return _nodes(problem, values) if name == NODES else 0
@@ -94,38 +100,44 @@ def counted_bound(problem: GangProblem, goal: str, values: Sequence[int]) -> int
 def _without_place(problem: GangProblem, need: GangNeed) -> int:
     able = 0
     for regions in problem.inside[need.required].values():
-        able += min(problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
+        have = (problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
+        able += min(have, default=need.copies)
     return max(0, need.copies - able)
 
 
-def _floors(problem: GangProblem, goal: int) -> list[int]:
-    """Return what one pod of each kind costs at least in a goal of devices, on any node."""
-    floors = [[mine[kind] for mine in (one.floors for one in problem.profiles)] for kind in range(problem.kinds)]
-    return [min((values[goal] for values in each if values is not None), default=0) for each in floors]
+def _floors(problem: GangProblem, goal: int, budget: Budget) -> list[int]:
+    """Return what one pod of each kind costs at least in a goal of devices, on any node; 0 if there is no time."""
+    known: list[list[int]] = [[] for _ in range(problem.kinds)]
+    for profile in problem.profiles:
+        if budget.reached:
+            return [0] * problem.kinds
+        for kind, values in enumerate(profile.floors):
+            known[kind] += [values[goal]] if values is not None else []
+    return [min(mine, default=0) for mine in known]
 
 
 def _preferences(problem: GangProblem, need: GangNeed) -> int:
     """Return in how many domains of preferred levels a gang is at least."""
     found = 0
     for tier, groups in need.preferences:
-        wanted, kinds = sum(need.groups[at].least for at in groups), {need.groups[at].kind for at in groups}
+        least, kinds = sum(need.groups[at].least for at in groups), {need.groups[at].kind for at in groups}
         numbers = []
         for regions in problem.inside[need.required].values():
             sizes = [
                 sum(problem.pods_in(mine, kind) for kind in kinds) for mine in problem.parted(regions, tier).values()
             ]
-            numbers += [fewest(sizes, wanted)] if sum(sizes) >= wanted else []
+            numbers += [fewest(sizes, least)] if sum(sizes) >= least else []
         found += min(numbers, default=0)
     return found
 
 
-def fewest(sizes: Sequence[int], wanted: int) -> int:
-    """Return how few domains of some sizes hold as many pods as wanted; all of them if they do not."""
+def fewest(sizes: Sequence[int], pods: int) -> int:
+    """Return how few domains of some sizes hold a number of pods; all of them if they do not."""
     found = 0
     for size in sorted(sizes, reverse=True):
-        if wanted <= 0:
+        if pods <= 0:
             break
-        found, wanted = found + 1, wanted - size
+        found, pods = found + 1, pods - size
     return found
 
 
@@ -155,6 +167,6 @@ def _least(
                 own = gang(need) + sum(group.least * pods[group.kind] for group in need.groups)
                 costs += [own] * need.copies
         elif name == UNPLACED:
-            costs = [pods[kind] for kind, wanted in needs.ordinary for _ in range(wanted)]
+            costs = [pods[kind] for kind, count in needs.ordinary for _ in range(count)]
         found += sum(sorted(costs)[: len(costs) - value] if costs else ())
     return found

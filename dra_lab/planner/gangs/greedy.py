@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import chain, combinations, islice
+from itertools import chain, combinations, islice, takewhile
 from operator import sub
 
 from dra_lab.planner.budget import Budget
@@ -12,33 +13,38 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.gangs.goals import fewest, values_of
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, plus
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
+from dra_lab.planner.gangs.tables import Profile, plus
 
 
 def greedy(problem: GangProblem, budget: Budget, *, by_value: bool = True) -> GangSolution:
     """Return a solution in which gangs of a high priority are placed first, large ones before small ones.
 
-    They are placed where they leave least. Then, with `by_value`, each is placed again where its pods have the best
-    values, as long as that is better for the whole; without it, only how much has a place matters.
+    They are placed where they leave least. With `by_value`, they are placed again where their pods have the best
+    values; if some then have no place, only the nodes are chosen by values. The best solution is returned. Without
+    `by_value`, only how much has a place matters.
     """
-    best = _Greedy(problem, budget)
-    best.run()
-    if by_value and not budget.reached:
-        other = _Greedy(problem, budget)
-        other.nodes_by_value = True
-        other.run()
-        best = min(best, other, key=lambda one: values_of(problem, one.solution))
-        best.place_again()
-    return best.solution
+    best = _Greedy(problem, budget, domains_by_value=False, nodes_by_value=False).run()
+    for domains in (True, False) if by_value else ():
+        if budget.reached:
+            break
+        found = _Greedy(problem, budget, domains_by_value=domains, nodes_by_value=True).run()
+        for profile in problem.profiles:
+            profile.read_again()
+        missing = Counter(one.need for one in best.instances) - Counter(one.need for one in found.instances)
+        best = min(best, found, key=lambda one: values_of(problem, one))
+        if not missing:
+            break
+    return best
 
 
 class _Greedy:
-    def __init__(self, problem: GangProblem, budget: Budget) -> None:
+    """Gangs and pods with a place so far; `nodes` are those of each region."""
+
+    def __init__(self, problem: GangProblem, budget: Budget, *, domains_by_value: bool, nodes_by_value: bool) -> None:
         self.problem, self.budget = problem, budget
-        self.domains_by_value = self.nodes_by_value = False
+        self.domains_by_value, self.nodes_by_value = domains_by_value, nodes_by_value
         self.solution = GangSolution(ordinary=[{} for _ in problem.needs.ordinary])
-        self.within: list[list[list[int]]] = []
-        """For each placed gang and group, the regions where its pods may be."""
         self.nodes: list[list[str]] = [[] for _ in problem.keys]
         for (region, _), nodes in problem.cells.items():
             self.nodes[region].extend(nodes)
@@ -48,77 +54,47 @@ class _Greedy:
         self._added_in: dict[tuple[int, int], tuple[int, list[Values]]] = {}
         self._changed: list[tuple[str, Counts]] = []
 
-    def run(self) -> None:
+    def run(self) -> GangSolution:
         """Place all gangs and ordinary pods."""
         needs = self.problem.needs
         for priority in needs.priorities:
             mine = [(at, need) for at, need in enumerate(needs.gangs) if need.priority == priority]
+            placed: list[tuple[Instance, list[list[int]]]] = []
             for at, need in sorted(mine, key=lambda row: -self._size(row[1])):
                 for _ in range(need.copies):
-                    if self.budget.reached or not self._place(at, need):
+                    if self.budget.reached or (one := self._place(at, need)) is None:
                         break
-            for one, within in zip(self.solution.instances, self.within, strict=True):
-                if needs.gangs[one.need].priority == priority:
-                    self._add_more(one, within)
+                    placed.append(one)
+            for instance, within in placed:
+                self.solution.instances.append(instance)
+                self._add_more(instance, within)
             if priority == 0:
                 for row, (kind, wanted) in zip(self.solution.ordinary, needs.ordinary, strict=True):
                     _add(row, self._on_nodes(kind, wanted, range(len(self.problem.keys))))
+        return self.solution
 
     def _size(self, need: GangNeed) -> float:
         """Return about how many nodes a gang needs."""
-        each = (max((profile.most[kind] for profile in self.problem.profiles), default=0) for kind in need.least_pods)
+        each = (max((profile.bound[kind] for profile in self.problem.profiles), default=0) for kind in need.least_pods)
         return sum(pods / max(1, most) for pods, most in zip(need.least_pods.values(), each, strict=True))
-
-    def place_again(self) -> None:
-        """Place each gang again where its pods cost least, until no such change makes the whole better."""
-        self.domains_by_value = self.nodes_by_value = True
-        instances, values, same = self.solution.instances, values_of(self.problem, self.solution), 0
-        while same < len(instances) and not self.budget.reached:
-            same += 1
-            self._changed.clear()
-            one, within = instances.pop(0), self.within.pop(0)
-            need = self.problem.needs.gangs[one.need]
-            if self._take_out(one) and self._place(one.need, need):
-                self._add_more(instances[-1], self.within[-1])
-                found = values_of(self.problem, self.solution)
-                if found < values:
-                    values, same = found, 0
-                    continue
-                instances.pop()
-                self.within.pop()
-            self._undo(0)
-            instances.append(one)
-            self.within.append(within)
-
-    def _take_out(self, one: Instance) -> bool:
-        """Take the pods of a gang away where that saves most; say whether a way was found for what is left on nodes."""
-        for row, group in zip(one.groups, self.problem.needs.gangs[one.need].groups, strict=True):
-            for region in (region for region, count in row.items() for _ in range(count)):
-                saved = []
-                for node in self.nodes[region]:
-                    found, counts = self.found(node), self.solution.nodes.get(node, self.zero)
-                    if (less := plus(counts, group.kind, -1)) in found:
-                        saved.append((tuple(map(sub, found[less], found[counts])), node))
-                if not saved:
-                    return False
-                self._put_on(min(saved)[1], group.kind, -1)
-        return True
 
     # ------------------------------------------------------------------ what nodes have
 
-    def found(self, node: str) -> Mapping[Counts, Values]:
-        """Return what was found of a node."""
-        return self.problem.profiles[self.problem.on[node].profile].found
+    def profile(self, node: str) -> Profile:
+        """Return what is known of a node."""
+        return self.problem.profiles[self.problem.on[node].profile]
 
     def steps(self, node: str, kind: int) -> list[int]:
         """Return the numbers of further pods of a kind of which it is known that a node takes them."""
         key = self.problem.on[node].profile, self.solution.nodes.get(node, self.zero), kind
         if key not in self._steps:
-            self._steps[key] = self.problem.steps(*key)
+            self._steps[key] = self.profile(node).steps(*key[1:])
         return self._steps[key]
 
     def more(self, node: str, kind: int) -> int:
-        """Return how many more pods of a kind a node takes."""
+        """Return about how many more pods of a kind a node takes; an empty one is not looked at closely."""
+        if node not in self.solution.nodes:
+            return self.profile(node).bound[kind]
         return max(self.steps(node, kind), default=0)
 
     def free(self, regions: Iterable[int], kind: int) -> int:
@@ -132,8 +108,7 @@ class _Greedy:
 
     def added(self, node: str, kind: int) -> Values:
         """Return what the next pods of a kind add to the goals on a node that takes them."""
-        counts = self.solution.nodes.get(node, self.zero)
-        found = self.found(node)
+        counts, found = self.solution.nodes.get(node, self.zero), self.profile(node).found
         return tuple(map(sub, found[plus(counts, kind, self.steps(node, kind)[0])], found[counts]))
 
     def added_by(self, regions: Iterable[int], kind: int, pods: int) -> Values:
@@ -158,7 +133,8 @@ class _Greedy:
         def row(node: str) -> tuple[Values, bool, int, str]:
             return self.added(node, kind), node not in self.solution.nodes, -self.more(node, kind), node
 
-        queue = [row(node) for region in regions for node in self.nodes[region] if self.steps(node, kind)]
+        nodes = takewhile(lambda _: not self.budget.reached, chain.from_iterable(self.nodes[one] for one in regions))
+        queue = [row(node) for node in nodes if self.steps(node, kind)]
         heapify(queue)
         while queue and pods:
             values, *_, node = heappop(queue)
@@ -243,6 +219,8 @@ class _Greedy:
             return
         for region in regions:
             for node in sorted(self.nodes[region], key=lambda node: (-self.more(node, kind), node)):
+                if not pods or self.budget.reached:
+                    return
                 if count := max((n for n in self.steps(node, kind) if n <= pods), default=0):
                     self._put_on(node, kind, count)
                     pods -= count
@@ -270,25 +248,22 @@ class _Greedy:
 
     # ------------------------------------------------------------------ gangs
 
-    def _place(self, at: int, need: GangNeed) -> bool:
-        """Place one gang with its minimum, in the best domain that can have it."""
+    def _place(self, at: int, need: GangNeed) -> tuple[Instance, list[list[int]]] | None:
+        """Place the minimum of one gang in the best domain that can have it; return where more of each group may be."""
         ranked = []
         for path, regions in self.problem.inside[need.required].items():
             if self.budget.reached:
-                return False
+                return None
             free = [self.free(regions, group.kind) for group in need.groups]
             if all(have >= group.least for have, group in zip(free, need.groups, strict=True)):
                 ranked.append((self._about(need, regions) if self.domains_by_value else (), sum(free), path))
         for *_, path in sorted(ranked):
             if self.budget.reached:
-                return False
+                return None
             found = self._in_domain(need, self.problem.inside[need.required][path])
             if found is not None:
-                groups, within = found
-                self.solution.instances.append(Instance(at, path, groups))
-                self.within.append(within)
-                return True
-        return False
+                return Instance(at, path, found[0]), found[1]
+        return None
 
     def _about(self, need: GangNeed, regions: Sequence[int]) -> tuple[int, ...]:
         """Return about what a gang adds to the goals in regions, preferred domains first."""
@@ -333,8 +308,12 @@ class _Greedy:
     def _add_more(self, one: Instance, within: Sequence[Sequence[int]]) -> None:
         """Place what a gang wants beyond its minimum."""
         for row, group, regions in zip(one.groups, self.problem.needs.gangs[one.need].groups, within, strict=True):
-            size = group.slices[0][0] if group.slices else 1
-            for _ in range((group.most - group.least) // size):
+            beyond = group.most - group.least
+            if not group.slices:
+                _add(row, self._on_nodes(group.kind, beyond, regions))
+                continue
+            size = group.slices[0][0]
+            for _ in range(beyond // size):
                 found = None if self.budget.reached else self.put(group, size, regions)
                 if found is None:
                     break

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan
-from dra_lab.model.gang import GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan
+from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given
-from dra_lab.planner.budget import Budget, Progress, Sizes
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.fleet_work import Clock
-from dra_lab.planner.gangs.levels import Together, together
-from dra_lab.planner.gangs.model import GangModel
+from dra_lab.planner.gangs.goals import wanted
+from dra_lab.planner.gangs.levels import Path, Together, together
 from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, without_preferences
-from dra_lab.planner.gangs.problem import GangProblem, problem_of
+from dra_lab.planner.gangs.problem import GangProblem, On, problem_of
 from dra_lab.planner.gangs.reasons import lacking
 from dra_lab.planner.gangs.search import best_solution
-from dra_lab.planner.states.columns import Array
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
-Cells = Sequence[tuple[int, int]]
-"""Profiles, each with a number of nodes."""
+_Bounds = tuple[int, int]
+"""At least, at most."""
 
 
 @awaited
@@ -89,11 +88,11 @@ def how_many_more_gangs(
     every = dict(_by_level(cluster, gang, known, together(cluster, release)))
     problem = problem_of(cluster, every[gang.required], release, budget, held, solver, Clock())
     problems = {level: problem.of(needs) for level, needs in every.items()}
-    count, bound = _counted(problems[gang.required], solver, budget.part(budget.shares.step))
+    count, bound = _counted(problems[gang.required], GANGS, solver, budget.part(budget.shares.step))
     counted = replace(_plain(gang), replicas=MOST_COUNTED)
     headrooms = headroom_by_domain(problems[gang.required], [counted], solver, budget.part(budget.shares.step))
     levels = {
-        level: (count, bound) if level == gang.required else _counted(problem, solver, budget)
+        level: (count, bound) if level == gang.required else _counted(problem, GANGS, solver, budget)
         for level, problem in problems.items()
     }
     return GangCount(gang.name, count, bound, headrooms, levels, time.monotonic() - began)
@@ -123,10 +122,12 @@ def _by_level(
                 continue
 
 
-def _counted(problem: GangProblem, solver: str, budget: Budget) -> tuple[int, int]:
-    """Return how many gangs fit, and how many surely do not exceed."""
-    _, (goal,) = best_solution(problem, solver, budget, goals=1)
-    return MOST_COUNTED - goal.value, MOST_COUNTED - (goal.bound or 0)
+def _counted(problem: GangProblem, goal: str, solver: str, budget: Budget) -> _Bounds:
+    """Return how many gangs, or pods beyond the minimum, have a place, and what surely does not exceed."""
+    at = problem.order.index(goal)
+    *_, found = best_solution(problem, solver, budget, goals=at + 1)[1]
+    most = wanted(problem.needs, goal)
+    return most - found.value, most - (found.bound or 0)
 
 
 def headroom_by_domain(
@@ -136,122 +137,72 @@ def headroom_by_domain(
     found: list[GangHeadroom] = []
     known: dict[GangNeed, list[GangHeadroom]] = {}
     place = {at: need for need in problem.needs.gangs for at in need.gangs}
+    if problem.small:
+        problem = problem.decided(budget.part(budget.shares.step))
     for at, gang in enumerate(gangs):
         if at not in place or budget.reached:
             continue
         required = without_preferences(place[at])
         if required not in known:
-            known[required] = list(_headroom_of_need(problem, required, gang, solver, budget))
+            rooms = _Rooms(problem, required, solver, budget)
+            known[required] = [rooms.headroom(gang, path, nodes) for path, nodes in rooms.domains.items()]
         for headroom in known[required]:
             count, bound = (min(gang.replicas, number) for number in (headroom.gangs, headroom.gangs_bound))
             found.append(changed(headroom, gang=gang.name, gangs=count, gangs_bound=bound))
     return tuple(found)
 
 
-def _headroom_of_need(
-    problem: GangProblem, need: GangNeed, gang: Gang, solver: str, budget: Budget
-) -> Iterator[GangHeadroom]:
-    """Yield what each domain has for a gang."""
-    beside = gang.size - sum(group.most for group in need.groups[: need.pods])
-    rooms = _Rooms(problem, need, solver, budget.sizes)
-    for path, nodes in problem.nodes_inside[need.required].items():
-        regions = problem.inside[need.required].get(path, [])
-        most, bound, count, count_bound = rooms.of(regions, budget)
-        # Pods that have only shared claims have a place where these have one, also if no whole gang fits.
-        most += beside if count else 0
-        bound += beside if count_bound or len(need.groups) > 1 else 0
-        reasons = lacking(problem, need, nodes, budget) if most < gang.size else []
-        yield GangHeadroom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(reasons))
-
-
 class _Rooms:
     """How many pods of one gang, and how many gangs, domains have: domains with the same nodes have the same."""
 
-    def __init__(self, problem: GangProblem, need: GangNeed, solver: str, sizes: Sizes) -> None:
-        self.problem, self.need, self.solver, self.sizes = problem, need, solver, sizes
+    def __init__(self, problem: GangProblem, need: GangNeed, solver: str, budget: Budget) -> None:
+        self.problem, self.need, self.solver, self.budget = problem, need, solver, budget
+        self.domains = problem.nodes_inside[need.required]
         self.plain = not any(group.required >= 0 or group.slices for group in need.groups)
-        self.listed = self.plain and all(profile.least is not None for profile in problem.profiles)
-        self.least, self.most, self.shared = np.zeros((3, problem.kinds), np.int64)
-        for at, group in enumerate(need.groups):
-            self.least[group.kind] += group.least
-            self.most[group.kind] += group.most
-            self.shared[group.kind] += at >= need.pods
-        self._known: dict[object, tuple[int, int, int, int]] = {}
+        self._known: dict[object, tuple[_Bounds, _Bounds]] = {}
 
-    def of(self, regions: Sequence[int], budget: Budget) -> tuple[int, int, int, int]:
-        """Return the most pods of one gang in regions and its bound, and the same of whole gangs."""
+    def headroom(self, gang: Gang, path: Path, nodes: Sequence[str]) -> GangHeadroom:
+        """Return what a domain has for a gang."""
+        need = self.need
+        (most, bound), (count, count_bound) = self._of(self.problem.inside[need.required].get(path, []))
+        if not self.problem.not_examined.isdisjoint(nodes):
+            bound, count_bound = gang.size, MOST_COUNTED
+        # Pods that have only shared claims have a place where these have one, also if no whole gang fits.
+        beside = gang.size - sum(group.most for group in need.groups[: need.pods])
+        most += beside if count else 0
+        bound = min(gang.size, bound + (beside if count_bound or len(need.groups) > 1 else 0))
+        reasons = lacking(self.problem, need, nodes, self.budget) if most < gang.size else []
+        return GangHeadroom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(reasons))
+
+    def _of(self, regions: Sequence[int]) -> tuple[_Bounds, _Bounds]:
+        """Return the pods of one gang in regions, at least and at most, and the same of whole gangs."""
         problem, need = self.problem, self.need
         pods = [(group, problem.pods_in(regions, group.kind)) for group in need.groups]
         bound = sum(min(group.most, cap) for group, cap in pods[: need.pods])
         count = min(cap // group.least for group, cap in pods if group.least)
-        cells = problem.profiles_of(regions)
+        cells = {at: problem.cells[at] for region in regions for at in problem.cells_of.get(region, ())}
+        if self.budget.reached:
+            return (0, bound), (0, count)
         if self.plain and len(need.groups) == 1:
             [group] = need.groups
-            have = sum(problem.profiles[profile].most[group.kind] * nodes for profile, nodes in cells)
-            return min(have, group.most, bound), bound, have // group.least, count
-        key = cells if self.plain else tuple(regions)
-        if key in self._known:
-            return self._known[key]
+            have = sum(problem.profiles[at].most(group.kind) * len(nodes) for (_, at), nodes in cells.items())
+            return (min(have, group.most, bound), bound), (have // group.least, count)
         if not (bound or count) or problem.not_examined:
-            return 0, bound, 0, count
-        found = self._of_tables(regions, cells) if self.listed and not budget.reached else None
-        if found is None:
-            part = replace(problem, cells={at: nodes for at, nodes in problem.cells.items() if at[0] in regions})
-            one = self._of_model(part, budget, bound, whole=False)
-            found = *one, *self._of_model(part, budget, count, whole=True)
-            if budget.reached:
-                return found
-        self._known[key] = found
-        return found
+            return (0, bound), (0, count)
+        held = Counter({at: len(nodes) for (_, at), nodes in cells.items()})
+        key = frozenset(held.items()) if self.plain else tuple(regions)
+        if key not in self._known:
+            alone = [replace(group, least=0 if at < need.pods else 1) for at, group in enumerate(need.groups)]
+            self._known[key] = (
+                self._most(cells, replace(need, groups=tuple(alone), gangs=(0,)), BEYOND, bound),
+                self._most(cells, replace(need, gangs=(0,) * count), GANGS, count),
+            )
+        return self._known[key]
 
-    def _of_tables(self, regions: Sequence[int], cells: Cells) -> tuple[int, int, int, int] | None:
-        """Return the numbers by listing all numbers of pods that fit together, None if they are too many."""
-        headroom = np.array([self.problem.pods_in(regions, kind) for kind in range(self.problem.kinds)])
-        times = int(min(headroom[self.least > 0] // self.least[self.least > 0]))
-        limits = np.minimum(headroom, np.maximum(self.most, self.least * times))
-        if np.prod(limits + 1.0) > self.sizes.domain_pods:
-            return None
-        bounds = self._fits(cells, limits, least=True)
-        found = bounds if self.problem.closed else self._fits(cells, limits, least=False)
-        pods, gangs = [], []
-        for fits in (found, bounds):
-            every = np.argwhere(fits)
-            every = every[((every >= self.shared) & (every <= self.most)).all(axis=1)] - self.shared
-            pods.append(int(every.sum(axis=1).max(initial=0)))
-            gangs.append(next((n for n in range(times, 0, -1) if fits[tuple(self.least * n)]), 0))
-        return pods[0], pods[1], gangs[0], gangs[1]
-
-    def _fits(self, cells: Cells, limits: Array, *, least: bool) -> Array:
-        """Say of all numbers of pods up to limits whether nodes hold them, by the ways that may exist or were found."""
-        fits = np.zeros(limits + 1, bool)
-        fits[(0,) * len(limits)] = True
-        for number, nodes in cells:
-            profile = self.problem.profiles[number]
-            able = np.array([*((profile.least or {}) if least else profile.found)], np.int64)
-            ways = able[(able <= limits).all(axis=1)]
-            for _ in range(nodes):
-                before, fits = fits, fits.copy()
-                for counts in ways:
-                    start = tuple(slice(None, end) for end in limits + 1 - counts)
-                    fits[tuple(slice(count, None) for count in counts)] |= before[start]
-        return fits
-
-    def _of_model(self, part: GangProblem, budget: Budget, most: int, *, whole: bool) -> tuple[int, int]:
-        """Return the most gangs, or pods of one gang, that nodes have, and what they surely do not exceed."""
+    def _most(self, cells: dict[On, list[str]], need: GangNeed, goal: str, most: int) -> _Bounds:
+        """Return how many gangs, or pods of one, nodes have."""
+        needs = Needs(self.problem.needs.kinds, self.problem.needs.tiers, [need] if need.gangs else [], [])
         if not most:
             return 0, 0
-        pods = self.need.pods
-        groups = tuple(
-            replace(group, least=group.least if whole or at >= pods else 0) for at, group in enumerate(self.need.groups)
-        )
-        alone = replace(self.need, groups=groups, gangs=(0,) * (most if whole else 1))
-        part = replace(part, needs=Needs(part.needs.kinds, part.needs.tiers, [alone], []))
-        found, bound = 0, most
-        for least in (False,) if part.closed else (False, True):
-            model = GangModel(part, self.solver, budget, least=least)
-            outcome = model.minimise(model.sums[GANGS] if whole else model.of_groups(pods), budget)
-            if not least:
-                found = -(outcome.value or 0)
-            if (least or part.closed) and (outcome.infeasible or outcome.bound is not None):
-                bound = min(most, found if outcome.bound is None else -outcome.bound)
-        return found, bound
+        found, bound = _counted(replace(self.problem, cells=cells, needs=needs), goal, self.solver, self.budget)
+        return found, min(bound, most)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import pairwise
-from operator import le
+from operator import le, mul
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.fleet import NODES
 from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.gangs.goals import fewest, priority_of, wanted_beyond
+from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, hand_out
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, On, hand_out
+from dra_lab.planner.gangs.tables import Profile
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
 from dra_lab.planner.node.solver_outcome import Outcome, Rows
@@ -30,13 +31,6 @@ COST = "cost"
 """The objective that counts what nodes that are added cost."""
 
 _OPTIONS: Mapping[str, object] = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
-
-# HiGHS makes no callback while a heuristic solves a smaller integer model, which takes seconds if the model is large.
-_LARGE: Mapping[str, object] = {
-    **_OPTIONS,
-    **dict.fromkeys(("mip_heuristic_run_rins", "mip_heuristic_run_rens"), False),
-    "mip_heuristic_run_root_reduced_cost": False,
-}
 
 
 class GangModel:
@@ -56,12 +50,12 @@ class GangModel:
         self.groups: dict[tuple[int, int, Path], Any] = {}
         self.pods: dict[tuple[int, int, int], Factors] = {}
         self.ordinary: dict[tuple[int, int], Any] = {}
-        self.cells: dict[tuple[int, int], dict[Counts, Any]] = {}
+        self.cells: dict[On, dict[Counts, Any]] = {}
         self.sums: dict[str, Factors] = {goal: {} for goal in (*problem.order, COST)}
         self.constants: dict[str, int] = dict.fromkeys(self.sums, 0)
         self._taken: dict[tuple[int, int], Factors] = {}
         self._held: dict[tuple[int, int], int] = {}
-        self._patterns: dict[tuple[int, tuple[bool, ...]], list[Counts]] = {}
+        self._largest: dict[tuple[int, tuple[bool, ...]], tuple[Counts, ...]] = {}
         slots = problem.new.slots
         self.nodes = [self._integer(slot.most) for slot in slots]
         self.sums[COST] = {variable: slot.cost for variable, slot in zip(self.nodes, slots, strict=True)}
@@ -88,8 +82,8 @@ class GangModel:
             expression = pulp.LpAffineExpression(left)
             self.lp.addConstraint(expression == limit if equal else expression <= limit, f"r_{self._numbers}")
 
-    def _take(self, region: int, kind: int, factors: Mapping[Any, int], times: int = 1) -> None:
-        _add(self._taken.setdefault((region, kind), {}), factors, times)
+    def _take(self, region: int, kind: int, factors: Mapping[Any, int]) -> None:
+        _add(self._taken.setdefault((region, kind), {}), factors)
 
     # ------------------------------------------------------------------ gangs and ordinary pods
 
@@ -97,12 +91,12 @@ class GangModel:
         for number, need in enumerate(self.problem.needs.gangs):
             if not budget.reached:
                 self._add_gang(number, need)
-        for number, (kind, wanted) in enumerate(self.problem.needs.ordinary):
+        for number, (kind, pods) in enumerate(self.problem.needs.ordinary):
             for region, most in enumerate(self.problem.capacity):
                 if most[kind]:
-                    self.ordinary[number, region] = variable = self._integer(min(most[kind], wanted))
+                    self.ordinary[number, region] = variable = self._integer(min(most[kind], pods))
                     self._take(region, kind, {variable: 1})
-            self._row({v: 1 for (n, _), v in self.ordinary.items() if n == number}, wanted)
+            self._row({v: 1 for (n, _), v in self.ordinary.items() if n == number}, pods)
 
     def _add_gang(self, number: int, need: GangNeed) -> None:
         problem = self.problem
@@ -165,11 +159,11 @@ class GangModel:
         if not splits(self.problem.needs.tiers, need, preference):
             _add(self.sums[LEVELS], {gang: 1})
             return
-        wanted, sizes = sum(need.groups[at].most for at in groups), []
+        whole, sizes = sum(need.groups[at].most for at in groups), []
         kinds, every = {need.groups[at].kind for at in groups}, Factors()
         for mine in self.problem.preferred(regions, tier):
             pods = self._summed((number, at, region) for at in groups for region in mine)
-            most = min(wanted, sum(self.problem.pods_in(mine, kind) for kind in kinds))
+            most = min(whole, sum(self.problem.pods_in(mine, kind) for kind in kinds))
             if pods and most:
                 used = self._integer(1)
                 self._row({**pods, used: -most}, 0)
@@ -182,72 +176,76 @@ class GangModel:
     # ------------------------------------------------------------------ nodes
 
     def _add_nodes(self, budget: Budget) -> None:
-        """Let the nodes of each region hold its pods: those of the cluster, and those that are added."""
-        new = self.problem.new
-        for (region, profile), nodes in self.problem.cells.items():
-            if not budget.reached:
-                self._hold(region, profile, len(nodes))
+        """Let the nodes of each region have its pods, or hold them: those of the cluster, and those that are added."""
+        new, held = self.problem.new, Counter[tuple[int, tuple[Counts, ...]]]()
+        for at, nodes in self.problem.cells.items():
+            if budget.reached:
+                return
+            profile = self.problem.profiles[at.profile]
+            if self.values:
+                self._have(at, profile, len(nodes))
+            elif self.least and profile.numbers is None:
+                self._hold_counted(at.region, profile, len(nodes))
+            else:
+                held[at.region, self._largest_in(at)] += len(nodes)
+        for (region, patterns), count in held.items():
+            self._hold(region, patterns, count)
         for variable, slot in zip(self.nodes, new.slots, strict=True):
-            self._hold(slot.region, slot.profile, slot.most, variable)
+            profile = self.problem.profiles[slot.profile]
+            if self.least and profile.numbers is None:
+                self._hold_counted(slot.region, profile, slot.most, variable)
+            else:
+                self._hold(slot.region, self._largest_in(On(slot.region, slot.profile)), slot.most, variable)
         for slots, limit in new.limits:
             self._row({self.nodes[slot]: 1 for slot in slots}, limit)
-        for groups, most in new.interchangeable:
-            self._use_in_order([[self.nodes[slot] for slot in group] for group in groups], most)
-        for chain in new.chains:
-            for first, second in pairwise(chain):
-                self._row({self.nodes[second]: 1, self.nodes[first]: -1}, 0)
-        for key, factors in self._taken.items():
-            if not budget.reached:
-                self._row(factors, self._held.get(key, 0), equal=self.values)
-
-    def _use_in_order(self, groups: Sequence[Sequence[Any]], most: int | None) -> None:
-        """Use at most some of several new domains; without a limit, they are interchangeable."""
-        for first, second in pairwise(groups) if most is None else ():
-            self._row({**dict.fromkeys(second, 1), **dict.fromkeys(first, -1)}, 0)
-        if most is not None:
+        for groups, most in new.some_of:
             used = [self._integer(1) for _ in groups]
-            for one, group in zip(used, groups, strict=True):
-                for variable in group:
-                    self._row({variable: 1, one: -int(variable.upBound)}, 0)
+            for one, number in ((one, number) for one, group in zip(used, groups, strict=True) for number in group):
+                self._row({self.nodes[number]: 1, one: -new.slots[number].most}, 0)
             self._row(dict.fromkeys(used, 1), most)
+        for key, factors in self._taken.items():
+            self._row(factors, self._held.get(key, 0), equal=self.values)
 
-    def _hold(self, region: int, number: int, count: int, nodes: Any = None) -> None:
-        """Let nodes of one profile hold pods: `count` of them, or as many as the variable `nodes` says."""
-        profile = self.problem.profiles[number]
-        every = profile.least if self.least else profile.found
-        if every is None:
-            self._hold_counted(region, number, count, nodes)
-            return
-        asked = tuple((region, kind) in self._taken for kind in range(self.problem.kinds))
-        if (number, asked) not in self._patterns:
-            if self.values:
-                found = [c for c in every if any(c) and all(on for n, on in zip(c, asked, strict=True) if n)]
-            else:
-                found = _largest({tuple(n * on for n, on in zip(c, asked, strict=True)) for c in every})
-            self._patterns[number, asked] = found
-        patterns = self._patterns[number, asked]
+    def _have(self, at: On, profile: Profile, count: int) -> None:
+        """Let nodes have numbers of pods of which a way was found, with their values."""
         mine: dict[Counts, Any] = {}
-        whole = len(patterns) == 1 and not self.values
-        for counts in patterns:
-            mine[counts] = variable = nodes if whole else self._integer(count)
+        for counts, values in profile.found.items():
+            if any(counts) and all((at.region, kind) in self._taken for kind, pods in enumerate(counts) if pods):
+                mine[counts] = variable = self._integer(count)
+                for kind, pods in enumerate(counts):
+                    if pods:
+                        self._take(at.region, kind, {variable: -pods})
+                for goal, value in zip((*self.problem.device, NODES), (*values, 1), strict=True):
+                    _add(self.sums[goal], {variable: value})
+        self.cells[at] = mine
+        self._row(dict.fromkeys(mine.values(), 1), count)
+
+    def _largest_in(self, at: On) -> tuple[Counts, ...]:
+        """Return the largest numbers of the pods that may be in a region that nodes of a profile hold."""
+        asked = tuple((at.region, kind) in self._taken for kind in range(self.problem.kinds))
+        if (at.profile, asked) not in self._largest:
+            profile = self.problem.profiles[at.profile]
+            profile.look()
+            every = (profile.numbers or ()) if self.least else profile.found
+            self._largest[at.profile, asked] = _largest({tuple(map(mul, counts, asked)) for counts in every})
+        return self._largest[at.profile, asked]
+
+    def _hold(self, region: int, patterns: Sequence[Counts], count: int, nodes: Any = None) -> None:
+        """Let nodes hold pods up to some numbers: `count` of them, or as many as the variable `nodes` says."""
+        if len(patterns) > 1:
+            each = [self._integer(count) for _ in patterns]
+            self._row({**dict.fromkeys(each, 1), **({} if nodes is None else {nodes: -1})}, count * (nodes is None))
+        else:
+            each = [nodes] * len(patterns)
+        for counts, variable in zip(patterns, each, strict=True):
             for kind, pods in enumerate(counts):
                 if pods and variable is None:
                     self._held[region, kind] = self._held.get((region, kind), 0) + count * pods
                 elif pods:
-                    self._take(region, kind, {variable: 1}, -pods)
-            if self.values:
-                for goal, value in zip(self.problem.device, every[counts], strict=True):
-                    _add(self.sums[goal], {variable: value})
-                _add(self.sums[NODES], {variable: 1})
-        if not whole:
-            self.cells[region, number] = mine
-            self._row(
-                {**dict.fromkeys(mine.values(), 1), **({} if nodes is None else {nodes: -1})}, count * (nodes is None)
-            )
+                    self._take(region, kind, {variable: -pods})
 
-    def _hold_counted(self, region: int, number: int, count: int, nodes: Any) -> None:
+    def _hold_counted(self, region: int, profile: Profile, count: int, nodes: Any = None) -> None:
         """Let nodes hold as many pods as counting allows, because the numbers are too many to list."""
-        profile = self.problem.profiles[number]
         single = {
             kind: self._integer(most * count)
             for kind, most in enumerate(profile.bound)
@@ -276,18 +274,16 @@ class GangModel:
 
     def _count(self, _: Budget) -> None:
         needs = self.problem.needs
-        for goal in self.problem.order:
+        for goal in filter(counts_pods, self.problem.order):
             name, priority = priority_of(goal, needs)
             mine = {at: need for at, need in enumerate(needs.gangs) if need.priority == priority}
+            self.constants[goal] = wanted(needs, goal)
             if name == GANGS:
                 self.sums[goal] = {v: -1 for (at, _), v in self.gangs.items() if at in mine}
-                self.constants[goal] = sum(need.copies for need in mine.values())
             elif name == BEYOND:
                 self._count_beyond(self.sums[goal], mine)
-                self.constants[goal] = wanted_beyond(needs, priority)
-            elif name == UNPLACED:
+            else:
                 self.sums[goal] = dict.fromkeys(self.ordinary.values(), -1)
-                self.constants[goal] = sum(wanted for _, wanted in needs.ordinary)
         self._count_domains()
 
     def _count_beyond(self, sums: Factors, mine: Mapping[int, GangNeed]) -> None:
@@ -310,20 +306,13 @@ class GangModel:
                 self._row({gang: 1, used: -int(gang.upBound)}, 0)
             self.sums[DOMAINS][used] = 1
 
-    def of_groups(self, groups: int) -> Factors:
-        """Return the pods of the first groups of all gangs, as a number to minimise."""
-        found: Factors = {}
-        for (_, at, _), mine in self.pods.items():
-            _add(found, mine if at < groups else {}, -1)
-        return found
-
     def keep(self, goal: str, value: int) -> None:
         """Demand that a goal is not above a value."""
         self._row(self.sums[goal], value - self.constants[goal])
 
-    def minimise(self, goal: str | Factors, budget: Budget, have: int | None = None) -> Outcome:
-        """Minimise a goal, or a sum; only the relaxation is solved if it shows that `have` is the best value."""
-        factors, constant = (self.sums[goal], self.constants[goal]) if isinstance(goal, str) else (goal, 0)
+    def minimise(self, goal: str, budget: Budget, have: int | None = None) -> Outcome:
+        """Minimise a goal; only the relaxation is solved if it shows that `have` is the best value."""
+        factors, constant = self.sums[goal], self.constants[goal]
         if budget.reached:
             return Outcome(None, None, stopped=True)
         expression, bound = pulp.LpAffineExpression(factors, constant=constant) if factors else constant, None
@@ -334,8 +323,7 @@ class GangModel:
             bound = relaxed_bound(Rows.of(self.lp), budget)
             if bound is not None and bound >= have:
                 return Outcome(None, bound)
-        options = _OPTIONS if len(self.lp.variables()) <= budget.sizes.variables else _LARGE
-        outcome = minimise(self.lp, expression, self.solver, budget, options=options)
+        outcome = minimise(self.lp, expression, self.solver, budget, options=_OPTIONS)
         known = [one for one in (bound, outcome.bound) if one is not None]
         return replace(outcome, bound=max(known, default=None))
 
@@ -372,13 +360,13 @@ def _add(row: Factors, factors: Mapping[Any, int], times: int = 1) -> None:
         row[variable] = row.get(variable, 0) + times * factor
 
 
-def _largest(every: Iterable[Counts]) -> list[Counts]:
+def _largest(every: Iterable[Counts]) -> tuple[Counts, ...]:
     """Return the numbers of pods that no other ones contain."""
     kept: list[Counts] = []
     for counts in sorted(every, key=lambda counts: (-sum(counts), counts)):
         if any(counts) and not any(all(map(le, counts, more)) for more in kept):
             kept.append(counts)
-    return kept
+    return tuple(kept)
 
 
 def _slope(pods: int, left: int, each: int, most: int) -> Fraction:

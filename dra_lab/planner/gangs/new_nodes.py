@@ -126,9 +126,8 @@ def enlarged(
         limit = spots.limits[group]
         if limit is not None and sum(new.slots[slot].most for slot in slots) > limit:
             new.limits.append((tuple(slots), limit))
-    for several, count in spots.interchangeable:
-        rows = (tuple(inside.get(group, ())) for group in several)
-        new.interchangeable.append((tuple(row for row in rows if row), count))
+    for several, count in spots.some_of:
+        new.some_of.append((tuple(tuple(inside.get(group, ())) for group in several), count))
     return replace(base, keys=list(regions), new=new), spots
 
 
@@ -154,24 +153,25 @@ def useful_domains(question: AddQuestion, needs: Needs, most_cost: int | None) -
 
 
 def one_by_one(problem: GangProblem, most: int) -> GangProblem:
-    """Return the problem with a slot for every single node if a gang names hosts; one is used before the next."""
+    """Return the problem with a slot for every single node if a gang names hosts."""
     if not any(tier.depth == HOST_DEPTH and tier.paths for tier in problem.needs.tiers):
         return problem
     limit = max(1, most // max(1, len(problem.new.slots)))
     regions = {key: region for region, key in enumerate(problem.keys)}
     new = NewNodes(complete=problem.new.complete and all(slot.most <= limit for slot in problem.new.slots))
+    singles: list[range] = []
     for slot in problem.new.slots:
         first = len(new.slots)
         for number in range(first, first + min(slot.most, limit)):
             key = _on_host(problem.needs, problem.keys[slot.region], f"+{number}")
             new.slots.append(replace(slot, most=1, region=regions.setdefault(key, len(regions))))
-        new.chains.append(tuple(range(first, len(new.slots))))
+        singles.append(range(first, len(new.slots)))
 
     def single(slots: Iterable[int]) -> tuple[int, ...]:
-        return tuple(number for slot in slots for number in new.chains[slot])
+        return tuple(number for slot in slots for number in singles[slot])
 
     new.limits = [(single(slots), limit) for slots, limit in problem.new.limits]
-    new.interchangeable = [(tuple(map(single, rows)), count) for rows, count in problem.new.interchangeable]
+    new.some_of = [(tuple(map(single, rows)), count) for rows, count in problem.new.some_of]
     return replace(problem, keys=list(regions), new=new)
 
 
@@ -229,13 +229,14 @@ class FirstAnswer:
 
     def find(self, lacking: Counter[int]) -> list[int] | None:
         """Return how many nodes of each slot greedy uses to place everything, None if it does not."""
-        gangs = self.problem.needs.gangs
+        needs = self.problem.needs
         for number, count in lacking.items():
-            if number < len(gangs):
+            if number < len(needs.gangs):
                 for _ in range(count):
-                    self._open(gangs[number])
+                    self._open(needs.gangs[number])
             else:
-                self._open_for_pods(self.problem.needs.ordinary[number - len(gangs)][0], count)
+                every = range(len(self.opened))
+                self._add(self._cheapest(every, {needs.ordinary[number - len(needs.gangs)][0]: count}))
         before = 0
         while before < sum(self.opened) and not self.budget.reached:
             before = sum(self.opened)
@@ -251,8 +252,8 @@ class FirstAnswer:
     def _may_be(self, used: Mapping[int, int]) -> bool:
         """Say whether no more new domains have nodes than there may be."""
         return all(
-            most is None or sum(any(used[slot] for slot in slots) for slots in several) <= most
-            for several, most in self.problem.new.interchangeable
+            sum(any(used[slot] for slot in slots) for slots in several) <= most
+            for several, most in self.problem.new.some_of
         )
 
     def _left(self, slot: int) -> int:
@@ -267,32 +268,28 @@ class FirstAnswer:
         for slot, new in enumerate(self.problem.new.slots):
             inside.setdefault(self.problem.keys[new.region][gang.required], []).append(slot)
         inside.pop(None, None)
-        every = [found for mine in inside.values() if (found := self._cheapest(mine, gang.least_pods)) is not None]
-        for _, slot, nodes in min(every, key=lambda rows: sum(cost for cost, *_ in rows), default=()):
-            self.opened[slot] += min(nodes, self._left(slot))
+        every = [found for mine in inside.values() if (found := self._cheapest(mine, gang.least_pods))]
+        self._add(min(every, key=self._cost, default=None))
 
-    def _open_for_pods(self, kind: int, pods: int) -> None:
-        """Open nodes for ordinary pods, those that cost least for each pod first."""
-        each = [self.problem.profiles[new.profile].most[kind] for new in self.problem.new.slots]
-        able = [(new.cost / each[slot], slot) for slot, new in enumerate(self.problem.new.slots) if each[slot]]
-        for _, slot in sorted(able):
-            nodes = max(0, min(-(-pods // each[slot]), self._left(slot)))
-            self.opened[slot] += nodes
-            pods -= nodes * each[slot]
+    def _cost(self, nodes: Mapping[int, int]) -> int:
+        return sum(self.problem.new.slots[slot].cost * count for slot, count in nodes.items())
 
-    def _cheapest(self, slots: Iterable[int], pods: Mapping[int, int]) -> list[tuple[int, int, int]] | None:
-        """Return costs, slots and numbers of the cheapest nodes for the pods of each kind, None if there are none."""
-        found = []
+    def _add(self, nodes: Mapping[int, int] | None) -> None:
+        for slot, count in (nodes or {}).items():
+            self.opened[slot] += min(count, self._left(slot))
+
+    def _cheapest(self, slots: Iterable[int], pods: Mapping[int, int]) -> Counter[int] | None:
+        """Return how many new nodes of each slot hold the pods of each kind at about least cost, None if none do."""
+        found, new = Counter[int](), self.problem.new.slots
         for kind, count in pods.items():
-            able = []
-            for slot in slots:
-                new = self.problem.new.slots[slot]
-                if each := self.problem.profiles[new.profile].most[kind]:
-                    nodes = -(-count // each)
-                    able += [(new.cost * nodes, slot, nodes)] if nodes <= self._left(slot) else []
-            if not able:
+            each = {slot: most for slot in slots if (most := self.problem.profiles[new[slot].profile].most(kind))}
+            cost = {slot: -(-count // most) * new[slot].cost for slot, most in each.items()}
+            left = count
+            for slot in sorted(each, key=lambda slot: (each[slot] * self._left(slot) < count, cost[slot])):
+                found[slot] += (nodes := min(-(-left // each[slot]), self._left(slot)))
+                left = max(0, left - nodes * each[slot])
+            if left:
                 return None
-            found.append(min(able))
         return found
 
     def _with_opened(self) -> tuple[GangProblem, dict[str, int]]:

@@ -103,18 +103,15 @@ def plan_gangs(
     clock = Clock()
     problem = problem_of(cluster, needs, release, budget, held, solver, clock)
     useless = [finding for gang in gangs for finding in preferred_rules(gang, hierarchy_of(gang, known))]
-    plan = replace(plan, states=len(problem.pairs), cordoned=len(cluster.cordoned), findings=(*plan.findings, *useless))
-    plan = _planned(problem, plan, gangs, workloads, _before_writing(budget), solver, clock)
+    plan = replace(
+        plan, states=len(problem.profiles), cordoned=len(cluster.cordoned), findings=(*plan.findings, *useless)
+    )
+    # The rest of the time is for writing down which pod gets which devices, and for the domains.
+    planning = budget.part(1 - budget.shares.compare_at_least)
+    plan = _planned(problem, plan, gangs, workloads, planning, solver, clock)
     plan = replace(plan, headroom=headroom_by_domain(problem, gangs, solver, budget))
     clock.lap("domains")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
-
-
-def _before_writing(budget: Budget) -> Budget:
-    """Return a budget that leaves time to write down which pod gets which devices."""
-    if budget.left is None or budget.deadline is None:
-        return budget
-    return changed(budget, deadline=budget.deadline - budget.shares.compare_at_least * budget.left)
 
 
 def _planned(
@@ -139,7 +136,7 @@ def _planned(
     status = PlanStatus.OPTIMAL if sure else PlanStatus.FEASIBLE
     if not placed and not replicas:
         status = PlanStatus.INFEASIBLE if sure else PlanStatus.STOPPED
-    left = problem.not_examined
+    left = len(problem.not_examined)
     return replace(
         plan,
         status=status,
@@ -181,8 +178,9 @@ def written(
 ) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
     """Return the gangs with a place and the ordinary pods, each pod with its devices."""
     by_node = [
-        PodsOnNode(problem.table_of[node].site, node, counts, problem.table_of[node].takes(counts))
+        PodsOnNode(table.site, node, counts, table.takes(counts))
         for node, counts in sorted(solution.nodes.items())
+        for table in (problem.profiles[problem.on[node].profile].table,)
     ]
     names = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
     free: dict[tuple[int, int], list[Replica]] = {}

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count as numbers_from
-from itertools import islice, takewhile
 from typing import NamedTuple
 
 from dra_lab.model.allocated import AllocatedDevices
@@ -17,10 +15,12 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.tables import AnyTable
 from dra_lab.planner.gangs.levels import Path
 from dra_lab.planner.gangs.needs import GroupNeed, Needs
-from dra_lab.planner.gangs.tables import Pair, Profile, decide, device_goals_of, open_numbers, tables_of_fleet
+from dra_lab.planner.gangs.tables import Profile, device_goals_of, tables_of_fleet
+
+Key = tuple[Path | None, ...]
+"""The domain of every tier."""
 
 
 @dataclass
@@ -66,15 +66,13 @@ class Slot:
 class NewNodes:
     """The nodes that may be added.
 
-    `limits` are slots with the most nodes that they have together, `interchangeable` slots by new domain of one kind
-    with the most domains used, `chains` slots of which one is used before the next. `complete` says that the slots have
-    all nodes that a cheapest answer may use.
+    `limits` are slots with the most nodes that they have together, `some_of` slots by new domain of one kind with the
+    most domains used. `complete` says that the slots have all nodes that a cheapest answer may use.
     """
 
     slots: list[Slot] = field(default_factory=list)
     limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
-    interchangeable: list[tuple[tuple[tuple[int, ...], ...], int | None]] = field(default_factory=list)
-    chains: list[tuple[int, ...]] = field(default_factory=list)
+    some_of: list[tuple[tuple[tuple[int, ...], ...], int]] = field(default_factory=list)
     complete: bool = True
 
 
@@ -82,18 +80,17 @@ class NewNodes:
 class GangProblem:
     """Needs beside a look at the cluster: `cells` are nodes with the same profile in the same region.
 
-    `pairs` are the tables of all node states. `on` says where each node is, `keys` has for each region its domain of
-    every tier. `new` are nodes that may be added: places with a cost and no nodes yet.
+    `on` says where each node is, `keys` has for each region its domain of every tier. `new` are nodes that may be
+    added: places with a cost and no nodes yet.
     """
 
     fleet: FleetProblem
     needs: Needs
-    pairs: Sequence[Pair]
     cordoned: frozenset[str]
     profiles: list[Profile] = field(default_factory=list)
-    cells: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+    cells: dict[On, list[str]] = field(default_factory=dict)
     on: dict[str, On] = field(default_factory=dict)
-    keys: list[tuple[Path | None, ...]] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
     new: NewNodes = field(default_factory=NewNodes)
 
     @cached_property
@@ -112,30 +109,47 @@ class GangProblem:
         return len(self.needs.kinds)
 
     @cached_property
-    def table_of(self) -> Mapping[str, AnyTable]:
-        """Return the table of each node."""
-        return {node: table for table, _ in self.pairs for node in table.site.all_nodes}
+    def not_examined(self) -> frozenset[str]:
+        """Return the nodes that are missing, because there was no time for them."""
+        return frozenset(self.fleet.scan.rules.nodes).difference(self.on, self.cordoned)
 
     @cached_property
-    def not_examined(self) -> int:
-        """Return how many nodes are missing, because there was no time for them."""
-        return len({*self.fleet.scan.rules.nodes} - {*self.on} - self.cordoned)
+    def small(self) -> bool:
+        """Say whether the numbers of pods on all nodes are few enough for a model of what each node holds."""
+        most, found = self.fleet.sizes.variables, 0
+        for _, profile in self.cells:
+            numbers = self.profiles[profile].numbers
+            found += most + 1 if numbers is None else len(numbers)
+            if found > most:
+                return False
+        return True
 
     @cached_property
     def closed(self) -> bool:
         """Say whether everything is known exactly."""
-        return not self.not_examined and all(profile.closed for profile in self.profiles)
+        return not self.not_examined and all(self.profiles[number].closed for _, number in self.cells)
 
     def decided(self, budget: Budget) -> GangProblem:
         """Return the problem with the best way for all numbers on all nodes, as far as there is time."""
-        if self.closed or budget.reached:
-            return self
-        decide(self.pairs, budget)
-        return self.of(self.needs)
+        for number in {number for _, number in self.cells}:
+            self.profiles[number] = self.profiles[number].decided(budget)
+        return replace(self)
 
     def of(self, needs: Needs) -> GangProblem:
         """Return the problem of other gangs of the same kinds of pods on the same nodes."""
-        return _over_nodes(GangProblem(self.fleet, needs, self.pairs, self.cordoned), {*self.on})
+        return replace(self, needs=needs, cells={}, on={}, keys=[]).put(
+            {node: on.profile for node, on in self.on.items()}
+        )
+
+    def put(self, profile_of: Mapping[str, int]) -> GangProblem:
+        """Return the problem with nodes, given with the number of their profile, in the regions of its tiers."""
+        regions: dict[Key, int] = {key: region for region, key in enumerate(self.keys)}
+        for node, number in profile_of.items():
+            key = tuple(tier.paths.get(node) for tier in self.needs.tiers)
+            self.on[node] = On(regions.setdefault(key, len(regions)), number)
+            self.cells.setdefault(self.on[node], []).append(node)
+        self.keys = list(regions)
+        return self
 
     @cached_property
     def inside(self) -> list[dict[Path, list[int]]]:
@@ -167,16 +181,12 @@ class GangProblem:
         return found
 
     @cached_property
-    def _by_region(self) -> Mapping[int, Counter[int]]:
-        found: dict[int, Counter[int]] = {}
-        for (region, profile), nodes in self.cells.items():
-            found.setdefault(region, Counter())[profile] += len(nodes)
+    def cells_of(self) -> dict[int, list[On]]:
+        """Return the cells of each region."""
+        found: dict[int, list[On]] = {}
+        for at in self.cells:
+            found.setdefault(at.region, []).append(at)
         return found
-
-    def profiles_of(self, regions: Iterable[int]) -> tuple[tuple[int, int], ...]:
-        """Return which profiles the nodes of regions have, each with the number of nodes."""
-        found = sum((self._by_region.get(region, Counter()) for region in regions), Counter[int]())
-        return tuple(sorted(found.items()))
 
     @cached_property
     def there(self) -> list[Counts]:
@@ -188,10 +198,10 @@ class GangProblem:
         """Return for each region the most pods of each kind that may be there alone, on all nodes that may be added."""
         counts = Counter({key: len(nodes) for key, nodes in self.cells.items()})
         for slot in self.new.slots:
-            counts[slot.region, slot.profile] += slot.most
+            counts[On(slot.region, slot.profile)] += slot.most
         return self._summed(counts)
 
-    def _summed(self, counts: Mapping[tuple[int, int], int]) -> list[Counts]:
+    def _summed(self, counts: Mapping[On, int]) -> list[Counts]:
         found = [[0] * self.kinds for _ in self.keys]
         for (region, profile), nodes in counts.items():
             for kind, most in enumerate(self.profiles[profile].bound):
@@ -201,18 +211,6 @@ class GangProblem:
     def pods_in(self, regions: Iterable[int], kind: int) -> int:
         """Return the most pods of a kind that may be in some regions."""
         return sum(self.capacity[region][kind] for region in regions)
-
-    def steps(self, number: int, counts: Counts, kind: int) -> list[int]:
-        """Return the numbers of further pods of a kind that were found beside others on a node with a profile."""
-        profile = self.profiles[number]
-        able = profile.found if profile.least is None else profile.least
-        pods = takewhile(lambda n: plus(counts, kind, n) in able, numbers_from(1))
-        return [n for n in pods if plus(counts, kind, n) in profile.found]
-
-
-def plus(counts: Counts, kind: int, more: int) -> Counts:
-    """Return numbers of pods with more of one kind."""
-    return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])
 
 
 def problem_of(
@@ -228,36 +226,15 @@ def problem_of(
     fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held, cordoned=True)
     clock.lap("scan")
     work = FleetWork(fleet, device_goals_of(needs.goals), False, budget.part(budget.shares.step), solver, clock)
-    pairs = tables_of_fleet(work)
-    # On a large cluster most nodes have no part in a plan; those that have are decided later.
-    most = budget.sizes.gang_numbers
-    if sum(1 for _ in islice(open_numbers(pairs), most + 1)) <= most:
-        decide(pairs, work.budget)
-    clock.lap("patterns")
-    return _over_nodes(GangProblem(fleet, needs, pairs, cluster.cordoned), budget=budget)
-
-
-def _over_nodes(problem: GangProblem, only: set[str] | None = None, budget: Budget | None = None) -> GangProblem:
-    """Put the nodes into regions, and those that hold the same into profiles; return the problem.
-
-    Nodes that are left when the budget is reached, those not in `only` and those that take no pods are not there.
-    """
-    known: dict[object, int] = {}
-    regions: dict[tuple[Path | None, ...], int] = {}
-    for pair in problem.pairs:
-        if budget is not None and budget.reached:
+    problem = GangProblem(fleet, needs, cluster.cordoned)
+    profile_of: dict[str, int] = {}
+    for number, (table, limits) in enumerate(tables_of_fleet(work)):
+        if budget.reached:
             break
-        profile = Profile(pair)
-        number = known.setdefault(profile.key, len(known))
-        problem.profiles += [profile] if number == len(problem.profiles) else []
-        for node in pair[0].site.all_nodes:
-            if node not in problem.cordoned and (only is None or node in only):
-                where = tuple(tier.paths.get(node) for tier in problem.needs.tiers)
-                region = regions.setdefault(where, len(regions))
-                problem.on[node] = On(region, number)
-                problem.cells.setdefault(problem.on[node], []).append(node)
-    problem.keys = list(regions)
-    return problem
+        problem.profiles.append(Profile(table, limits))
+        profile_of |= {node: number for node in table.site.all_nodes if node not in cluster.cordoned}
+    clock.lap("patterns")
+    return problem.put(profile_of)
 
 
 def hand_out(

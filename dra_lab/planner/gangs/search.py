@@ -42,7 +42,7 @@ class _Search:
         # Behind a goal of devices that is not proven, values that compare goal after goal bound nothing.
         sure, goals = True, []
         for at, goal in enumerate(order):
-            bound = counted_bound(self.problem, goal, self.values)
+            bound = counted_bound(self.problem, goal, self.values, self.budget)
             if self.values[at] > bound and not self.budget.reached:
                 bound = max(bound, self._decide(at, goal, sure=sure))
             have = self.values[at]
@@ -61,14 +61,15 @@ class _Search:
 
     def _decide(self, at: int, goal: str, *, sure: bool) -> int:
         """Improve a goal; return what no solution undercuts that keeps the goals before it, 0 if that is not known."""
-        model, looking = self._model(values=True), self.budget.part(self.budget.shares.step)
-        outcome = model.minimise(goal, looking, have=self.values[at])
-        if outcome.infeasible:
-            raise SolverError("the solver finds no solution where one is known; try the solver CBC")
-        if outcome.value is not None and outcome.value < self.values[at]:
-            self._improve(model.read(), at)
-        if self.problem.closed:
-            return outcome.bound or 0 if sure else 0
+        if self.problem.small:
+            model, looking = self._model(values=True), self.budget.part(self.budget.shares.step)
+            outcome = model.minimise(goal, looking, have=self.values[at])
+            if outcome.infeasible:
+                raise SolverError("the solver finds no solution where one is known; try the solver CBC")
+            if outcome.value is not None and outcome.value < self.values[at]:
+                self._improve(model.read(), at)
+            if self.problem.closed:
+                return outcome.bound or 0 if sure else 0
         if not counts_pods(goal) or self.budget.reached:
             return 0
         looking = self.budget.part(self.budget.shares.step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dra_lab.errors import InputError, did_you_mean
@@ -27,12 +27,12 @@ class Spot:
 class Spots:
     """All spots. `limits` has for each group the places that it has, None for no limit.
 
-    `interchangeable` are groups that are new domains of one kind, of which `most` may be used; None for no limit.
+    `some_of` are groups that are new domains of one kind, with how many of them may be used.
     """
 
     found: list[Spot] = field(default_factory=list)
     limits: list[int | None] = field(default_factory=list)
-    interchangeable: list[tuple[tuple[int, ...], int | None]] = field(default_factory=list)
+    some_of: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
     fewer: bool = False
     """Whether new domains that are allowed were left out because their number has no limit."""
 
@@ -62,7 +62,7 @@ def spots_of(
             if one.new_domains is not None:
                 key = (one.new_domains, tree.name, one.new_domains.level or level)
                 if key not in made:
-                    made[key] = [*_make(cluster, spots, places, one, trees, tree, key[2], needs, domains)]
+                    made[key] = _make(cluster, spots, places, one, trees, tree, key[2], needs, domains)
                 spots.found += [Spot(number, places[group], group) for group in made[key]]
         check_own_devices(cluster, one, [spot.place for spot in spots.found[first:]])
     return spots
@@ -140,8 +140,8 @@ def _make(
     level: str,
     needs: Needs,
     most: int,
-) -> Iterator[int]:
-    """Yield the groups of new domains of one kind; `places` gets the place of each."""
+) -> list[int]:
+    """Return the groups of new domains of one kind; `places` gets the place of each."""
     new = one.new_domains
     assert new is not None, "only such types are asked about"
     depth = tree.level_index(level)
@@ -156,22 +156,16 @@ def _make(
         # Nothing that is wanted depends on which domain contains the new ones.
         own = next((parent for parent, node in nodes_above.items() if node == one.node), next(iter(nodes_above)))
         nodes_above = {own: nodes_above[own]}
-    number = 0
     limit = new.most
     spots.fewer = spots.fewer or limit is None or limit > most
     every: list[int] = []
     for node in nodes_above.values():
-        mine_too = []
         for _ in range(most if limit is None else min(limit, most)):
-            number += 1
-            group = spots.group(new.nodes)
-            places[group] = new_place(cluster, trees, tree, level, node, number)
-            mine_too.append(group)
-            yield group
-        every += mine_too
-        spots.interchangeable.append((tuple(mine_too), None))
+            every.append(spots.group(new.nodes))
+            places[every[-1]] = new_place(cluster, trees, tree, level, node, len(every))
     if limit is not None and len(nodes_above) > 1:
-        spots.interchangeable.append((tuple(every), limit))
+        spots.some_of.append((tuple(every), limit))
+    return every
 
 
 def _is_distinguished(needs: Needs, tree: Hierarchy, depth: int) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import decide_few
@@ -22,55 +24,100 @@ from dra_lab.planner.fleet.sites import table as table_on
 from dra_lab.planner.fleet.tables import AnyTable, site_tables
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 
-Pair = tuple[AnyTable, AnyTable]
-"""The table of what was found on nodes in one state, and that of what may exist there."""
-
 
 class Profile:
-    """What identical nodes hold: numbers of pods by kind with the values found, and the least that may exist.
+    """What nodes in one state hold: ways that were found, and numbers of pods that may exist.
 
-    `least` is None if the numbers are too many to list; `rows` then bound them. `floors` are by kind values that each
-    hold goal by goal. `most` and `bound` are the most pods of each kind that were found and that may fit.
+    `numbers` are None if they are too many to list; `rows` then bound them. `bound` are the most pods of each kind.
     """
 
-    def __init__(self, pair: Pair) -> None:
-        """Read the two tables of a node state."""
-        table, limits = pair
-        least = limits.least()
-        self.found: Mapping[Counts, Values] = dict(table.found())
-        self.least: Mapping[Counts, Values] | None = None if least is None else dict(least)
-        # Counting again takes longer than all else, and is only of use if numbers are not listed.
-        self.rows: tuple[tuple[Counts, int], ...] = limits.rows if least is None else ()
-        self.floors: tuple[Values | None, ...] = limits.floors()
-        self.closed = self.least == self.found
-        self.most: Counts = tuple(map(max, zip(*self.found, strict=True)))
-        self.bound = self.most if self.closed else self._bound()
-        open_least = None if self.closed or least is None else frozenset(least.items())
-        self.key = frozenset(self.found.items()), open_least, self.rows
+    def __init__(self, table: AnyTable, limits: AnyTable) -> None:
+        """Read the tables of what was found and of what may exist; ways are looked for when they are needed."""
+        self.table, self.limits, self._looked = table, limits, set[tuple[Counts, int]]()
+        caps = self.limits.caps
+        singles = ([_only(kind, n, len(caps)) for n in range(cap, -1, -1)] for kind, cap in enumerate(caps))
+        self.bound: Counts = tuple(sum(next(c for c in row if not self.limits.is_barred(c))) for row in singles)
 
-    def _bound(self) -> Counts:
-        if self.least is not None:
-            return tuple(map(max, zip(*self.least, strict=True)))
-        return tuple(min(limit // row[at] for row, limit in self.rows if row[at] > 0) for at in range(len(self.floors)))
+    def look(self) -> None:
+        """Look for ways for all numbers of pods."""
+        if isinstance(self.table, PlaceTable):
+            self.table.states.widen(self.table.state, Budget())
+            self.read_again()
 
-
-def open_numbers(pairs: Iterable[Pair]) -> Iterator[tuple[AnyTable, Counts]]:
-    """Yield the numbers of pods of which the best way is not known."""
-    for table, limits in pairs:
-        for one in (table,) if table is limits else (table, limits):
-            yield from ((one, counts) for counts in one.least() or () if one.is_open(counts))
-
-
-def decide(pairs: Sequence[Pair], budget: Budget) -> None:
-    """Find the best way for every number of pods, as long as there is time."""
-    for table, counts in open_numbers(pairs):
-        if budget.reached:
+    def _look_beside(self, counts: Counts, kind: int) -> None:
+        """Look for ways for further pods of a kind beside others: one by one, each where it is worth most."""
+        if not isinstance(self.table, PlaceTable) or (counts, kind) in self._looked:
             return
-        table.decide(counts, budget)
+        self._looked.add((counts, kind))
+        states, state = self.table.states, self.table.state
+        for way in range(len(states.filler.ways)):
+            column = states.columns(state).get(counts)
+            while column is not None and column.counts[kind] < self.bound[kind]:
+                column = states.filler.step(state, column, way, kind)
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Forget the ways that were read: nodes in the same state share those that are found."""
+        self.__dict__.pop("found", None)
+
+    @cached_property
+    def found(self) -> Mapping[Counts, Values]:
+        """Return the numbers of pods of which a way was found so far, with its values."""
+        return dict(self.table.found())
+
+    @cached_property
+    def numbers(self) -> frozenset[Counts] | None:
+        """Return all numbers of pods that may be held."""
+        numbers = self.limits.numbers()
+        return None if numbers is None else frozenset(numbers)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Counts, int], ...]:
+        """Return rows that numbers of pods keep."""
+        return tuple(self.limits.rows)
+
+    @cached_property
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return by kind values that each hold goal by goal for every pod."""
+        return tuple(self.limits.floors())
+
+    @cached_property
+    def closed(self) -> bool:
+        """Say whether the best way for every number is known."""
+        return bool(self.limits.least() == self.found)
+
+    def most(self, kind: int) -> int:
+        """Return the most pods of a kind alone of which a way was found."""
+        return max(self.steps((0,) * len(self.bound), kind), default=0)
+
+    def steps(self, counts: Counts, kind: int) -> list[int]:
+        """Return the numbers of further pods of a kind of which a way was found beside others."""
+        self._look_beside(counts, kind)
+        more = range(1, self.bound[kind] - counts[kind] + 1)
+        return [n for n in more if plus(counts, kind, n) in self.found]
+
+    def decided(self, budget: Budget) -> Profile:
+        """Return the profile with the best way for every number, as far as there is time."""
+        for table in (self.table,) if self.table is self.limits else (self.table, self.limits):
+            for counts in table.numbers() or ():
+                if budget.reached:
+                    break
+                if table.is_open(counts):
+                    table.decide(counts, budget)
+        return Profile(self.table, self.limits)
 
 
-def tables_of_fleet(work: FleetWork) -> list[Pair]:
-    """Return for every node state what is found and what bounds it.
+def plus(counts: Counts, kind: int, more: int) -> Counts:
+    """Return numbers of pods with more of one kind."""
+    return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])
+
+
+def _only(kind: int, count: int, kinds: int) -> Counts:
+    return tuple(count * (at == kind) for at in range(kinds))
+
+
+def tables_of_fleet(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
+    """Return for every node state the table of what is found, and that of what bounds it.
 
     The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
     """
@@ -84,7 +131,7 @@ def tables_of_fleet(work: FleetWork) -> list[Pair]:
 
 
 def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[AnyTable]:
-    places = place_tables(work, sites, every=True)
+    places = place_tables(work, sites, whole=True)
     others = site_tables(work, places.rest)
     decide_few(work, others)
     return [*places.tables, *others]
