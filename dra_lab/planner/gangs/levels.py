@@ -48,17 +48,25 @@ def has_level(tree: Hierarchy, *levels: str) -> bool:
 
 def hierarchy_of(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
     """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
-    where = f"gang {gang.name!r}"
     levels = list(dict.fromkeys(level for level in _named(gang) if level not in ("", *HOSTS)))
+    if gang.hierarchy:
+        # A level that it does not have is reported where it is read.
+        levels = []
+    return tree_with(f"gang {gang.name!r}", gang.hierarchy, levels, hierarchies)
+
+
+def tree_with(where: str, name: str, levels: Sequence[str], hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
+    """Return the hierarchy with a name and some levels, None if neither is given.
+
+    Raises InputError if there is none, or several; `where` is what names it.
+    """
     known = {hierarchy.name: hierarchy for hierarchy in hierarchies}
     names = ", ".join(known) or "none"
-    if gang.hierarchy:
-        if gang.hierarchy not in known:
-            raise InputError(f"{where}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {names}")
-        return known[gang.hierarchy]
+    if name and name not in known:
+        raise InputError(f"{where}: there is no hierarchy {name!r}; the cluster has: {names}")
     if not levels:
-        return None
-    able = [hierarchy for hierarchy in hierarchies if has_level(hierarchy, *levels)]
+        return known.get(name)
+    able = [tree for tree in hierarchies if name in ("", tree.name) and has_level(tree, *levels)]
     if len(able) == 1:
         return able[0]
     if able:

@@ -32,11 +32,8 @@ def wanted_gangs(gangs: Sequence[Gang], *, full: bool) -> tuple[Gang, ...]:
     """Return gangs that want the pods that must fit: their minimum, or all replicas if `full`."""
     found = []
     for gang in gangs:
-        groups = [
-            replace(group, workload=replaced(group.workload, group.least), min=None) if not full else group
-            for group in gang.groups
-            if full or group.least
-        ]
+        least = [replace(group, workload=replaced(group.workload, group.least)) for group in gang.groups if group.least]
+        groups = gang.groups if full else least
         found.append(replace(gang, groups=[replace(group, min=None) for group in groups]))
     return tuple(found)
 
