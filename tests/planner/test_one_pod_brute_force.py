@@ -167,6 +167,16 @@ def test_a_preference_never_stops_a_claim(block):
         assert checked_plan(found, preferred, release="1.36").fits == without.fits, number
 
 
+@pytest.mark.parametrize("places", [{ROOT: "pci0000:10"}, {ROOT: "pci0000:10", NUMA: 0}])
+def test_a_place_is_one_whatever_else_its_devices_publish(places):
+    """Two devices of one PCIe root are on one root if only one of them publishes the place of a preferred link."""
+    devices = (device("g0", {**places, TAG: "a"}), device("g1", places))
+    found = cluster(a_slice(GPU, *devices), classes=(device_class(GPU),))
+    link = Link("near", ("gpu",), TAG, How.TOGETHER, must=False)
+    plan = checked_plan(found, ClaimSketch(requests=(asked("gpu", GPU, 2),), links=(link,)))
+    assert (plan.goal("roots"), plan.goal("preferences")) == (1, 1)
+
+
 def test_without_time_nothing_is_claimed():
     """Without an allocation, a misfit or a proof, each node is reported as not decided."""
     for seed in range(5):

@@ -264,20 +264,7 @@ class Trees:
             return known
         groups = self.problems[layout].groups
         raw = [self.levels.path(group, parts.get(number, ())) for number, group in enumerate(groups)]
-        around: dict[tuple[int, Hashable], Hashable] = {}
-        published = len(self.levels.where) - (self.levels.where[-1] == DEVICE)
-        for path in raw:
-            for level in range(published - 1):
-                if path[level] is not None and path[level + 1] is not None:
-                    around.setdefault((level + 1, path[level + 1]), path[level])
-        found = []
-        for path in raw:
-            full = list(path)
-            for level in range(published - 2, -1, -1):
-                if full[level] is None and full[level + 1] is not None:
-                    full[level] = around.get((level + 1, full[level + 1]))
-            found.append(tuple(full))
-        self._path_of[layout] = found
+        found = self._path_of[layout] = _with_siblings(raw, len(self.levels.where) - (self.levels.where[-1] == DEVICE))
         return found
 
     def _share(
@@ -358,6 +345,26 @@ class Trees:
         if not usable and not (kind and not amounts and self.types[kind].moves):
             return ()
         return (known, kind, usable)
+
+
+def _with_siblings(paths: list[tuple[Hashable, ...]], published: int) -> list[tuple[Hashable, ...]]:
+    """Return paths in which a place that is not published is where others of a finer place are, if any says so."""
+    while any(None in path[: published - 1] for path in paths):
+        around: dict[tuple[int, Hashable, int], Hashable] = {}
+        for path in paths:
+            known = [level for level in range(published) if path[level] is not None]
+            around.update({(fine, path[fine], level): path[level] for fine in known for level in known if level < fine})
+        before = paths
+        paths = []
+        for path in before:
+            full = list(path)
+            for level in (level for level in range(published - 1) if path[level] is None):
+                beside = (around.get((fine, path[fine], level)) for fine in range(level + 1, published))
+                full[level] = next((place for place in beside if place is not None), None)
+            paths.append(tuple(full))
+        if paths == before:
+            break
+    return paths
 
 
 @lru_cache(maxsize=1_024)
