@@ -182,7 +182,7 @@ CORDONED = "cordoned"
 
 
 class NodeClass(Struct, frozen=True):
-    """Nodes that are equal for this claim: same hardware, same free state; sorted, the first represents all."""
+    """Nodes that are equal for this claim: they offer it the same; sorted, the first represents all."""
 
     nodes: tuple[str, ...]
     fit: NodeFit

@@ -19,7 +19,6 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import Choice
 from dra_lab.planner.kube_scheduler import compare_first_fit
-from dra_lab.planner.node.eligible import eligibility
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
     binding_findings,
@@ -102,7 +101,7 @@ def once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 def plan_of_fit(work: Work) -> Plan:
     """Return the plan of an allocation that was found."""
     scan, node = work.scan, work.choice.node
-    inner = _placements(work)
+    inner = scan.placements(node, work.choice.solution.taken or ())
     scale = Scale(scan.sketch, localities(scan.cluster, node), scan.devices(node), scan.paired, scan.rules.lists)
     # How a claim is written depends on all devices. To read them takes as long as to look at every node.
     compiled, plain = (
@@ -168,19 +167,6 @@ def _regrets(
     return tuple(regret for regret in found if regret is not None)
 
 
-def _placements(work: Work) -> tuple[Placement, ...]:
-    """Return the devices taken, in the claim's order, for the requests of the expanded drawing."""
-    found = eligibility(work.scan.rules, work.choice.node)
-    return tuple(
-        Placement(
-            found.asks[ask].ask.reference,
-            device,
-            consumed={k: format_quantity(v) for k, v in sorted(found.asks[ask].uses.get(device, {}).items())},
-        )
-        for ask, device in work.choice.solution.taken or ()
-    )
-
-
 def _drawn(work: Work, placement: Placement) -> Placement:
     """Return a placement under the name of the request in the drawing as it was given."""
     request, slash, alternative = placement.request.partition("/")
@@ -222,13 +208,9 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
     """Return how many fewer replicas fit after some placements, None where that is not known or not counted."""
     if not has_damage(work.scan.sketch) or work.budget.reached:
         return None
-    others = FurtherReplicas(work.scan, work.choice.node, work.budget, work.solver, work.choice.counts)
-    (least, most), after = others.before, others.after(placements)
-    if (least, after[0]) != (most, after[1]):
-        return None
-    lost = most - after[0]
-    # of replicas without end a number was counted at which counting stops
-    return GoalValue(DAMAGE, lost, at_most=others.endless and lost > 0)
+    return FurtherReplicas(work.scan, work.choice.node, work.budget, work.solver, work.choice.counts).lost_to(
+        placements
+    )
 
 
 def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:

@@ -29,10 +29,7 @@ class Sizes(Struct, frozen=True):
 
     Attributes:
         pod_ways: Ways that are listed of one pod, or of all pods in one model; with more, a model chooses devices.
-        solved_alone: Nodes or node states that are solved one by one; with more, per kind of hardware.
         tries: Nodes, sets of requests and links, and pairs of domains that are tried one by one.
-        modelled_copies: Replicas on one node that are modelled together at first; more for `damage` are a bound.
-        damaged: Equally good nodes that are compared by `damage`; with more, it is not proven.
         numbers: Numbers of replicas that are listed for a node state; with more, only those that are found.
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         states: Node states of a plan that is improved to the end without a time limit; with more, for `Shares.improve`.
@@ -45,10 +42,7 @@ class Sizes(Struct, frozen=True):
     """
 
     pod_ways: int = 60_000
-    solved_alone: int = 4
     tries: int = 200
-    modelled_copies: int = 32
-    damaged: int = 24
     numbers: int = 2_000
     node_pods: int = 200
     states: int = 200

@@ -1,24 +1,27 @@
-"""Decide every class of equal nodes and choose the node: best values first, then the name."""
+"""Choose the node: best values first, then the name.
+
+The best pod on a state of nodes comes from the tables of places. The model of a node solves what these do not know.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec import field as listed
 from msgspec.structs import replace as changed
 
-from dra_lab.model.plan import CORDONED, DAMAGE, NodeClass, NodeFit
+from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
+from dra_lab.planner.best_pods import Best, BestPods, Order, best_pods
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.lexicographic import solve_problem
-from dra_lab.planner.node.milp import is_feasible
-from dra_lab.planner.node.solution import Solution
+from dra_lab.planner.node.solution import Solution, report_goal
+from dra_lab.planner.plan_cache import put_cache
 from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
-from dra_lab.planner.scan import EqualNodes, Scan
-
-if TYPE_CHECKING:
-    from dra_lab.planner.ways import KnownPods
+from dra_lab.planner.scan import Scan, sort_nodes
+from dra_lab.planner.states.survey import Left
 
 
 class Choice(Struct):
@@ -29,170 +32,178 @@ class Choice(Struct):
     """
 
     node: str = ""
-    solution: Solution = field(default_factory=Solution)
+    solution: Solution = listed(default_factory=Solution)
     classes: tuple[NodeClass, ...] = ()
     decided: bool = False
     ended: bool = True
-    counts: dict[str, Count] = field(default_factory=dict)
+    counts: dict[Hashable, Count] = listed(default_factory=dict)
 
 
-class _Search(Struct):
+@dataclass
+class _Row:
+    """Nodes that are equal for the claim, the one that stands for them, and what is known of it."""
+
+    nodes: list[str]
+    name: str
+    found: Solution
+    fits_idle: bool | None
+
+
+@dataclass
+class _Search:
     scan: Scan
-    order: tuple[str, ...]
-    whole: tuple[str, ...]
+    order: Order
+    whole: Order
     budget: Budget
     solver: str
     pinned: str
-    ways: KnownPods | None
-    counts: dict[str, Count] = field(default_factory=dict)
-    solutions: list[tuple[EqualNodes, str, Solution]] = field(default_factory=list)
-    idle: dict[Hashable, bool | None] = field(default_factory=dict)
+    rows: list[_Row] = field(default_factory=list)
+    best: Solution | None = None
+    counts: dict[Hashable, Count] = field(default_factory=dict)
+
+    @cached_property
+    def pods(self) -> BestPods:
+        """Return the tables, those of an earlier plan if there are some."""
+        if self.scan.known.pods is None:
+            self.scan.known.pods = best_pods(self.scan, self.budget)
+        found: BestPods = self.scan.known.pods
+        return found
+
+    def note(self, row: _Row) -> None:
+        """Keep what is known of some nodes."""
+        self.rows.append(row)
+        found = row.found
+        if found.taken is not None and not found.worse and (self.best is None or found.values < self.best.values):
+            self.best = found
 
 
-def choose_node(scan: Scan, order: tuple[str, ...], budget: Budget, *, solver: str, pinned: str = "") -> Choice:
-    """Solve each class of equal nodes once and choose; nodes that are proven worse are not solved to the end.
+def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned: str = "") -> Choice:
+    """Find the best pod on each state of nodes and choose the node.
 
     The goals up to `damage` decide which nodes are best; `damage` and what follows it chooses among these, as many of
-    them as a second allows.
+    them as a second allows. Raises UnsupportedFeature as `best_pods` does.
     """
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
-    order = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
-    ways = None
-    if len(scan.classes) > budget.sizes.solved_alone:
-        # Few classes are solved one by one, and need none of the tables of states.
-        from dra_lab.planner.ways import best_pods
-
-        ways = best_pods(scan, order, budget)
-    search = _Search(scan, order, whole, budget, solver, pinned, ways)
-    best: Solution | None = None
-    # Where most is free the best values are to be expected, and nodes that are proven worse are left early.
-    rows = sorted(scan.classes, key=lambda c: (pinned not in c.nodes, -sum(c.free), c.nodes[0]))
-    for number, equal in enumerate(rows):
+    search = _Search(scan, whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole, whole, budget, solver, pinned)
+    others = _look_up(search)
+    # The pinned node comes first: the others only have to be compared with it.
+    classes = sort_nodes(scan, others, budget) if others else ()
+    for equal in sorted(classes, key=lambda equal: (pinned not in equal.nodes, equal.nodes[0])):
         name = pinned if pinned in equal.nodes else equal.nodes[0]
-        found = ways.known(equal) if ways is not None and name != pinned else None
+        found = Solution() if budget.reached else _solve(search, name)
+        idle = _fits(found) if equal.idle == equal.now else _fits_idle(search, equal.nodes[0])
+        search.note(_Row([*equal.nodes], name, found, idle))
+    decided = {node for equal in classes for node in equal.nodes}
+    if late := [name for name in others if name not in decided]:
+        search.note(_Row(late, pinned if pinned in late else late[0], Solution(), None))
+    choice = _conclude(search)
+    put_cache(scan.rules, scan.known)
+    return choice
+
+
+def _look_up(search: _Search) -> list[str]:
+    """Note the nodes whose best pod is in the tables, equal ones together; return the others."""
+    scan, known, order = search.scan, search.scan.known, search.order
+    if known.pods is not None and not scan.shapes.keys() <= known.pods.numbers.keys():
+        known.pods = None
+        known.memo.clear()
+    rows: dict[int, _Row] = {}
+    others: list[str] = []
+    left: Left = {}
+    for number, (name, exact) in enumerate(scan.exact.items()):
+        found: Best | None = known.memo.get(("pod", exact, order))
+        if found is None and not search.budget.reached:
+            node = search.pods.state(scan, name, exact[0], left)
+            if node is not None:
+                found = search.pods.best(node, order)
+                known.memo["pod", exact, order] = found
         if found is None:
-            found = Solution() if budget.reached else _solve(search, name, best)
-        search.solutions.append((equal, name, found))
-        if found.taken is not None and not found.worse and (best is None or found.values < best.values):
-            best = found
-        if budget.due:
-            budget.report_step("nodes", f"decided {number + 1} of {len(rows)} classes of equal nodes")
-    return _conclude(search, best)
+            others.append(name)
+        elif found.state in rows:
+            rows[found.state].nodes.append(name)
+        else:
+            rows[found.state] = _Row([name], name, found.solution, found.fits_idle)
+        if search.budget.due:
+            search.budget.report_step("nodes", f"decided {number + 1:,} of {len(scan.exact):,} nodes")
+    for row in rows.values():
+        row.nodes.sort()
+        row.name = search.pinned if search.pinned in row.nodes else row.nodes[0]
+        search.note(row)
+    return others
 
 
-def _solve(search: _Search, name: str, best: Solution | None) -> Solution:
-    """Return what a node can do, to the end unless it is proven worse than the best so far."""
-    scan, pinned = search.scan, name == search.pinned
+def _solve(search: _Search, name: str) -> Solution:
+    """Return what a node can do by its model, to the end unless it is proven worse than the best so far."""
+    from dra_lab.planner.node.lexicographic import solve_problem
+
+    scan, best, pinned = search.scan, search.best, name == search.pinned
     bar = best.values if best is not None and best.proven and not pinned else None
-    key = (name, scan.exact.get(name), search.order, search.solver, bar)
-    found = scan.solutions.get(key) if name in scan.exact else None
+    key = ("solved", scan.exact[name], name, search.order, search.solver, bar)
+    found: Solution | None = scan.known.memo.get(key)
     if found is None:
         # Progress is reported for the first node; the others only have to show that they are as good.
         budget = search.budget if best is None or pinned else changed(search.budget, report=None)
         found = solve_problem(scan.problem(name), search.order, budget, solver=search.solver, best=bar)
-        if name in scan.exact and (found.infeasible or found.worse or found.proven):
-            scan.solutions[key] = found
+        if found.infeasible or found.worse or found.proven:
+            scan.known.memo[key] = found
     return found
 
 
-def _conclude(search: _Search, best: Solution | None) -> Choice:
-    winners = [
-        (name, found)
-        for _, name, found in search.solutions
-        if best is not None and (found.values == best.values and found.taken is not None and not found.worse)
-    ]
+def _fits_idle(search: _Search, name: str) -> bool | None:
+    """Say whether the claim would fit on a node with nothing in use; the same hardware is solved once."""
+    from dra_lab.planner.node.milp import is_feasible
+
+    memo, key = search.scan.known.memo, ("idle fits", search.scan.exact[name][0])
+    if memo.get(key) is None:
+        if search.budget.reached:
+            return None
+        memo[key] = is_feasible(search.scan.problem(name, idle=True), search.budget, solver=search.solver)
+    found: bool | None = memo[key]
+    return found
+
+
+def _fits(found: Solution) -> bool | None:
+    return None if found.taken is None and not found.infeasible else found.taken is not None
+
+
+def _conclude(search: _Search) -> Choice:
+    scan, best, pinned = search.scan, search.best, search.pinned
     node, solution, ended = "", Solution(), True
-    if search.pinned:
-        solution = next((found for _, name, found in search.solutions if name == search.pinned), Solution())
+    if pinned:
+        solution = next((row.found for row in search.rows if row.name == pinned), Solution())
         if solution.taken is not None:
-            node, solution, ended = _to_the_end(search, [(search.pinned, solution)])
-    elif winners:
-        node, solution, ended = _to_the_end(search, sorted(winners, key=lambda row: (not row[1].proven, row[0])))
-    if not solution.taken:
-        # Values are known of a node, and no devices that have them: that is no plan.
-        node, ended = "", True
-    fits = [(equal, _fit(found, best, name == node), found) for equal, name, found in search.solutions]
-    # What is known of the node that is chosen is known of the nodes that are equal to it.
-    whole = {id(found): solution for _, name, found in search.solutions if name == node}
+            node, solution, ended = _to_the_end(search, [(pinned, solution)])
+    elif best is not None:
+        equal = [row for row in search.rows if row.found.values == best.values and _is_a_rival(row.found)]
+        equal.sort(key=lambda row: (not row.found.proven, row.name))
+        node, solution, ended = _to_the_end(search, [(row.name, row.found) for row in equal])
     classes = [
-        NodeClass(equal.nodes, fit, _fits_idle(search, equal, found), whole.get(id(found), found).stages)
-        for equal, fit, found in fits
+        # What is known of the node that is chosen is known of the nodes that are equal to it.
+        NodeClass(
+            tuple(row.nodes),
+            _fit(row.found, best, row.name == node),
+            row.fits_idle,
+            (solution if row.name == node else row.found).stages,
+        )
+        for row in search.rows
     ]
-    cordoned = search.scan.cluster.cordoned.intersection(search.scan.excluded)
+    cordoned = scan.cluster.cordoned.intersection(scan.excluded)
     if cordoned:
         classes.append(NodeClass(tuple(sorted(cordoned)), NodeFit.NO, label=CORDONED))
-    if excluded := tuple(node for node in search.scan.excluded if node not in cordoned):
+    if excluded := tuple(node for node in scan.excluded if node not in cordoned):
         classes.append(NodeClass(excluded, NodeFit.NO, fits_idle=False))
-    if search.scan.unseen:
-        classes.append(NodeClass(search.scan.unseen, NodeFit.UNKNOWN))
-    rivals = [found for _, name, found in search.solutions if name != node and not search.pinned]
+    if scan.unseen:
+        classes.append(NodeClass(scan.unseen, NodeFit.UNKNOWN))
+    rivals = [row.found for row in search.rows if row.name != node and not pinned]
     decided = all(found.infeasible or found.worse or found.proven for found in rivals)
-    if not node and search.pinned:
+    if not node and pinned:
         decided = solution.infeasible
-    seen = search.scan.complete or (search.pinned and search.pinned not in search.scan.unseen)
-    return Choice(
-        node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and bool(seen), ended, search.counts
-    )
+    seen = scan.complete or (bool(pinned) and pinned not in scan.unseen)
+    return Choice(node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and seen, ended, search.counts)
 
 
-def _shown(search: _Search, name: str, found: Solution) -> Solution:
-    """Return a solution with devices of this node, also where only its values are known."""
-    taken = search.ways.placed(name) if found.copied and search.ways is not None else None
-    return found if taken is None else changed(found, taken=taken, copied=False)
-
-
-def _to_the_end(search: _Search, winners: list[tuple[str, Solution]]) -> tuple[str, Solution, bool]:
-    """Solve nodes that are equally good for all goals, in this order; return the best and whether it is surely that.
-
-    Without a proof of the goals before `damage`, it and the goals after it are left undecided.
-    """
-    rest = search.whole[len(search.order) :]
-    name, found = winners[0]
-    found = _shown(search, name, found)
-    if not found.proven or not (rest or found.copied):
-        return name, found, not rest
-    best: tuple[str, Solution] | None = None
-    began, sizes, shares = time.monotonic(), search.budget.sizes, search.budget.shares
-    for number, (name, known) in enumerate(winners):
-        spent = number >= sizes.damaged or time.monotonic() - began > shares.damage
-        if best is not None and (spent or search.budget.reached):
-            return *best, False
-        solved = _solve_whole(search, name, _shown(search, name, known), None if best is None else best[1])
-        if best is None or (not solved.worse and solved.values < best[1].values):
-            best = (name, solved)
-        if not best[1].proven or len(best[1].stages) < len(search.whole):
-            return *best, False
-        if not rest or (rest == (DAMAGE,) and _least(best[1])):
-            break
-    assert best is not None
-    return *best, True
-
-
-def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | None) -> Solution:
-    solved = solve_problem(
-        search.scan.problem(name),
-        search.whole,
-        _telling_the_rest(search) if best is None else changed(search.budget, report=None),
-        solver=search.solver,
-        best=None if best is None else best.values,
-        least=known.values,
-        others=FurtherReplicas(search.scan, name, search.budget, search.solver, search.counts),
-    )
-    return known if solved.taken is None and not known.copied else solved
-
-
-def _telling_the_rest(search: _Search) -> Budget:
-    """Return the budget with a report that leaves out the goals that were reported before."""
-    report = search.budget.report
-    if report is None:
-        return search.budget
-    return changed(search.budget, report=lambda step: None if step.stage in search.order else report(step))
-
-
-def _least(solution: Solution) -> bool:
-    """Say whether no node can do less damage: a replica that keeps its preferences takes the place of one such."""
-    values = {stage.goal: stage.value for stage in solution.stages}
-    return solution.proven and values[DAMAGE] == int(not values["preferences"] and values[DAMAGE] > 0)
+def _is_a_rival(found: Solution) -> bool:
+    return found.taken is not None and not found.worse
 
 
 def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # noqa: FBT001 - one bit of the table
@@ -207,16 +218,80 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
     return NodeFit.BEST if chosen else NodeFit.UNKNOWN
 
 
-def _fits_idle(search: _Search, equal: EqualNodes, found: Solution) -> bool | None:
-    """Say whether the claim would fit with nothing in use; the same idle node is planned once."""
-    if equal.idle == equal.now:
-        return None if found.taken is None and not found.infeasible else found.taken is not None
-    known = None if search.ways is None else search.ways.fits_idle(equal)
-    if known is not None:
-        return known
-    if equal.idle not in search.idle and search.budget.reached:
-        return None
-    if equal.idle not in search.idle:
-        problem = search.scan.problem(search.scan.idle_nodes[equal.idle], idle=True)
-        search.idle[equal.idle] = is_feasible(problem, search.budget, solver=search.solver)
-    return search.idle[equal.idle]
+# ---------------------------------------------------------------- damage, and the goals after it
+
+
+def _to_the_end(search: _Search, winners: Sequence[tuple[str, Solution]]) -> tuple[str, Solution, bool]:
+    """Solve nodes that are equally good for all goals, in this order; return the best and whether it is surely that.
+
+    Without a proof of the goals before `damage`, it and the goals after it are left undecided.
+    """
+    rest = search.whole[len(search.order) :]
+    name, found = winners[0]
+    if found.copied:
+        for stage in found.stages:
+            report_goal(search.budget, stage)
+    if not rest or not found.proven:
+        return name, _with_devices(search, name, found), not rest
+    best: tuple[str, Solution] | None = None
+    began = time.monotonic()
+    for name, known in winners:
+        spent = search.budget.reached or time.monotonic() - began > search.budget.shares.damage
+        if best is not None and spent:
+            return *best, False
+        solved = _solve_whole(search, name, _with_devices(search, name, known), None if best is None else best[1])
+        if best is None or (not solved.worse and solved.values < best[1].values):
+            best = (name, solved)
+        if not best[1].proven or len(best[1].stages) < len(search.whole):
+            return *best, False
+        if rest == (DAMAGE,) and best[1].values[-1] == _least(best[1]):
+            break
+    assert best is not None, "there is a winner"
+    return *best, True
+
+
+def _with_devices(search: _Search, name: str, found: Solution) -> Solution:
+    """Return a solution with devices of this node, also where only its values are known."""
+    if not found.copied:
+        return found
+    return changed(found, taken=search.pods.devices(search.scan, name, search.order), copied=False)
+
+
+def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | None) -> Solution:
+    """Return what a node can do for all goals; its devices do the least damage if they can."""
+    scan = search.scan
+    others = FurtherReplicas(scan, name, search.budget, search.solver, search.counts)
+    if search.whole == (*search.order, DAMAGE):
+        least = others.least(kept=not known.value("preferences"))
+        lost = None if search.budget.reached else others.lost_to(scan.placements(name, known.taken or ()))
+        stage = GoalValue(DAMAGE, others.most, least) if lost is None else GoalValue(DAMAGE, lost.value, least)
+        if search.budget.reached or stage.value == least:
+            stage = replace(stage, proven=stage.value == least)
+            report_goal(search.budget, stage)
+            return changed(known, stages=(*known.stages, stage))
+    from dra_lab.planner.node.lexicographic import solve_problem
+
+    solved = solve_problem(
+        scan.problem(name),
+        search.whole,
+        _telling_the_rest(search) if best is None else changed(search.budget, report=None),
+        solver=search.solver,
+        best=None if best is None else best.values,
+        least=known.values,
+        others=others,
+    )
+    return known if solved.taken is None and not solved.infeasible else solved
+
+
+def _least(solution: Solution) -> int:
+    """Return the least damage of any node: a replica that keeps its preferences takes the place of one such."""
+    values = {stage.goal: stage.value for stage in solution.stages}
+    return int(not values["preferences"] and values[DAMAGE] > 0)
+
+
+def _telling_the_rest(search: _Search) -> Budget:
+    """Return the budget with a report that leaves out the goals that were reported before."""
+    report = search.budget.report
+    if report is None:
+        return search.budget
+    return changed(search.budget, report=lambda step: None if step.stage in search.order else report(step))

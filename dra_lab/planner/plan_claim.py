@@ -20,9 +20,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.closed_nodes import cordoned_nodes, cordoned_shortfall
 from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.modelling import check_solver
 from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.pod_claims import Planned, PodClaims, expand_pod, held_cluster, pod_findings, read_claims
-from dra_lab.planner.scan import scan_nodes
+from dra_lab.planner.scan import look_at_nodes, sort_nodes
 from dra_lab.planner.waiting import awaited
 
 
@@ -79,6 +80,7 @@ def make_plan(
     pod = read_claims(claims)
     sketch = pod.sketch
     order = goal_order(goals)
+    check_solver(solver)
     if node:
         cluster.node_named(node)
     allowed = pod.allowed(cluster)
@@ -103,7 +105,7 @@ def make_plan(
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
-    scan = scan_nodes(rules, budget.part(budget.shares.first))
+    scan = look_at_nodes(rules, budget.part(budget.shares.first))
     # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
     from dra_lab.planner.answer import Work, plan_of_fit
     from dra_lab.planner.choose import choose_node
@@ -116,6 +118,7 @@ def make_plan(
     else:
         from dra_lab.planner.why.misfit import plan_of_misfit
 
+        scan.classes = sort_nodes(scan, scan.seen, budget)
         plan = plan_of_misfit(work, node, early)
     named = (plan.node, node, *(reason.node for reason in plan.shortfalls), *rules.nodes)
     where = next(filter(None, named), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.names import MARK, part_of
-from dra_lab.model.plan import Placement
+from dra_lab.model.plan import DAMAGE, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.planner.best_pods import tabled_replicas
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, build_problem
 from dra_lab.planner.node.copies import Copies, CopyPart, replicated
@@ -24,11 +25,13 @@ from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.node.link_rows import LINK_ROWS, NO_GROUPS, place_counts
 from dra_lab.planner.node.merged_requests import merge_requests
-from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.scan import Scan
 from dra_lab.topology.locality import localities
 
 _NO_LIMIT = 10_000
+
+_MODELLED = 32
+"""Replicas that are modelled together; of more, what is known is a bound."""
 
 Count = tuple[int, int]
 """How many replicas fit: at least, at most."""
@@ -49,7 +52,7 @@ class FurtherReplicas(Struct, dict=True):
     node: str
     budget: Budget
     solver: str = "HiGHS"
-    memo: dict[str, Count] = field(default_factory=dict)
+    memo: dict[Hashable, Count] = field(default_factory=dict)
     _begun: float | None = None
 
     @property
@@ -67,9 +70,7 @@ class FurtherReplicas(Struct, dict=True):
     @property
     def before(self) -> Count:
         """Return how many replicas fit as things are."""
-        if self.node not in self.memo:
-            self.memo[self.node] = self._count(None)
-        return self.memo[self.node]
+        return self.after(())
 
     @property
     def most(self) -> int:
@@ -98,7 +99,28 @@ class FurtherReplicas(Struct, dict=True):
 
     def after(self, placements: Sequence[Placement]) -> Count:
         """Return how many replicas fit once some devices are taken."""
-        return self._count(self._held(placements))
+        taken = ((placement.device, tuple(sorted(placement.consumed.items()))) for placement in placements)
+        key = (self.node, *sorted(taken))
+        if key not in self.memo:
+            self.memo[key] = self._count(self._held(placements) if placements else None)
+        return self.memo[key]
+
+    def lost_to(self, placements: Sequence[Placement]) -> GoalValue | None:
+        """Return the damage of some placements, None if it is not known."""
+        (least, most), (fewest, after) = self.before, self.after(placements)
+        if least != most or fewest != after:
+            return None
+        # of replicas without end a number was counted at which counting stops
+        return GoalValue(DAMAGE, most - after, at_most=self.endless and most > after)
+
+    @property
+    def modelled(self) -> bool:
+        """Say whether all that fit are few enough for one model."""
+        return self.before[1] <= _MODELLED
+
+    def least(self, *, kept: bool) -> int:
+        """Return the least damage: where a replica keeps every preferred link, it is one of those that fit."""
+        return int(kept and self.before[1] > 0 and not self.endless)
 
     def with_copies(self, count: int) -> Copies:
         """Return the problem of this claim, the first copy, and a number of further replicas together."""
@@ -133,16 +155,20 @@ class FurtherReplicas(Struct, dict=True):
         return replicated(problem, parts, [count for _, count in pods])
 
     def _count(self, held: AllocatedDevices | None) -> Count:
-        one = self._one(held)
+        copies = self._copies([(self._kept, 1)], held)
+        one = copies.problem
         most = most_replicas(one)
         if is_plain(one):
             return most, most
-        return count_replicas(lambda count: self._feasible(count, held), most, self.budget.sizes.modelled_copies)
+        least, most = tabled_replicas(one, copies.parts[0], most, self.bounded)
+        return count_replicas(lambda count: self._feasible(count, held), least, most, _MODELLED)
 
     def _feasible(self, count: int, held: AllocatedDevices | None) -> bool | None:
         budget = self.bounded
         if budget.reached:
             return None
+        from dra_lab.planner.node.milp import is_feasible
+
         return is_feasible(self._copies([(self._kept, count)], held).problem, budget, solver=self.solver)
 
     def _held(self, placements: Sequence[Placement]) -> AllocatedDevices:
@@ -179,27 +205,23 @@ def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeElig
     return replace(after, asks=tuple(parts))
 
 
-def count_replicas(feasible: Callable[[int], bool | None], most: int, most_modelled: int) -> Count:
-    """Return how many replicas fit, `most` being a bound that counting alone gives; where a try is undecided, bounds.
+def count_replicas(feasible: Callable[[int], bool | None], least: int, most: int, most_modelled: int) -> Count:
+    """Return how many replicas fit, at least and at most as many as these; where a try is undecided, bounds.
 
     The bound and one less are tried first: as a rule one of them fits. That many do not fit is much harder to prove
     than that few do not, so that from there the search goes upwards, doubling until `most_modelled` are tried.
     """
-    least = 0
     for count in (most, most - 1) if most <= most_modelled else ():
-        found = feasible(count) if count > 0 else True
+        found = count <= least or feasible(count)
         if found is not False:
-            return (max(count, 0) if found else 0), max(count, 0)
+            return (count if found else least), count
         most = count - 1
-    count = 1
-    while least < most:
+    while least < most and least < most_modelled:
+        count = min(2 * least or 1, most, most_modelled) if most > 2 * least else (least + most + 1) // 2
         found = feasible(count)
         if found is None:
-            return least, most
+            break
         least, most = (count, most) if found else (least, count - 1)
-        if least >= most_modelled:
-            return least, most
-        count = min(2 * least or 1, most, most_modelled) if most > 2 * least else (least + most + 1) // 2
     return least, most
 
 

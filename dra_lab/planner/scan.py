@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.index.counter_draws import Counter
+from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Placement
+from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch
 from dra_lab.planner.budget import Budget
@@ -22,9 +25,9 @@ from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import AllocationProblem, build_problem
 from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.refuse import refuse_devices
-from dra_lab.planner.node.solution import Solution
-from dra_lab.planner.node_classes import Layout, Print, canonical, layout_of, thinned
-from dra_lab.planner.plan_cache import CachedState, PlanCache, get_cache, put_cache
+from dra_lab.planner.node.solution import Taken
+from dra_lab.planner.node_classes import Layout, Prepared, Print, canonical, layout_of, thinned
+from dra_lab.planner.plan_cache import Exact, PlanCache, get_cache, put_cache
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 
@@ -32,41 +35,44 @@ from dra_lab.topology.locality import kinds, localities
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use. `free` is how many
-    devices of each of its groups are free, () if the hardware does not tell that.
+    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use.
     """
 
     nodes: tuple[str, ...]
-    now: Hashable
-    idle: Hashable
-    free: tuple[int, ...] = ()
+    now: Print
+    idle: Print
 
 
 class Scan(Struct):
     """What looking at the nodes found.
 
-    `classes` are in the order of their first nodes. `idle_nodes` maps an idle fingerprint to a node that has it.
-    `paired` says whether the claim requests both GPUs and NICs. `complete` is False when the scan was ended early.
-    `seen` are the nodes that were looked at. `layouts` are kinds of hardware by number, for callers that number them
-    (`survey`). `exact` is what a node's problem depends on besides its hardware, and `solutions` what was proven of
-    such problems. `coupled` remembers what nodes have in common (`planner.coupling`). `counted` is what is left of the
-    counters of a pool, by the identity of the pool in memory.
+    `shapes` are the nodes by hardware, and `exact` is what a node's problem depends on: its hardware, and what is in
+    use of it. `unseen` are the nodes that there was no time for, else it is `complete`. `matched` counts the devices
+    that match each ask, and `paired` says whether the claim requests both GPUs and NICs. `classes` are in the order of
+    their first nodes; `sort_nodes` finds them. `layouts` are kinds of hardware by number,
+    for callers that number them (`survey`). `known` is what was found out for this question before. `coupled`
+    remembers what nodes have in common (`planner.coupling`). `counted` is what is left of the counters of a pool, by
+    the identity of the pool in memory.
     """
 
     rules: Rules
     views: NodeIndex
     paired: bool = False
-    classes: tuple[EqualNodes, ...] = ()
-    layouts: dict[int, Layout] = field(default_factory=dict)
-    idle_nodes: dict[Hashable, str] = field(default_factory=dict)
+    shapes: dict[tuple[int, ...], list[str]] = field(default_factory=dict)
+    exact: dict[str, Exact] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
     complete: bool = True
     unseen: tuple[str, ...] = ()
-    seen: Collection[str] = ()
-    exact: dict[str, Hashable] = field(default_factory=dict)
-    solutions: dict[Hashable, Solution] = field(default_factory=dict)
+    classes: tuple[EqualNodes, ...] = ()
+    layouts: dict[int, Layout] = field(default_factory=dict)
+    known: PlanCache = field(default_factory=PlanCache)
     coupled: dict[Hashable, Any] = field(default_factory=dict)
     counted: dict[int, tuple[Pool, tuple[tuple[tuple[str, str], int], ...]]] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> Collection[str]:
+        """Return the nodes that were looked at."""
+        return self.exact.keys()
 
     @property
     def cluster(self) -> Cluster:
@@ -97,7 +103,19 @@ class Scan(Struct):
         """Return every device that a node sees."""
         return {item.id: item.device for item in self.views.view(node_name).devices}
 
-    def left_on(self, node_name: str) -> dict[Counter, int]:
+    def placements(self, node_name: str, taken: Taken) -> tuple[Placement, ...]:
+        """Return the devices taken on a node, in the claim's order, for the requests of the expanded drawing."""
+        found = eligibility(self.rules, node_name)
+        return tuple(
+            Placement(
+                found.asks[ask].ask.reference,
+                device,
+                consumed={k: format_quantity(v) for k, v in sorted(found.asks[ask].uses.get(device, {}).items())},
+            )
+            for ask, device in taken
+        )
+
+    def left_on(self, node_name: str) -> dict[SharedCounter, int]:
         """Return what is left of every counter of a node's pools, in 1/NANO (docs/semantics.md 3.10.1 to 3.10.3)."""
         pools = enumerate(self.views.view(node_name).counted)
         return {(position, *counter): left for position, pool in pools for counter, left in self._left_of(pool)}
@@ -126,30 +144,51 @@ class Scan(Struct):
         return build_problem(self.sketch, found, places, paired=self.paired, drop=drop)
 
 
-def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
-    """Look at every node and put equal ones together.
+def look_at_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
+    """Look at every node: its hardware, and what is in use of it; nodes on which nothing changed are not looked at.
 
-    Nodes with the same hardware are looked at once; what is in use there only thins out the groups of equal devices.
-    `again` says that the same question may come again: what was found is then stored.
-    Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
+    `again` says that the same question may come again: what is found is then known, and stored by `put_cache`.
     """
     scan = Scan(rules, node_index(rules.cluster, rules.release))
-    shapes = node_shapes(scan, budget.part(budget.shares.first))
-    scan.paired = _asks_for_pairs(scan, shapes)
-    sorter = _Sorter(scan, get_cache(rules, paired=scan.paired, kept=again))
-    for number, (shape, nodes) in enumerate(shapes.items()):
-        for name in nodes:
+    scan.shapes = node_shapes(scan, budget.part(budget.shares.first))
+    if again and sum(map(len, scan.shapes.values())) == len(rules.nodes):
+        scan.known = get_cache(rules)
+    if scan.known.matched is None:
+        scan.known.matched = _count_matching(scan)
+    scan.paired, scan.matched = scan.known.matched
+    unchanged = scan.known.unchanged(rules.allocated, scan.views, rules.nodes)
+    for number, (shape, names) in enumerate(scan.shapes.items()):
+        for name in names:
             if budget.reached:
                 break
-            sorter.add(shape, name)
+            exact = unchanged.get(name)
+            scan.exact[name] = _exact(scan, shape, name) if exact is None or exact[0] != shape else exact
         if budget.due:
-            budget.report_step("nodes", f"looked at {number + 1} of {len(shapes)} kinds of nodes")
-    scan.seen = sorter.states.keys()
-    scan.unseen = tuple(name for name in rules.nodes if name not in sorter.states)
-    scan.complete = not scan.unseen
-    scan.classes = sorter.equal_nodes()
-    sorter.keep(again=again)
+            budget.report_step("nodes", f"looked at {number + 1} of {len(scan.shapes)} kinds of nodes")
+    _note_unseen(scan)
+    if scan.complete:
+        scan.known.note(scan.exact, rules.allocated)
     return scan
+
+
+def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
+    """Look at every node and put equal ones together. Raises UnsupportedFeature as `sort_nodes` does."""
+    scan = look_at_nodes(rules, budget, again=again)
+    scan.classes = sort_nodes(scan, tuple(scan.exact), budget)
+    scan.exact = {name: scan.exact[name] for equal in scan.classes for name in equal.nodes}
+    _note_unseen(scan)
+    put_cache(rules, scan.known)
+    return scan
+
+
+def _note_unseen(scan: Scan) -> None:
+    scan.unseen = tuple(name for name in scan.rules.nodes if name not in scan.exact)
+    scan.complete = not scan.unseen
+
+
+def _exact(scan: Scan, shape: tuple[int, ...], name: str) -> Exact:
+    exact = (shape, *scan.views.held_on(name, scan.rules.allocated))
+    return (*exact, scan.left_key(name)) if scan.views.view(name).counted else exact
 
 
 def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
@@ -180,112 +219,103 @@ def _look_at_shapes(scan: Scan, names: Sequence[str], budget: Budget) -> dict[tu
     return found
 
 
-def _asks_for_pairs(scan: Scan, shapes: Mapping[tuple[int, ...], list[str]]) -> bool:
-    """Say whether the claim's requests match both GPUs and NICs somewhere; count the matching devices on the way."""
-    found: set[str] = set()
-    for nodes in shapes.values():
-        for ask in scan.rules.asks:
-            matching = scan.kinds_matched(ask, nodes[0])
-            found.update(matching)
-            scan.matched[ask.reference] = scan.matched.get(ask.reference, 0) + len(matching) * len(nodes)
-    return {"gpu", "nic"} <= found
+def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:
+    """Return whether the claim's requests match both GPUs and NICs somewhere, and how many devices each ask matches."""
+    kinds: set[str] = set()
+    counts: Counter[str] = Counter()
+    identical: dict[tuple[str, tuple[str, ...]], list[Ask]] = {}
+    for ask in scan.rules.asks:
+        identical.setdefault((ask.device_class_name, ask.selectors), []).append(ask)
+    for nodes in scan.shapes.values():
+        for same in identical.values():
+            matching = scan.kinds_matched(same[0], nodes[0])
+            kinds.update(matching)
+            for ask in same:
+                counts[ask.reference] += len(matching) * len(nodes)
+    return {"gpu", "nic"} <= kinds, counts
+
+
+def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualNodes, ...]:
+    """Return classes of equal nodes, of as many of the nodes as there is time for.
+
+    Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
+    """
+    sorter = _Sorter(scan)
+    for name in names:
+        if budget.reached:
+            break
+        sorter.add(name)
+    classes = (EqualNodes(tuple(sorted(nodes)), *prints) for prints, nodes in sorter.nodes.items())
+    return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
 
 
 class _Sorter:
-    """Puts nodes into classes: by hardware and shares once, then by what is held alone.
+    """Puts nodes into classes: by hardware and shares once, then by what is held alone."""
 
-    Nodes on which nothing changed since the latest look are not looked at again.
-    """
-
-    def __init__(self, scan: Scan, known: PlanCache) -> None:
-        self.scan, self.known = scan, known
-        scan.solutions = known.solutions
-        self.states: dict[str, CachedState] = {}
-        self._nodes: dict[tuple[Print, Print], list[str]] = {}
-        self._unchanged = known.unchanged(scan.rules.allocated, scan.views, scan.rules.nodes)
-        self._replicas = scan.rules.replicas
+    def __init__(self, scan: Scan) -> None:
+        self.scan, self.memo = scan, scan.known.memo
+        self.nodes: dict[tuple[Print, Print], list[str]] = {}
         self._devices = KnownDevices(scan.rules, scan.views)
-        self._latest: tuple[str, Layout] = ("", Layout(AllocationProblem("", (), (), (), ()), ()))
+        self._layouts: dict[Hashable, Layout] = {}
+        self._thinned: dict[Hashable, Print] = {}
+        self._same: dict[Print, Print] = {}
         self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
 
-    def add(self, shape: tuple[int, ...], name: str) -> None:
+    def add(self, name: str) -> None:
         """Put one node into its class."""
-        state = self._unchanged.get(name)
-        if state is None or state.shape != shape:
-            state = self._look(shape, name)
-        self.states[name] = state
-        self._nodes.setdefault((state.now, state.idle), []).append(name)
+        exact = self.scan.exact[name]
+        now, idle = self.memo.get(("now", exact)), self.memo.get(("idle", exact[0]))
+        if idle is None:
+            idle = self.memo["idle", exact[0]] = self._print(self._idle(name, exact).problem)
+        if now is None:
+            now = self.memo["now", exact] = self._now(name, exact)
+        key = self._same.setdefault(now, now), self._same.setdefault(idle, idle)
+        self.nodes.setdefault(key, []).append(name)
 
-    def equal_nodes(self) -> tuple[EqualNodes, ...]:
-        """Return the classes, sorted inside; the first node of each tells what is free."""
-        found = []
-        for (now, idle), names in self._nodes.items():
-            nodes = tuple(sorted(names))
-            first = self.states[nodes[0]]
-            self.scan.idle_nodes.setdefault(idle, nodes[0])
-            found.append(EqualNodes(nodes, now, idle, first.free))
-        return tuple(found)
-
-    def keep(self, *, again: bool) -> None:
-        """Remember what was found for the next look; after a look that was ended early, only what it is made of."""
-        if self.scan.complete:
-            self.known.states, self.known.held = self.states, self.scan.rules.allocated
-            self.scan.exact = {name: state.exact for name, state in self.states.items()}
-            self.known.forget()
-        if again:
-            put_cache(self.scan.rules, self.known)
-
-    def _look(self, shape: tuple[int, ...], name: str) -> CachedState:
-        idle = self._print(("idle", shape), lambda: self._idle(name).problem)
-        held = self.scan.rules.allocated
-        alone, shared = self.scan.views.held_on(name, held)
-        counted = self.scan.views.view(name).counted
-        if self._each or counted:
+    def _now(self, name: str, exact: Exact) -> Print:
+        if self._each or len(exact) > 3:
             # With All, admin access or counters a device in use does more than to be missing: every state for itself.
-            left = self.scan.left_key(name)
-            exact = (shape, alone, shared, left)
-            now = self._print(("each", exact), lambda: self.scan.problem(name))
-            return CachedState(shape, exact, now, idle, -1, ())
-        layout = self.known.layout_of.get((shape, shared))
-        if layout is None:
-            layout = self.known.add_layout(shape, shared, self._layout(name))
-        laid = self.known.layouts[layout]
-        free = thinned(laid, alone)
-        now = self._thinned_print(laid, layout, free)
-        return CachedState(shape, (shape, alone, shared), now, idle, layout, free)
+            return self._print(self.scan.problem(name))
+        shape, alone, shared = exact
+        layout = self._idle(name, exact) if not shared else self._layout(shape, shared, lambda: self._sharing(name))
+        free = thinned(layout, alone)
+        key = (shape, shared, free)
+        if key not in self._thinned:
+            self._thinned[key] = self._print(layout.problem, free, layout.prepared)
+        return self._thinned[key]
 
-    def _print(self, key: Hashable, problem: Callable[[], AllocationProblem]) -> Print:
-        found = self.known.prints.get(key)
-        if found is None:
-            found = self.known.prints[key] = self.known.print_of(canonical(problem(), None, self._replicas)[0])
-        return found
+    def _print(
+        self, problem: AllocationProblem, free: tuple[int, ...] | None = None, prepared: Prepared | None = None
+    ) -> Print:
+        return Print(canonical(problem, free, self.scan.rules.replicas, prepared)[0])
 
-    def _thinned_print(self, laid: Layout, layout: int, free: tuple[int, ...]) -> Print:
-        found = self.known.prints.get((layout, free))
-        if found is None:
-            value, _ = canonical(laid.problem, free, self._replicas, laid.prepared)
-            found = self.known.prints[layout, free] = self.known.print_of(value)
-        return found
+    def _layout(self, shape: Hashable, shared: Hashable, made: Callable[[], Layout]) -> Layout:
+        key = (shape, shared)
+        if key not in self._layouts:
+            self._layouts[key] = made()
+        return self._layouts[key]
 
-    def _idle(self, name: str) -> Layout:
+    def _idle(self, name: str, exact: Exact) -> Layout:
         """Return a node's groups of equal devices as if nothing were in use; refuse what the planner does not know."""
-        if self._latest[0] != name:
+
+        def made() -> Layout:
             layout = self._devices.layout(name)
             if layout is None:
                 found = eligibility(replace(self.scan.rules, idle=True), name)
                 refuse_devices(self.scan.rules, found)
-                layout = layout_of(self.scan.build(found), [item.id for item in self.scan.views.view(name).devices])
+                layout = self._laid_out(name, found)
                 self._devices.learn(name, layout)
-            self._latest = (name, layout)
-        return self._latest[1]
+            return layout
 
-    def _layout(self, name: str) -> Layout:
+        return self._layout(exact[0], (), made)
+
+    def _sharing(self, name: str) -> Layout:
         """Return a node's groups of equal devices as if no claim held a device alone."""
         held = self.scan.rules.allocated
         shares = AllocatedDevices({}, held.shares, held.consumed)
-        if not self.scan.views.held_on(name, held)[1]:
-            return self._idle(name)
-        found = eligibility(replace(self.scan.rules, held=shares), name)
+        return self._laid_out(name, eligibility(replace(self.scan.rules, held=shares), name))
+
+    def _laid_out(self, name: str, found: NodeEligibility) -> Layout:
         return layout_of(self.scan.build(found), [item.id for item in self.scan.views.view(name).devices])
 
 

@@ -19,7 +19,7 @@ from dra_lab.planner import make_plan
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.lexicographic import solve_problem
-from dra_lab.planner.node.solver import SOLVERS
+from dra_lab.planner.node.solver import ENGINES
 from dra_lab.planner.recorded_cases import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
 from dra_lab.sketch.palette import with_documented_classes
@@ -77,7 +77,7 @@ def hard_cases() -> list[tuple[float, str, float]]:
 
 def cost_of_proofs(run: Callable[[], object]) -> tuple[int, float, float]:
     """Return how many models a run solves, and the seconds of HiGHS with presolve and without, model by model."""
-    plain, times = SOLVERS["HiGHS"], []
+    plain, times = ENGINES["HiGHS"], []
 
     def both(rows: object, budget: Budget, options: object = None) -> object:
         began = time.perf_counter()
@@ -87,11 +87,11 @@ def cost_of_proofs(run: Callable[[], object]) -> tuple[int, float, float]:
         times.append((between - began, time.perf_counter() - between))
         return claim
 
-    SOLVERS["HiGHS"] = both
+    ENGINES["HiGHS"] = both
     try:
         run()
     finally:
-        SOLVERS["HiGHS"] = plain
+        ENGINES["HiGHS"] = plain
     return len(times), sum(t for t, _ in times), sum(t for _, t in times)
 
 

@@ -50,7 +50,7 @@ def test_cancelled_after_the_first_answer():
             cancel.set()
 
     seed = next(s for s in range(300) if (p := plan_of(s)).fits and (p.goal("roots") or 0) > 1)
-    plan = plan_of(seed, cancel=cancel, progress=stop)
+    plan = plan_of(seed, goals=("damage",), cancel=cancel, progress=stop)
     assert plan.status is PlanStatus.FEASIBLE
     assert plan.placements
     assert plan.goals[0].proven

@@ -18,11 +18,11 @@ from dra_lab.planner.fleet.pack import Takes, takes_of
 from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Copies, CopyPart, OneOf, replicated
+from dra_lab.planner.node.copies import Copies, CopyPart, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.milp import build_model, is_enough, overbooked
 from dra_lab.planner.node.modelling import pulp
-from dra_lab.planner.node.variables import Expression, Model, total
+from dra_lab.planner.node.variables import Expression, Model, OneOf, total
 from dra_lab.planner.states.columns import PodTakes
 
 

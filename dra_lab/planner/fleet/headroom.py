@@ -31,6 +31,9 @@ from dra_lab.planner.waiting import awaited
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.shared_devices import PodsOnNode
 
+_FEW = 32
+"""Pods on each node that are counted in a first look."""
+
 _Nodes = tuple[str, ...]
 """A node, or nodes that share devices."""
 
@@ -121,14 +124,13 @@ def _found(fleet: FleetProblem, places: Sequence[_Nodes], budget: Budget, solver
     A place holds no more than its pods in a plan and those that are missing in all. Few pods on a node are decided
     sooner, and a bound below them is true of more. Nodes that share devices often hold more together.
     """
-    few = budget.sizes.modelled_copies
     found = {place: (0, MOST_COUNTED * len(place)) for place in places}
-    for each in (few, MOST_COUNTED) if fleet.survey.plain else (MOST_COUNTED, few):
+    for each in (_FEW, MOST_COUNTED) if fleet.survey.plain else (MOST_COUNTED, _FEW):
         counted, missing = _counted(fleet, each, budget, solver)
         for place, (least, bound) in found.items():
             count = sum(counted[node] for node in place)
             most = count + missing
-            found[place] = max(least, count), min(bound, most) if most < each or each > few else bound
+            found[place] = max(least, count), min(bound, most) if most < each or each > _FEW else bound
         if budget.reached or all(least == bound for least, bound in found.values()):
             break
     return found

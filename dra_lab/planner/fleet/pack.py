@@ -10,11 +10,11 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import Copies, CopyPart, OneOf, replicated
+from dra_lab.planner.node.copies import Copies, CopyPart, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly
-from dra_lab.planner.node.variables import Expression, Model, total
+from dra_lab.planner.node.variables import Expression, Model, OneOf, total
 from dra_lab.planner.states.columns import PodTakes
 
 Values = tuple[int, ...]

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from dra_lab.model.sketch import Ask, Link
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.link_places import PlaceValue
-from dra_lab.planner.node.variables import Model
 
 
 class CopyPart(NamedTuple):
@@ -27,6 +26,12 @@ class CopyPart(NamedTuple):
     requests: tuple[int, int]
     links: tuple[int, int]
     paired: bool
+
+
+def whole_part(problem: AllocationProblem) -> CopyPart:
+    """Return a problem of one kind of pods as that kind."""
+    asks, requests, links = len(problem.asks), len(problem.requests), len(problem.links)
+    return CopyPart(0, "", (0, asks), (0, requests), (0, links), problem.paired)
 
 
 class Copy(Struct, frozen=True):
@@ -127,28 +132,3 @@ class JointProblem(AllocationProblem, frozen=True):
             mine = next((row for row in where if row[0] == position), None)
             found.append(group if mine is None else replace(group, kind=mine[1], numa=mine[2], root=mine[3]))
         return tuple(found)
-
-
-class OneOf(Model):
-    """The variables of one copy in a model of many, for its goals; what is added goes into that model."""
-
-    def __init__(self, whole: Model, copies: Copies, number: int) -> None:
-        """Look at copy `number` of a model that was made from `copies.problem`."""
-        copy = copies.copies[number]
-        part = copies.parts[copy.part]
-        mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
-        problem = copies.problem
-        groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
-        self.problem = replace(
-            problem,
-            groups=tuple(replace(g, asks=tuple(a for a in g.asks if a in mine)) for g in groups),
-            requests=problem.requests[slice(*copy.requests)],
-            paired=part.paired,
-        )
-        self.lp, self.numbers, self.mark = whole.lp, whole.numbers, whole.mark
-        self.take = {key: variable for key, variable in whole.take.items() if key[0] in mine}
-        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in mine}
-        self.broken = {link: lost for link, lost in whole.broken.items() if link in range(*copy.links)}
-        self.taken, self.paid = {}, {}
-        for number in range(len(groups)):
-            self._count(number)

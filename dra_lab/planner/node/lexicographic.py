@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.model.plan import DAMAGE, GOALS, GoalValue
+from dra_lab.model.plan import DAMAGE, GoalValue
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import OneOf
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly, read_taken
-from dra_lab.planner.node.solution import Solution, Taken
+from dra_lab.planner.node.solution import Solution, Taken, report_goal
 from dra_lab.planner.node.solver_outcome import Outcome
-from dra_lab.planner.node.variables import Expression, Model, total
+from dra_lab.planner.node.variables import Expression, Model, OneOf, total
 
 if TYPE_CHECKING:
     from dra_lab.planner.replicas import FurtherReplicas
@@ -131,7 +130,7 @@ def _stage(run: _Run, position: int, objective: Objective) -> bool:
 def _conclude(run: _Run, goal: str, value: int, bound: int | None) -> bool:
     proven = bound is not None and bound >= value
     run.done.append(GoalValue(goal, value, bound, proven))
-    run.budget.report_step(goal, f"{GOALS[goal]}: {_say(value, bound, proven=proven)}", value, bound)
+    report_goal(run.budget, run.done[-1])
     return proven
 
 
@@ -143,8 +142,8 @@ def _damage(run: _Run) -> bool:
     assert run.others is not None
     least, most = run.others.before
     kept = any(stage.goal == "preferences" and not stage.value for stage in run.done)
-    floor = int(kept and most > 0 and not run.others.endless)
-    if run.others.plain or most > run.budget.sizes.modelled_copies:
+    floor = run.others.least(kept=kept)
+    if run.others.plain or not run.others.modelled:
         return _conclude(run, DAMAGE, floor if run.others.plain else run.others.most, floor)
     for count in range(most - floor, 0, -1):
         outcome = _with_copies(run, count)
@@ -171,10 +170,6 @@ def _with_copies(run: _Run, count: int) -> Outcome:
     if outcome.value is not None:
         run.model, run.goals, run.have, run.mine = model, goals, trial.have, trial.mine
     return outcome
-
-
-def _say(value: int, bound: int | None, *, proven: bool) -> str:
-    return f"best {value}, proven" if proven else f"best {value}, bound {'unknown' if bound is None else bound}"
 
 
 def _minimise(run: _Run, expression: Expression, have: int | None = None) -> Outcome:

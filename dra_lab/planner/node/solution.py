@@ -7,7 +7,8 @@ from functools import cached_property
 from msgspec import Struct
 
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GoalValue
+from dra_lab.model.plan import GOALS, GoalValue
+from dra_lab.planner.budget import Budget
 
 Taken = tuple[tuple[int, DeviceID], ...]
 """(index of the ask, device) in the claim's order."""
@@ -37,3 +38,13 @@ class Solution(Struct, frozen=True, dict=True):
     def values(self) -> tuple[int, ...]:
         """Return the goals' values in order of importance."""
         return tuple([stage.value for stage in self.stages])
+
+    def value(self, goal: str) -> int:
+        """Return the value of a goal, 0 if it is not there."""
+        return next((stage.value for stage in self.stages if stage.goal == goal), 0)
+
+
+def report_goal(budget: Budget, goal: GoalValue) -> None:
+    """Report a goal that is decided."""
+    bound = "proven" if goal.proven else f"bound {'unknown' if goal.bound is None else goal.bound}"
+    budget.report_step(goal.goal, f"{GOALS[goal.goal]}: best {goal.value}, {bound}", goal.value, goal.bound)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from dra_lab._workarounds import HIGHS_SCHEDULER
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.modelling import check_solver, pulp
 from dra_lab.planner.node.solver_outcome import Array, Claim, Outcome, Rows, integer_bound, judged
 from dra_lab.planner.node.variables import Expression
 
@@ -52,7 +52,7 @@ def minimise(lp: Any, expression: Expression, solver: str, budget: Budget, optio
     Raises:
         SolverError: The solver is unknown or fails; never for a model without a solution.
     """
-    _check(solver)
+    check_solver(solver)
     if budget.reached:
         return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(expression))
@@ -83,14 +83,14 @@ def minimise_rows(
     Raises:
         SolverError: The solver is unknown or fails; never for a model without a solution.
     """
-    _check(solver)
+    check_solver(solver)
     if budget.reached:
         return Outcome(None, None, stopped=True), None
     if not len(rows.cost):
         value = rows.value_of(rows.cost)
         return Outcome(value, value), rows.cost
     began = time.perf_counter()
-    claim = SOLVERS[solver](rows, budget, options)
+    claim = ENGINES[solver](rows, budget, options)
     outcome, values = judged(rows, claim)
     if claim.presolved and (claim.optimal or claim.infeasible) and not budget.reached:
         # Only a solve without presolve confirms it. It starts from what was found.
@@ -99,11 +99,6 @@ def minimise_rows(
         values = second if second is not None else values
         outcome = outcome if values is None else replace(outcome, value=rows.value_of(values))
     return replace(outcome, seconds=time.perf_counter() - began), values
-
-
-def _check(solver: str) -> None:
-    if solver not in SOLVERS:
-        raise SolverError(f"solver {solver!r} is not known; use one of {', '.join(SOLVERS)}")
 
 
 def _highs(rows: Rows, budget: Budget, options: Options | None = None) -> Claim:
@@ -165,8 +160,7 @@ def _cbc_with(rows: Rows, budget: Budget, options: list[str], *, presolved: bool
     return Claim(values=values, bound=bound, optimal=optimal, presolved=presolved)
 
 
-SOLVERS: dict[str, Callable[[Rows, Budget, Options | None], Claim]] = {"HiGHS": _highs, "CBC": _cbc}
-"""HiGHS is the default, because it reports its bound and can be cancelled. CBC is another engine to compare with."""
+ENGINES: dict[str, Callable[[Rows, Budget, Options | None], Claim]] = {"HiGHS": _highs, "CBC": _cbc}
 
 # ---------------------------------------------------------------- linear relaxations
 

@@ -7,8 +7,11 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
+from msgspec.structs import replace
+
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import Copies, JointProblem
 from dra_lab.planner.node.modelling import pulp
 
 Expression = Any
@@ -119,6 +122,31 @@ class Model:
                 return
             constraint = self.integer("never", 0) >= 1
         self.lp.addConstraint(constraint, f"{self.mark}row_{next(self.numbers):05d}")
+
+
+class OneOf(Model):
+    """The variables of one copy in a model of many, for its goals; what is added goes into that model."""
+
+    def __init__(self, whole: Model, copies: Copies, number: int) -> None:
+        """Look at copy `number` of a model that was made from `copies.problem`."""
+        copy = copies.copies[number]
+        part = copies.parts[copy.part]
+        mine = range(copy.first, copy.first + part.asks[1] - part.asks[0])
+        problem = copies.problem
+        groups = problem.seen_from(part.node) if isinstance(problem, JointProblem) else problem.groups
+        self.problem = replace(
+            problem,
+            groups=tuple(replace(g, asks=tuple(a for a in g.asks if a in mine)) for g in groups),
+            requests=problem.requests[slice(*copy.requests)],
+            paired=part.paired,
+        )
+        self.lp, self.numbers, self.mark = whole.lp, whole.numbers, whole.mark
+        self.take = {key: variable for key, variable in whole.take.items() if key[0] in mine}
+        self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in mine}
+        self.broken = {link: lost for link, lost in whole.broken.items() if link in range(*copy.links)}
+        self.taken, self.paid = {}, {}
+        for number in range(len(groups)):
+            self._count(number)
 
 
 def total(terms: Iterable[Expression]) -> Expression:

@@ -17,12 +17,12 @@ from dra_lab.model.names import split_request
 from dra_lab.model.reasons import Conflict, Element
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.planner.best_pods import fitting_nodes
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.scan import Scan, node_shapes, scan_nodes
-from dra_lab.planner.ways import fitting_nodes
 from dra_lab.sketch.expand import expand
 from dra_lab.sketch.links import link_words
 
@@ -65,7 +65,8 @@ class Trial(Struct, frozen=True):
         index = node_index(self.cluster, self.release)
         rules = Rules(self.cluster, drawn, self.release, index.matching, only=self.nodes)
         scan = Scan(rules, index)
-        known = fitting_nodes(scan, node_shapes(scan, self.budget), self.budget)
+        scan.shapes = node_shapes(scan, self.budget)
+        known = fitting_nodes(scan, self.budget)
         return known if known is not None else self._solved(rules, first=first), len(rules.nodes)
 
     def _solved(self, rules: Rules, *, first: bool) -> Mapping[str, bool]:

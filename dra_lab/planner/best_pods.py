@@ -1,0 +1,203 @@
+"""The best pod of a claim on many node states, and how many fit on one, from the tables of places.
+
+Values are proven. Nodes and claims that are no trees of places are left to the model of a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import GoalValue
+from dra_lab.planner.budget import Budget
+from dra_lab.planner.known_devices import KnownDevices
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.copies import CopyPart, whole_part
+from dra_lab.planner.node.solution import Solution, Taken
+from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.places.counting import Counting
+from dra_lab.planner.places.fill import Wanted, filler_of
+from dra_lab.planner.places.hand_out import take_pods
+from dra_lab.planner.places.hardware import is_nested, trees_over
+from dra_lab.planner.places.tables import PodTables
+from dra_lab.planner.places.trees import State, Trees
+from dra_lab.planner.scan import Scan
+from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.states.survey import Counted, Left, counted_layout, idle_layout, state_on
+
+Order = tuple[str, ...]
+"""Goals, most important first."""
+
+Kind = tuple[int, ...]
+"""A kind of hardware, as `Scan.shapes` has it."""
+
+
+class Best(Struct, frozen=True):
+    """The best pod on a state: values without devices, and whether a pod fits with nothing in use.
+
+    `state` is equal for nodes that are equal for the claim.
+    """
+
+    state: int
+    solution: Solution
+    fits_idle: bool
+
+
+@dataclass
+class BestPods:
+    """The best pods of one claim on nodes that are trees of places.
+
+    `numbers` has the number of each kind of hardware among the `layouts`, -1 if it is no tree; `counted` are those with
+    shared counters.
+    """
+
+    trees: Trees | None
+    numbers: Mapping[Kind, int]
+    layouts: Mapping[int, Layout]
+    counted: Mapping[int, Counted]
+    _tables: dict[Order, PodTables] = field(default_factory=dict)
+    _best: dict[tuple[NodeState, Order], Best] = field(default_factory=dict)
+    _states: dict[Hashable, int] = field(default_factory=dict)
+    _idle: dict[int, State] = field(default_factory=dict)
+
+    def state(self, scan: Scan, name: str, kind: Kind, left: Left) -> NodeState | None:
+        """Return what a node offers, None if the tables do not say what fits there."""
+        number = self.numbers.get(kind, -1)
+        if number < 0:
+            return None
+        found = state_on(scan, number, self.layouts[number], name, left)
+        if any(amount < 0 for _, amounts in found.left for _, amount in amounts):
+            return None  # more is consumed than there is: then not even a request for nothing can be served
+        return self.counted[number].on(scan, name, found) if number in self.counted else found
+
+    def best(self, node: NodeState, order: Order) -> Best:
+        """Return the best pod on what a node offers."""
+        key = node, order
+        if key not in self._best:
+            self._best[key] = self._find_best(node, order)
+        return self._best[key]
+
+    def _find_best(self, node: NodeState, order: Order) -> Best:
+        assert self.trees is not None, "it has states"
+        state, tables = self.trees.place(node).state, self.tables(order)
+        best, idle = tables.best(state), None
+        if best is None:
+            idle = self._idle_state(node.layout)
+            solution = Solution(infeasible=True)
+        else:
+            values = tables.shapes[best[1]].costs.values(best[0], order)
+            stages = (GoalValue(goal, value, value, proven=True) for goal, value in zip(order, values, strict=True))
+            solution = Solution((), tuple(stages), copied=True)
+        number = self._states.setdefault((state, idle), len(self._states))
+        return Best(number, solution, idle is None or tables.best(idle) is not None)
+
+    def tables(self, order: Order) -> PodTables:
+        """Return the tables at an order of goals; among equals, the pod that leaves most to others of its kind."""
+        if order not in self._tables:
+            assert self.trees is not None, "it has states"
+            first = self._idle_state(next(iter(self.layouts)))
+            self._tables[order] = filler_of(self.trees, order, {first: 1}).ways[0][0]
+        return self._tables[order]
+
+    def _idle_state(self, number: int) -> State:
+        if number not in self._idle:
+            assert self.trees is not None, "it has states"
+            self._idle[number] = self.trees.place(NodeState(number, self.layouts[number].sizes)).state
+        return self._idle[number]
+
+    def devices(self, scan: Scan, name: str, order: Order) -> Taken:
+        """Return devices of a node that have its best values."""
+        node = self.state(scan, name, scan.exact[name][0], {})
+        assert self.trees is not None, "its values are known"
+        assert node is not None, "its values are known"
+        (takes,) = take_pods(self.trees, node, [(0, self.tables(order))])
+        layout, held = self.layouts[node.layout], scan.rules.allocated.exclusive
+        free: dict[int, list[DeviceID]] = {}
+        for item, group in zip(scan.views.view(name).devices, layout.group_of, strict=True):
+            if item.id not in held:
+                free.setdefault(group, []).append(item.id)
+        found: list[tuple[int, DeviceID]] = []
+        for ask, group, count in takes:
+            found.extend((ask, device) for device in free[group][:count])
+            if not layout.problem.groups[group].shareable:
+                del free[group][:count]
+        return tuple(sorted(found, key=lambda row: row[0]))
+
+
+def best_pods(scan: Scan, budget: Budget) -> BestPods:
+    """Return the tables for the nodes of a scan, of as many kinds of hardware as there is time for.
+
+    Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
+    """
+    nothing = BestPods(None, dict.fromkeys(scan.shapes, -1), {}, {})
+    if any(ask.admin_access for ask in scan.rules.asks) or scan.cluster.network_slices:
+        return nothing
+    numbers: dict[Kind, int] = {}
+    layouts: dict[int, Layout] = {}
+    counted: dict[int, Counted] = {}
+    devices = KnownDevices(scan.rules, scan.views)
+    for kind, names in scan.shapes.items():
+        if budget.reached:
+            break
+        layout, counters = devices.layout(names[0]), None
+        if layout is None:
+            layout = idle_layout(scan, names[0])
+            devices.learn(names[0], layout)
+            counters = counted_layout(scan, layout, names[0])
+            if counters is None:
+                numbers[kind] = -1
+                continue
+        if not is_tabled(layout.problem):
+            numbers[kind] = -1
+            continue
+        numbers[kind] = len(layouts)
+        if counters is not None and counters.counters:
+            counted[len(layouts)] = counters
+        layouts[len(layouts)] = layout
+    if not layouts:
+        return nothing
+    trees = trees_over(layouts, [whole_part(layouts[0].problem)], 1)
+    found = BestPods(trees, numbers, layouts, counted)
+    return found if trees is not None and found.tables(()).exact else nothing
+
+
+def fitting_nodes(scan: Scan, budget: Budget) -> Mapping[str, bool] | None:
+    """Say of each node of a scan's `shapes` whether the claim fits; None where the tables do not say that.
+
+    A node that time left open is not in it.
+    """
+    pods = best_pods(scan, budget)
+    found: dict[str, bool] = {}
+    left: Left = {}
+    for kind, names in scan.shapes.items():
+        for name in names:
+            if budget.reached:
+                return found
+            node = pods.state(scan, name, kind, left)
+            if node is None:
+                return None
+            found[name] = not pods.best(node, ()).solution.infeasible
+    return found
+
+
+def is_tabled(problem: AllocationProblem) -> bool:
+    """Say whether the tables of places know such hardware: trees, and no request for all of devices that pods share."""
+    every = {at for at, ask in enumerate(problem.asks) if ask.all_devices}
+    return is_nested(problem) and not any(
+        group.shareable and every.intersection(group.asks) for group in problem.groups
+    )
+
+
+def tabled_replicas(problem: AllocationProblem, part: CopyPart, most: int, budget: Budget) -> tuple[int, int]:
+    """Return how many replicas the tables of places find, and how many counting allows."""
+    layout = Layout(problem, ())
+    trees = trees_over({0: layout}, [part], 1) if is_tabled(problem) else None
+    if trees is None:
+        return 0, most
+    state = trees.place(NodeState(0, layout.sizes)).state
+    most = min(most, *Counting(trees, lambda: budget.reached).most(state))
+    found = filler_of(trees, (), {state: 1}).fill(0, (0,), Wanted((most,), (most,)), {state: 1}, budget)
+    return max((counts[0] for _, counts in found), default=0), most
