@@ -11,7 +11,6 @@ from dra_lab.drivers.kinds import (
     device_label,
     device_short,
     kind_of_driver,
-    level_attributes,
     pci_model,
     published,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "documented_class",
     "kind_of_driver",
     "known_drivers",
-    "level_attributes",
     "machines",
     "pci_model",
     "profile",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from dra_lab.drivers.profiles import convert, profile, read_data
+from dra_lab.drivers.profiles import convert, read_data
 from dra_lab.model.driver_profile import LEVELS, PLACEHOLDER, DriverProfile, LabelRule, Lookup, holds
 
 if TYPE_CHECKING:
@@ -48,11 +48,6 @@ def _filled(rules: tuple[LabelRule, ...], lookup: Lookup) -> str:
         if all(parts[1::2]):
             return "".join(parts)
     return ""
-
-
-def level_attributes(driver: str, level: str) -> tuple[str, ...]:
-    """Return the full attribute names to look at for a level, in order: the driver's own, then the standard one."""
-    return profile(driver, {}).attributes_at(level)
 
 
 def attributes_read(known: DriverProfile) -> tuple[str, ...]:

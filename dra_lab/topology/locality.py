@@ -8,7 +8,7 @@ manifest.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -30,7 +30,7 @@ from dra_lab.index.driver_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
-from dra_lab.model.driver_profile import Lookup, Profiles, kind_words
+from dra_lab.model.driver_profile import DriverProfile, Lookup, Profiles, kind_words
 from dra_lab.model.file_places import FilePlace, FilePlaces
 from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
@@ -299,6 +299,7 @@ def _of(device_id: DeviceID, locality: Locality) -> Locality:
         locality.address,
         locality.short,
         locality.guessed,
+        locality.listed,
     )
 
 
@@ -321,8 +322,17 @@ def _published(driver: str, device: Device, memo: _Memo) -> Locality:
         address=address[1] if address is not None and isinstance(address[1], str) else "",
         short=device_short(known, lookup),
         guessed=driver in memo.guesses,
+        listed=tuple(_listed(known, lookup)),
         **places,
     )
+
+
+def _listed(known: DriverProfile, lookup: Lookup) -> Iterator[tuple[str, tuple[int | str, ...]]]:
+    """Yield each level of which the first attribute that a device has is a list, with its values."""
+    for level in LEVEL_FIELDS:
+        value = next((found for name in known.attributes_at(level) if (found := lookup(name)) is not None), None)
+        if isinstance(value, tuple):
+            yield level, value
 
 
 def _place(found: tuple[str, AttributeValue] | None) -> Place | None:

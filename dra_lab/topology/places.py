@@ -37,7 +37,7 @@ class Locality(Struct, frozen=True):
 
     `kind` is "gpu", "nic", "cpu", "memory" or "other"; `guessed` says that no profile gives it. `label` is the model
     for people, `short` the few letters it is known by or "" (both text from the cluster). `address` is the PCI
-    address or "".
+    address or "". `listed` has the values of each level that the driver publishes as a list.
     """
 
     device: DeviceID
@@ -50,6 +50,7 @@ class Locality(Struct, frozen=True):
     address: str = ""
     short: str = ""
     guessed: bool = False
+    listed: tuple[tuple[str, tuple[int | str, ...]], ...] = ()
 
     def place(self, level: str) -> Place | None:
         """Return the place at one of the levels `switch`, `pcieRoot`, `numaNode`, `socket`."""

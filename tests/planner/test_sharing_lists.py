@@ -17,6 +17,7 @@ from dra_lab.model.device import (
     Device,
     DeviceAttribute,
 )
+from dra_lab.model.driver_profile import DriverProfile
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFitStatus, Plan
 from dra_lab.model.slices import ResourceSlice
@@ -49,6 +50,17 @@ def test_lists_apart_share_no_value():
     """Lists are apart when no two of them have a value in common (docs/semantics.md 3.9.17)."""
     assert linked(tagged(("a", "b"), ("c",), "d"), 3, How.APART).fits
     assert not linked(tagged(("a", "b"), ("b", "c")), 2, How.APART).fits
+
+
+def test_lists_of_a_level_are_those_that_the_profile_names():
+    """A profile of one's own says which attribute is the NUMA node, also where it is a list."""
+    lists = [DeviceAttribute(ints=(0, 1)), DeviceAttribute(ints=(1, 2))]
+    found = node(a_slice(GPU, *(Device(name=f"g{n}", attributes={TAG: a}) for n, a in enumerate(lists))))
+    own = DriverProfile(GPU, topology={"numaNode": (TAG,)})
+    link = Link(name="l", requests=("x",), where="numaNode", how=How.TOGETHER)
+    for profiles, fits in (({}, False), ({GPU: own}, True)):
+        plan = planned(changed(found, profiles=profiles), ask("x", count=2), links=(link,), release=LISTS)
+        assert plan.fits is fits
 
 
 def test_text_and_version_differ():

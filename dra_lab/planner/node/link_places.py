@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dra_lab.drivers import level_attributes
-from dra_lab.model.device import Device, DeviceAttribute
+from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.sketch import How, Link
 from dra_lab.topology.locality import Locality, level_number, level_value, shared_value
@@ -44,13 +43,12 @@ def place_values(locality: Locality, link: Link, device: Device, *, lists: bool)
 def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
     value = shared_value if link.kind.near else level_value
     known = typed(value(locality, link.where, device))
-    listed = _listed(locality, link, device)
+    listed = dict(locality.listed).get(link.where)
     if listed is None or (known is not None and not lists):
         return _empty_root(locality, link, device) if known is None else (known,)
     if not lists:
         return _unread(locality, link)
-    values = listed.value if isinstance(listed.value, tuple) else ()
-    digits = (level_number(v) for v in values)
+    digits = (level_number(value) for value in listed)
     return tuple(sorted({(type(value).__name__, value) for value in digits}))
 
 
@@ -64,15 +62,6 @@ def _empty_root(locality: Locality, link: Link, device: Device) -> Values:
         return ()
     attribute = device.lookup(PCIE_ROOT, locality.device.driver)
     return (("str", ""),) if attribute is not None and attribute.value == "" else ()
-
-
-def _listed(locality: Locality, link: Link, device: Device) -> DeviceAttribute | None:
-    """Return the attribute that publishes a level, where it is a list."""
-    for name in level_attributes(locality.device.driver, link.where):
-        found = device.lookup(name, locality.device.driver)
-        if found is not None:
-            return found if found.is_list else None
-    return None
 
 
 def _members(kind: str, values: tuple[int, ...] | tuple[bool, ...] | tuple[str, ...]) -> Values:

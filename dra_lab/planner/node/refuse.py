@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from dra_lab.drivers import level_attributes
+from dra_lab.drivers import profile
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.device import Device
@@ -68,7 +66,7 @@ def _refuse_device(rules: Rules, ask: Ask, device_id: DeviceID, device: Device) 
     if allocatable and rules.release.enabled("DRANodeAllocatableResources"):
         why = "takes of the node's own resources (nodeAllocatableResources)"
         raise UnsupportedFeature("nodeAllocatableResources", _for_device(ask, device_id, why))
-    for name in _pairwise_attributes(rules.sketch.links, ask, device_id.driver) if rules.lists else ():
+    for name in _pairwise_attributes(rules, ask, device_id.driver) if rules.lists else ():
         attribute = device.lookup(name, device_id.driver)
         if attribute is not None and attribute.is_list:
             why = f"publishes {name} as a list, which a pairwise link names"
@@ -82,9 +80,9 @@ def _for_device(ask: Ask, device_id: DeviceID, why: str) -> str:
     )
 
 
-def _pairwise_attributes(links: Sequence[Link], ask: Ask, driver: str) -> tuple[str, ...]:
-    names: list[str] = []
-    for link in links:
+def _pairwise_attributes(rules: Rules, ask: Ask, driver: str) -> tuple[str, ...]:
+    known, names = profile(driver, rules.cluster.profiles), list[str]()
+    for link in rules.sketch.links:
         if link.kind.paired and any(covers(reference, ask) for reference in link.requests):
-            names.extend(level_attributes(driver, link.where) if link.is_level else (link.where,))
+            names.extend(known.attributes_at(link.where) if link.is_level else (link.where,))
     return tuple(names)
