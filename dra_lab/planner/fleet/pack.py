@@ -55,7 +55,6 @@ class _Stage:
     ones: tuple[tuple[OneOf, range], ...]
     order: tuple[str, ...]
     goals: tuple[Expression, ...]
-    floors: tuple[int, ...]
     solver: str
     budget: Budget
 
@@ -92,22 +91,18 @@ def pack(
 def _model(copies: Copies, order: Sequence[str], budget: Budget, solver: str) -> _Stage:
     model = build_model(Model(copies.problem))
     goals: list[Expression] = [0] * len(order)
-    floors = [0] * len(order)
     ones = [(OneOf(model, copies, number), range(*copy.links)) for number, copy in enumerate(copies.copies)]
     for one, _ in ones:
         for at, goal in enumerate(objectives(one, order)):
             goals[at] = goals[at] + goal.expression
-            floors[at] += goal.floor
-    return _Stage(model, tuple(ones), tuple(order), tuple(goals), tuple(floors), solver, budget)
+    return _Stage(model, tuple(ones), tuple(order), tuple(goals), solver, budget)
 
 
 def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
     proven: list[int] = []
     for at, goal in enumerate(stage.goals):
         value = _values(stage)[at]
-        floor = stage.floors[at]
-        if least[:at] == tuple(proven):
-            floor = max(floor, least[at])
+        floor = least[at] if least[:at] == tuple(proven) else 0
         bound: int | None = floor
         if value > floor:
             outcome = minimise_exactly(stage.model, goal, stage.solver, stage.budget, value)

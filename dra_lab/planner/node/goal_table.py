@@ -23,22 +23,20 @@ from dra_lab.planner.node.variables import Expression, Model
 
 
 class Objective(Struct, frozen=True):
-    """A goal to be minimised in a model; `floor` is a value that no allocation can undercut."""
+    """A goal to be minimised in a model."""
 
     goal: str
     expression: Expression
-    floor: int = 0
 
 
 class GoalRule(Struct, frozen=True):
-    """One goal: `value` counts it in numbers of any sort, `floor` is the least that any allocation of a model has.
+    """One goal: `value` counts it in numbers of any sort.
 
     `unknown` counts the devices taken whose place is not known well enough to say what the goal asks; `of` counts the
     devices that the value is a part of, 0 where it is no part.
     """
 
     value: Callable[[DeviceCounts], Number]
-    floor: Callable[[Model], int] = lambda _: 0
     unknown: Callable[[NumberCounts], int] = lambda _: 0
     of: Callable[[NumberCounts], int] = lambda _: 0
 
@@ -49,12 +47,7 @@ def objectives(model: Model, order: Sequence[str], *, damage: int = 0) -> tuple[
     The goal `damage` is about replicas that are not in the model: it stands for the number given, the most it can be.
     """
     counts = ModelCounts(model)
-    return tuple(
-        Objective(goal, damage)
-        if goal == DAMAGE
-        else Objective(goal, GOAL_RULES[goal].value(counts), GOAL_RULES[goal].floor(model))
-        for goal in order
-    )
+    return tuple(Objective(goal, damage if goal == DAMAGE else GOAL_RULES[goal].value(counts)) for goal in order)
 
 
 def goal_values(
@@ -80,13 +73,6 @@ def goal_arrays(counts: TableCounts, size: int, order: Sequence[str]) -> Number:
 def _alternatives(counts: DeviceCounts) -> Number:
     """Goal 2: the sum of the ranks of the alternatives taken, as kube-scheduler scores them."""
     return counts.total(counts.problem.asks[ask].rank * counts.served(ask) for ask in counts.asks)
-
-
-def _least_ranks(model: Model) -> int:
-    return sum(
-        min((model.problem.asks[i].rank for i in indices if model.possible(i)), default=0)
-        for indices in model.problem.requests
-    )
 
 
 def _preferences(counts: DeviceCounts) -> Number:
@@ -149,45 +135,11 @@ def _placeless(counts: NumberCounts) -> int:
     return int(counts.devices(sorted(groups)))
 
 
-def _one_if_any(kinds: Sequence[str]) -> Callable[[Model], int]:
-    """Return a floor of 1 where some request can be served by no device of another kind."""
-    return lambda model: int(_least(model, kinds) > 0)
-
-
-def _least_unpaired(model: Model) -> int:
-    return max(0, _least(model, ("gpu",)) - _most(model, ("nic",))) if model.problem.paired else 0
-
-
-def _least(model: Model, kinds: Sequence[str]) -> int:
-    """Return how many different devices of some kinds every allocation takes at least."""
-    counts = []
-    for indices in model.problem.requests:
-        needs = []
-        for ask in (i for i in indices if model.possible(i)):
-            groups = [group for group in model.problem.groups if ask in group.asks]
-            only = all(group.kind in kinds for group in groups)
-            needs.append(model.problem.need(ask) if only else 0)
-        counts.append(min(needs, default=0))
-    # If requests may take the same device, only the largest of them is certain.
-    shared = any(model.problem.overlaps(at) for at, group in enumerate(model.problem.groups) if group.kind in kinds)
-    return max(counts, default=0) if shared else sum(counts)
-
-
-def _most(model: Model, kinds: Sequence[str]) -> int:
-    """Return how many devices of some kinds an allocation takes at most."""
-    counts = []
-    for indices in model.problem.requests:
-        possible = [ask for ask in indices if model.possible(ask)]
-        able = [a for a in possible if any(a in g.asks and g.kind in kinds for g in model.problem.groups)]
-        counts.append(max((model.problem.need(ask) for ask in able), default=0))
-    return sum(counts)
-
-
 GOAL_RULES: Mapping[str, GoalRule] = {
-    "alternatives": GoalRule(_alternatives, _least_ranks),
+    "alternatives": GoalRule(_alternatives),
     "preferences": GoalRule(_preferences, unknown=_placeless),
-    "numa": GoalRule(_numa, _one_if_any(NUMA_KINDS), _unknown(NUMA_KINDS, _numa_of)),
-    "unpaired": GoalRule(_unpaired, _least_unpaired, _unknown(ROOT_KINDS, _root_of), _gpus),
-    "roots": GoalRule(_roots, _one_if_any(ROOT_KINDS), _unknown(ROOT_KINDS, _root_of)),
+    "numa": GoalRule(_numa, _unknown(NUMA_KINDS, _numa_of)),
+    "unpaired": GoalRule(_unpaired, _unknown(ROOT_KINDS, _root_of), _gpus),
+    "roots": GoalRule(_roots, _unknown(ROOT_KINDS, _root_of)),
 }
 """The goals of the devices that are taken, by name; `model/goals.py` has their words and their order."""

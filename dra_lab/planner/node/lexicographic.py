@@ -113,9 +113,8 @@ def _first(run: _Run) -> Outcome:
 def _stage(run: _Run, position: int, objective: Objective) -> bool:
     """Decide one goal and fix it; say whether it is proven."""
     value = _values(run)[objective.goal]
-    floor = objective.floor
-    if run.least[:position] == tuple(stage.value for stage in run.done) and position < len(run.least):
-        floor = max(floor, run.least[position])
+    known = run.least[:position] == tuple(stage.value for stage in run.done)
+    floor = run.least[position] if known and position < len(run.least) else 0
     bound: int | None = floor
     if value > floor:
         outcome = _minimise(run, objective.expression, value)
