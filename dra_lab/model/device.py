@@ -171,7 +171,11 @@ def has_lists(device: Device) -> bool:
 
 def has_empty_attributes(device: Device) -> bool:
     """Say whether an attribute of a device has no value; then every selector fails on the device."""
-    return any(attribute.value is None for attribute in device.attributes.values())
+    # written out, as for lists
+    for a in device.attributes.values():
+        if a.string is None and a.int_ is None and a.bool_ is None and a.version is None and not a.is_list:
+            return True
+    return False
 
 
 def capacity_taken(

@@ -63,6 +63,11 @@ class BestPods:
     _states: dict[Hashable, int] = field(default_factory=dict)
     _idle: dict[int, State] = field(default_factory=dict)
 
+    @property
+    def size(self) -> int:
+        """Return the number of states that are known."""
+        return len(self._best)
+
     def state(self, scan: Scan, name: str, kind: Kind, left: Left) -> NodeState | None:
         """Return what a node offers, None if the tables do not say what fits there."""
         number = self.numbers.get(kind, -1)

@@ -48,8 +48,6 @@ class KnownDevices:
         """Note whether the rules look at each device by itself."""
         rules = self.rules
         links = rules.sketch.links
-        identical = {(ask.device_class_name, ask.selectors): ask for ask in rules.asks}
-        self._asks = tuple(identical.values())
         self._apart = not any(ask.all_devices or ask.admin_access for ask in rules.asks) and all(
             not link.is_level or link.where in _LEVELS for link in links
         )
@@ -117,6 +115,6 @@ class KnownDevices:
                 () if self._published[number] else tuple([typed(value) for value in found[item.id]])
                 for number, item in zip(view.numbers, view.devices, strict=True)
             ]
-        stages = [self.views.stages(ask, name) for ask in self._asks]
+        stages = [self.views.stages(ask, name) for ask in self.rules.selecting]
         values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self.rules.attributes]
         return zip(view.numbers, places, *stages, *values, strict=True)

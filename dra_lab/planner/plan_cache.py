@@ -15,8 +15,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.node.eligible import Rules
 
 _QUESTIONS = 4
-_MOST, _FEW = 4, 1_000
-"""Values that are kept for each node, and beyond these: a cluster that is followed comes to ever more states."""
+_MORE, _FEW = 1.25, 200
+"""Values that are kept beyond those of present states: a quarter of them and a few, as claims that go leave others."""
+
+_STATES = 3
+"""States of each node after which tables are made again: they hold every state that they were asked for."""
 
 Exact = tuple[Any, ...]
 """Hardware of a node, its devices held alone and shared by position, and what counters have left.
@@ -41,12 +44,20 @@ class PlanCache(Struct, eq=False):
     memo: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     pods: Any = None
     _nodes: dict[str, set[str]] = field(default_factory=dict)
+    _most: int = 0
 
     def note(self, exact: dict[str, Exact], held: AllocatedDevices) -> None:
-        """Keep what is in use on all nodes; drop all values if most belong to states before."""
+        """Keep what is in use on all nodes; drop values of states that no node is in any more.
+
+        A cluster that is followed for hours comes to ever more states.
+        """
         self.exact, self.held = exact, held
-        if len(self.memo) > _MOST * len(exact) + _FEW:
+        if self.pods is not None and self.pods.size > _STATES * len(exact) + _FEW:
             self.memo, self.pods = {}, None
+        if len(self.memo) > self._most:
+            present = {one for state in exact.values() for one in (state, state[0])}
+            self.memo = {key: value for key, value in self.memo.items() if key[1] in present}
+            self._most = int(_MORE * len(self.memo)) + _FEW
 
     def unchanged(self, held: AllocatedDevices, index: NodeIndex, nodes: Collection[str]) -> dict[str, Exact]:
         """Return the states of the nodes on which the same is in use as at the latest whole look.

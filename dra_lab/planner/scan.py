@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.index.counter_draws import Counter as SharedCounter
+from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
@@ -115,7 +114,7 @@ class Scan(Struct):
             for ask, device in taken
         )
 
-    def left_on(self, node_name: str) -> dict[SharedCounter, int]:
+    def left_on(self, node_name: str) -> dict[Counter, int]:
         """Return what is left of every counter of a node's pools, in 1/NANO (docs/semantics.md 3.10.1 to 3.10.3)."""
         pools = enumerate(self.views.view(node_name).counted)
         return {(position, *counter): left for position, pool in pools for counter, left in self._left_of(pool)}
@@ -194,13 +193,13 @@ def _exact(scan: Scan, shape: tuple[int, ...], name: str) -> Exact:
 def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     """Group the nodes by what they are apart from what is in use."""
     rules, every = scan.rules, scan.cluster.node_names
-    found = scan.views.shapes(rules.asks, rules.attributes)
+    found = scan.views.shapes(rules.selecting, rules.attributes)
     if found is None:
         # With a few nodes left out, a look at all of them serves the next question too.
         names = every if 2 * len(rules.nodes) > len(every) else rules.nodes
         found = _look_at_shapes(scan, names, budget)
         if sum(map(len, found.values())) == len(every):
-            scan.views.keep_shapes(rules.asks, rules.attributes, found)
+            scan.views.keep_shapes(rules.selecting, rules.attributes, found)
     if rules.only is None:
         return found
     kept = {shape: [name for name in names if name in rules.only] for shape, names in found.items()}
@@ -213,7 +212,7 @@ def _look_at_shapes(scan: Scan, names: Sequence[str], budget: Budget) -> dict[tu
     for number, name in enumerate(names):
         if budget.reached:
             break
-        found.setdefault(shape_key(scan.views, name, rules.asks, rules.attributes), []).append(name)
+        found.setdefault(shape_key(scan.views, name, rules.selecting, rules.attributes), []).append(name)
         if budget.due:
             budget.report_step("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
     return found
@@ -222,16 +221,13 @@ def _look_at_shapes(scan: Scan, names: Sequence[str], budget: Budget) -> dict[tu
 def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:
     """Return whether the claim's requests match both GPUs and NICs somewhere, and how many devices each ask matches."""
     kinds: set[str] = set()
-    counts: Counter[str] = Counter()
-    identical: dict[tuple[str, tuple[str, ...]], list[Ask]] = {}
-    for ask in scan.rules.asks:
-        identical.setdefault((ask.device_class_name, ask.selectors), []).append(ask)
-    for nodes in scan.shapes.values():
-        for same in identical.values():
-            matching = scan.kinds_matched(same[0], nodes[0])
-            kinds.update(matching)
-            for ask in same:
-                counts[ask.reference] += len(matching) * len(nodes)
+    counts: dict[str, int] = {}
+    for one in scan.rules.selecting:
+        same = (one.device_class_name, one.selectors)
+        matching = [(scan.kinds_matched(one, nodes[0]), len(nodes)) for nodes in scan.shapes.values()]
+        kinds.update(kind for found, _ in matching for kind in found)
+        count = sum(len(found) * nodes for found, nodes in matching)
+        counts |= {ask.reference: count for ask in scan.rules.asks if (ask.device_class_name, ask.selectors) == same}
     return {"gpu", "nic"} <= kinds, counts
 
 

@@ -124,6 +124,11 @@ class Rules(Struct, frozen=True, dict=True):
         """Return every way to serve every request, in the claim's order."""
         return tuple(ask for request in self.sketch.requests for ask in asks(request))
 
+    @cached_property
+    def selecting(self) -> tuple[Ask, ...]:
+        """Return one ask of all that have the same class and selectors."""
+        return tuple({(ask.device_class_name, ask.selectors): ask for ask in reversed(self.asks)}.values())[::-1]
+
 
 def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     """Return which devices of a node may serve each ask, and at which test the others fail.
