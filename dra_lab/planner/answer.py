@@ -71,9 +71,11 @@ class Work(Struct, frozen=True):
         from dra_lab.sketch.suggestions import suggest
 
         # Counts of nodes in a suggestion are exact where every node is looked at; a large cluster has no time for that.
-        few = len(self.scan.cluster.node_names) <= self.budget.sizes.tries
-        nodes = self.scan.rules.nodes if few else tuple(equal.nodes[0] for equal in self.scan.classes)
-        return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=nodes)
+        most, names = self.budget.sizes.tries, self.scan.rules.nodes
+        if len(names) > most:
+            first = [equal.nodes[0] for equal in self.scan.classes or self.choice.classes]
+            names = tuple([node for node in first if node in self.scan.exact][:most])
+        return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=names)
 
     def offered(self, suggestions: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
         """Return suggestions as they are shown; those for claims that are not one drawing cannot be applied."""

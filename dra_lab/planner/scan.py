@@ -245,6 +245,17 @@ def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualN
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
 
 
+def sort_for_reasons(scan: Scan, budget: Budget) -> None:
+    """Note the classes of all nodes that were looked at; those that there is no time for are in classes of their own.
+
+    Raises UnsupportedFeature as `sort_nodes` does.
+    """
+    classes = sort_nodes(scan, scan.seen, budget)
+    known = {name for equal in classes for name in equal.nodes}
+    alone = ((name, Print(name)) for name in scan.seen if name not in known)
+    scan.classes = (*classes, *(EqualNodes((name,), itself, itself) for name, itself in alone))
+
+
 class _Sorter:
     """Puts nodes into classes: by hardware and shares once, then by what is held alone."""
 
