@@ -1,8 +1,7 @@
-"""What an allocation takes, as numbers of one sort: expressions of a model, whole numbers, or arrays of many."""
+"""What allocations take, as numbers of one sort: expressions of a model, or arrays with a number for each of many."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
@@ -14,7 +13,7 @@ from dra_lab.planner.node.link_places import PlaceValue
 from dra_lab.planner.node.variables import Model, total
 
 Number = Any
-"""An expression of a model, a whole number, or an array with a number for each of many allocations."""
+"""An expression of a model, or an array with a number for each of many allocations."""
 
 PlaceOf = Callable[[DeviceGroup], PlaceValue | None]
 """Says at which place the devices of a group are, None where it is not known."""
@@ -86,30 +85,34 @@ class ModelCounts(_Counts):
         return without
 
 
-class NumberCounts(_Counts, ABC):
-    """Numbers that are known: `pairs` are the (ask, group) of which something is taken."""
+class NumberCounts(_Counts):
+    """Allocations that are known, a row each: how many devices `pairs` take, (ask, group) column by column."""
 
-    def __init__(self, problem: AllocationProblem, pairs: Sequence[tuple[int, int]], preferred: Iterable[int]) -> None:
-        """Count what `pairs` take."""
+    def __init__(
+        self, problem: AllocationProblem, pairs: Sequence[tuple[int, int]], rows: Number, links: Iterable[int]
+    ) -> None:
+        """Count the rows of a table; of some links."""
         self.pairs = pairs
+        self._rows = rows.astype(np.int16)
         self._of_ask: dict[int, list[int]] = {}
         self._of_group: dict[int, list[int]] = {}
         for at, (ask, group) in enumerate(pairs):
             self._of_ask.setdefault(ask, []).append(at)
             self._of_group.setdefault(group, []).append(at)
+        preferred = (link for link in links if not problem.links[link].must)
         super().__init__(problem, self._of_ask, preferred, sorted(self._of_group))
 
-    @abstractmethod
     def taken(self, positions: Sequence[int]) -> Number:
         """Return how many devices some of the pairs take together."""
+        return self._rows[:, list(positions)].sum(axis=1, dtype=np.int64)
 
-    @abstractmethod
     def least(self, numbers: Sequence[Number]) -> Number:
         """Return the least of some numbers."""
+        return reduce(np.minimum, numbers)
 
-    @abstractmethod
     def choose(self, condition: Number, this: Number, that: Number) -> Number:
         """Return one number where a condition holds, and another where it does not."""
+        return np.where(condition, this, that)
 
     def total(self, numbers: Iterable[Number]) -> Number:
         """Return the sum of numbers, 0 for none."""
@@ -144,52 +147,13 @@ class NumberCounts(_Counts, ABC):
         return self.choose(found > 0, found, 0)
 
 
-class AllocationCounts(NumberCounts):
-    """One allocation: how many devices each ask takes of each group; what is not taken may be left out."""
-
-    def __init__(
-        self, problem: AllocationProblem, taken: Mapping[tuple[int, int], int], links: Iterable[int] | None = None
-    ) -> None:
-        """Count an allocation; of some links where `links` says so."""
-        some = {pair: count for pair, count in taken.items() if count}
-        looked_at = range(len(problem.links)) if links is None else links
-        super().__init__(problem, tuple(some), (link for link in looked_at if not problem.links[link].must))
-        self._counts = tuple(some.values())
-
-    def taken(self, positions: Sequence[int]) -> int:
-        """Return how many devices some of the pairs take together."""
-        return sum([self._counts[at] for at in positions])
-
-    def least(self, numbers: Sequence[int]) -> int:
-        """Return the least of some numbers."""
-        return min(numbers)
-
-    def choose(self, condition: bool, this: int, that: int) -> int:  # noqa: FBT001
-        """Return one number where a condition holds, and another where it does not."""
-        return this if condition else that
-
-
-class TableCounts(NumberCounts):
-    """Many allocations at once: a row an allocation, a column a pair."""
-
-    def __init__(
-        self, problem: AllocationProblem, pairs: Sequence[tuple[int, int]], rows: Number, links: Iterable[int]
-    ) -> None:
-        """Count the rows of a table; of some links."""
-        super().__init__(problem, pairs, (link for link in links if not problem.links[link].must))
-        self._rows = rows.astype(np.int16)
-
-    def taken(self, positions: Sequence[int]) -> Number:
-        """Return how many devices some of the pairs take together."""
-        return self._rows[:, list(positions)].sum(axis=1, dtype=np.int64)
-
-    def least(self, numbers: Sequence[Number]) -> Number:
-        """Return the least of some numbers."""
-        return reduce(np.minimum, numbers)
-
-    def choose(self, condition: Number, this: Number, that: Number) -> Number:
-        """Return one number where a condition holds, and another where it does not."""
-        return np.where(condition, this, that)
+def counts_of(
+    problem: AllocationProblem, taken: Mapping[tuple[int, int], int], links: Iterable[int] | None = None
+) -> NumberCounts:
+    """Return one allocation as a table of one row; of some links where `links` says so."""
+    some = {pair: count for pair, count in taken.items() if count}
+    looked_at = range(len(problem.links)) if links is None else links
+    return NumberCounts(problem, tuple(some), np.array([[*some.values()]], np.int16), looked_at)
 
 
 DeviceCounts = ModelCounts | NumberCounts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from dra_lab.model.device import Device
@@ -12,8 +13,8 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.sketch import ClaimSketch, asks, covers
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.device_counts import AllocationCounts
-from dra_lab.planner.node.goal_table import GOAL_RULES
+from dra_lab.planner.node.device_counts import NumberCounts, counts_of
+from dra_lab.planner.node.goal_table import GOAL_RULES, goal_arrays
 from dra_lab.planner.node.link_places import place_values, typed
 from dra_lab.planner.node.link_rows import lost
 from dra_lab.topology.locality import Locality
@@ -38,9 +39,11 @@ def value_placements(scale: Scale, placements: Sequence[Placement], order: Seque
     `damage` is left out: it is about other replicas, not about these devices (`replicas.FurtherReplicas`).
     """
     counts = _counts(scale, placements)
-    rules = ((goal, GOAL_RULES[goal]) for goal in order if goal in GOAL_RULES)
+    goals = [goal for goal in order if goal in GOAL_RULES]
+    values = goal_arrays(counts, 1, goals)[0].tolist()
     return tuple(
-        GoalValue(goal, rule.value(counts), unknown=rule.unknown(counts), of=rule.of(counts)) for goal, rule in rules
+        GoalValue(goal, value, unknown=GOAL_RULES[goal].unknown(counts), of=GOAL_RULES[goal].of(counts))
+        for goal, value in zip(goals, values, strict=True)
     )
 
 
@@ -52,12 +55,12 @@ def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ..
     def is_broken(link: int) -> bool:
         ends = set(problem.ends(link))
         tied = [group for group in problem.groups if ends.intersection(group.asks)]
-        return bool(lost(counts, link)) or not all(group.places[link] for group in tied)
+        return bool(np.any(lost(counts, link))) or not all(group.places[link] for group in tied)
 
     return tuple(link.name for at, link in enumerate(scale.sketch.links) if link.must and is_broken(at))
 
 
-def _counts(scale: Scale, placements: Sequence[Placement]) -> AllocationCounts:
+def _counts(scale: Scale, placements: Sequence[Placement]) -> NumberCounts:
     """Return placements as an allocation of a problem in which every device that they take is a group of its own.
 
     A device that no request could be served with there, but that kube-scheduler took, counts like any other.
@@ -85,4 +88,4 @@ def _counts(scale: Scale, placements: Sequence[Placement]) -> AllocationCounts:
         several = len(mine) > 1
         groups.append(DeviceGroup((device,), tuple(mine), values, place.kind, numa, root, shareable=several))
     problem = AllocationProblem("", every, (), sketch.links, tuple(groups), paired=scale.paired)
-    return AllocationCounts(problem, Counter((ask, at) for at, mine in enumerate(takers.values()) for ask in mine))
+    return counts_of(problem, Counter((ask, at) for at, mine in enumerate(takers.values()) for ask in mine))

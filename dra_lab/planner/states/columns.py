@@ -15,7 +15,7 @@ from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.node.device_counts import TableCounts
+from dra_lab.planner.node.device_counts import NumberCounts
 from dra_lab.planner.node.goal_table import goal_arrays
 from dra_lab.planner.node.link_rows import lost
 from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
@@ -107,14 +107,14 @@ def _columns(
         return None
     takes = takes[_kept(problem, part, pairs, takes)]
     alone = replace(problem, paired=part.paired)
-    values = goal_arrays(TableCounts(alone, pairs, takes, range(*part.links)), len(takes), order)
+    values = goal_arrays(NumberCounts(alone, pairs, takes, range(*part.links)), len(takes), order)
     rank = np.lexsort([*reversed(takes.T), *reversed(values.T)]) if len(values) else np.zeros(0, int)
     return Columns(pairs, takes[rank], values[rank])
 
 
 def _kept(problem: AllocationProblem, part: CopyPart, pairs: Sequence[tuple[int, int]], takes: Array) -> Array:
     """Say of each way whether it keeps every must-link."""
-    counts = TableCounts(problem, pairs, takes, range(*part.links))
+    counts = NumberCounts(problem, pairs, takes, range(*part.links))
     fine = np.ones(len(takes), bool)
     for link in range(*part.links):
         if problem.links[link].must:
