@@ -16,7 +16,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, whole_part
-from dra_lab.planner.node.solution import Solution, Taken
+from dra_lab.planner.node.solution import Solution, Taken, devices_of
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.counting import Counting
 from dra_lab.planner.places.fill import Wanted, filler_of
@@ -124,12 +124,7 @@ class BestPods:
         for item, group in zip(scan.views.view(name).devices, layout.group_of, strict=True):
             if item.id not in held:
                 free.setdefault(group, []).append(item.id)
-        found: list[tuple[int, DeviceID]] = []
-        for ask, group, count in takes:
-            found.extend((ask, device) for device in free[group][:count])
-            if not layout.problem.groups[group].shareable:
-                del free[group][:count]
-        return tuple(sorted(found, key=lambda row: row[0]))
+        return devices_of(layout.problem, {(ask, group): count for ask, group, count in takes}, free)
 
 
 def best_pods(scan: Scan, budget: Budget) -> BestPods:

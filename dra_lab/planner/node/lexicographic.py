@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly, read_taken
-from dra_lab.planner.node.solution import Solution, Taken, report_goal
+from dra_lab.planner.node.solution import Solution, Taken, counted, devices_of, report_goal
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, OneOf, total
 
@@ -66,7 +65,7 @@ def solve_problem(
     found = _solve(problem if merged is None else merged.problem, order, budget, solver, best, least, others)
     if merged is None or found.taken is None:
         return found
-    return replace(found, taken=merged.devices_back(found.taken))
+    return replace(found, taken=devices_of(problem, merged.hand_back(counted(merged.problem, found.taken))))
 
 
 def _solve(
@@ -183,8 +182,7 @@ def _values(run: _Run) -> dict[str, int]:
     """Return the goals of the allocation that was found, by what it takes (`goal_values`)."""
     if run.valued is not None and run.valued[0] is run.have:
         return run.valued[1]
-    group_of = {device: number for number, group in enumerate(run.problem.groups) for device in group.devices}
-    found = goal_values(run.problem, Counter((ask, group_of[device]) for ask, device in run.have or ()))
+    found = goal_values(run.problem, counted(run.problem, run.have or ()))
     values = {g.goal: g.expression if isinstance(g.expression, int) else found[g.goal] for g in run.goals}
     run.valued = (run.have, values)
     return values

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
-from dra_lab.model.names import DeviceID, split_request
+from dra_lab.model.names import split_request
 from dra_lab.model.sketch import How, Link
 from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
 from dra_lab.planner.node.copies import CopyPart
@@ -18,9 +18,6 @@ from dra_lab.planner.node.interchangeable import Tied, Units, interchangeable
 
 Taking = Mapping[tuple[int, int], int]
 """How many devices each ask takes of each group, (ask, group)."""
-
-Devices = tuple[tuple[int, DeviceID], ...]
-"""(index of the ask, device) in the claim's order."""
 
 _Copy = dict[int, list[int]]
 """The groups of which one copy of a unit takes its devices, by position in the unit."""
@@ -51,26 +48,6 @@ class MergedRequests(Struct, frozen=True):
             requests=now(self.requests, part.requests),
             links=now(self.links, part.links),
         )
-
-    def devices_back(self, taken: Devices) -> Devices:
-        """Return which devices the requests as written take, where the merged ones take these."""
-        group_of = {device: number for number, group in enumerate(self.problem.groups) for device in group.devices}
-        left: dict[tuple[int, int], list[DeviceID]] = {}
-        for ask, device in taken:
-            left.setdefault((ask, group_of[device]), []).append(device)
-        merged = {ask: now for now, ask in enumerate(self.asks)}
-        for unit in self.units:
-            for copy in unit.copies:
-                for first, request in zip(unit.copies[0], copy, strict=True):
-                    ask = self.written.requests[request][0]
-                    merged[ask] = merged[self.written.requests[first][0]]
-        back = self.hand_back({key: len(devices) for key, devices in left.items()})
-        found: list[tuple[int, DeviceID]] = []
-        for (ask, group), count in sorted(back.items()):
-            mine = left[merged[ask], group]
-            found.extend((ask, device) for device in mine[:count])
-            del mine[:count]
-        return tuple(found)
 
     def hand_back(self, taken: Taking) -> dict[tuple[int, int], int]:
         """Return what the requests as written take, where the merged ones take this."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.node_binding import Tie
-from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -17,7 +16,7 @@ from dra_lab.planner.node.link_rows import add_links
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.node_counters import COARSE
-from dra_lab.planner.node.solution import Taken
+from dra_lab.planner.node.solution import Taken, devices_of
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, total
@@ -242,17 +241,8 @@ def _is_in(variable: Any, paid: Any) -> bool:
 
 
 def read_taken(model: Model) -> Taken:
-    """Return the devices taken: from each group in kube-scheduler's order, asks in the claim's order."""
-    left = {number: list(group.devices) for number, group in enumerate(model.problem.groups)}
-    found: list[tuple[int, DeviceID]] = []
-    for ask in sorted(model.chosen):
-        for number, devices in left.items():
-            variable = model.take.get((ask, number))
-            count = int(variable.varValue or 0) if variable is not None else 0
-            found.extend((ask, device) for device in devices[:count])
-            if not model.problem.overlaps(number):
-                del devices[:count]
-    return tuple(found)
+    """Return the devices taken."""
+    return devices_of(model.problem, {key: int(variable.varValue or 0) for key, variable in model.take.items()})
 
 
 def is_feasible(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> bool | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -9,6 +11,7 @@ from msgspec import Struct
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GOALS, GoalValue
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 
 Taken = tuple[tuple[int, DeviceID], ...]
 """(index of the ask, device) in the claim's order."""
@@ -42,6 +45,32 @@ class Solution(Struct, frozen=True, dict=True):
     def value(self, goal: str) -> int:
         """Return the value of a goal, 0 if it is not there."""
         return next((stage.value for stage in self.stages if stage.goal == goal), 0)
+
+
+def counted(problem: AllocationProblem, taken: Taken) -> Counter[tuple[int, int]]:
+    """Return how many devices each ask takes of each group, (ask, group)."""
+    group_of = {device: number for number, group in enumerate(problem.groups) for device in group.devices}
+    return Counter((ask, group_of[device]) for ask, device in taken)
+
+
+def devices_of(
+    problem: AllocationProblem,
+    takes: Mapping[tuple[int, int], int],
+    free: Mapping[int, Sequence[DeviceID]] | None = None,
+) -> Taken:
+    """Return the devices behind (ask, group): count, asks in the claim's order, devices in kube-scheduler's.
+
+    `free` are the devices of each group that can be taken, if these are not all of them.
+    """
+    every = {number: group.devices for number, group in enumerate(problem.groups)}
+    left = {number: list(devices) for number, devices in (every if free is None else free).items()}
+    found: list[tuple[int, DeviceID]] = []
+    for (ask, number), count in sorted(takes.items()):
+        if count:
+            found.extend((ask, device) for device in left[number][:count])
+            if not problem.overlaps(number):
+                del left[number][:count]
+    return tuple(found)
 
 
 def report_goal(budget: Budget, goal: GoalValue) -> None:
