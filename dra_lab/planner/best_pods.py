@@ -132,9 +132,8 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
 
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
-    nothing = BestPods(None, dict.fromkeys(scan.shapes, -1), {}, {})
     if any(ask.admin_access for ask in scan.rules.asks) or scan.cluster.network_slices:
-        return nothing
+        return BestPods(None, dict.fromkeys(scan.shapes, -1), {}, {})
     numbers: dict[Kind, int] = {}
     layouts: dict[int, Layout] = {}
     counted: dict[int, Counted] = {}
@@ -157,11 +156,11 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
         if counters is not None and counters.counters:
             counted[len(layouts)] = counters
         layouts[len(layouts)] = layout
-    if not layouts:
-        return nothing
-    trees = trees_over(layouts, [whole_part(layouts[0].problem)], 1)
+    trees = trees_over(layouts, [whole_part(layouts[0].problem)], 1) if layouts else None
     found = BestPods(trees, numbers, layouts, counted)
-    return found if trees is not None and found.tables(()).exact else nothing
+    if trees is not None and found.tables(()).exact:
+        return found
+    return BestPods(None, dict.fromkeys(numbers, -1), {}, {})
 
 
 def fitting_nodes(scan: Scan, budget: Budget) -> Mapping[str, bool] | None:
@@ -174,7 +173,7 @@ def fitting_nodes(scan: Scan, budget: Budget) -> Mapping[str, bool] | None:
     left: Left = {}
     for kind, names in scan.shapes.items():
         for name in names:
-            if budget.reached:
+            if budget.reached or kind not in pods.numbers:
                 return found
             node = pods.state(scan, name, kind, left)
             if node is None:

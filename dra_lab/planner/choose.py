@@ -10,8 +10,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from msgspec import Struct
-from msgspec import field as listed
 from msgspec.structs import replace as changed
 
 from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
@@ -24,7 +22,8 @@ from dra_lab.planner.scan import Scan, sort_nodes
 from dra_lab.planner.states.survey import Left
 
 
-class Choice(Struct):
+@dataclass
+class Choice:
     """The decision: `node` is "" where nothing fits; `decided` says that no undecided node could be better.
 
     Nodes are told apart by the goals that stand before `damage`: with those `decided` is about. `ended` says the same
@@ -32,11 +31,11 @@ class Choice(Struct):
     """
 
     node: str = ""
-    solution: Solution = listed(default_factory=Solution)
+    solution: Solution = field(default_factory=Solution)
     classes: tuple[NodeClass, ...] = ()
     decided: bool = False
     ended: bool = True
-    counts: dict[Hashable, Count] = listed(default_factory=dict)
+    counts: dict[Hashable, Count] = field(default_factory=dict)
 
 
 @dataclass
