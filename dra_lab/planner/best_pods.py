@@ -119,10 +119,12 @@ class BestPods:
         assert self.trees is not None, "its values are known"
         assert node is not None, "its values are known"
         (takes,) = take_pods(self.trees, node, [(0, self.tables(order))])
-        layout, held = self.layouts[node.layout], scan.rules.allocated.exclusive
+        layout = self.layouts[node.layout]
+        alone, shared = scan.views.held_on(name, scan.rules.allocated)
+        in_use = {*alone, *(() if scan.rules.gates.consumable_capacity else (at for at, _ in shared))}
         free: dict[int, list[DeviceID]] = {}
-        for item, group in zip(scan.views.view(name).devices, layout.group_of, strict=True):
-            if item.id not in held:
+        for at, (item, group) in enumerate(zip(scan.views.view(name).devices, layout.group_of, strict=True)):
+            if at not in in_use:
                 free.setdefault(group, []).append(item.id)
         return devices_of(layout.problem, {(ask, group): count for ask, group, count in takes}, free)
 

@@ -99,6 +99,14 @@ def test_lists_where_kube_scheduler_forgets_them():
 # ---------------------------------------------------------------- admin access, binding conditions
 
 
+def test_a_share_is_the_whole_device_without_the_gate():
+    """Without DRAConsumableCapacity a device that a claim holds a share of is in use."""
+    shared = Device(name="a", allow_multiple_allocations=True)
+    found = node(a_slice(GPU, shared, Device(name="b")), claims=(held(DeviceID(GPU, "n1", "a"), share="s"),))
+    plan = planned(found, ask("x"), release=KubernetesRelease("1.36", {"DRAConsumableCapacity": False}))
+    assert names(plan) == ["b"]
+
+
 def test_admin_access_takes_what_is_held():
     """A request with adminAccess may take a device in use, and no device twice in one claim.
 
