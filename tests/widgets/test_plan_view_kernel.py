@@ -93,7 +93,12 @@ def test_a_large_cluster_sends_the_devices_of_one_node(session):
 def test_a_question_is_cancelled(session):
     """The answer before stays, marked as old, with the word that the plan was cancelled."""
     view = PlanView(session)
-    session.edit(read_sketch("sample:eks-p4d/four-pairs"))
+    # selectors that were not compiled before take longer than a cancel
+    texts = (f'!("a{n}" in device.attributes["x.example"])' for n in range(32))
+    selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in texts)
+    gpu, *others = read_sketch("sample:eks-p4d/four-pairs").requests
+    part = replace(gpu.exactly, selectors=selectors)
+    session.edit(replace(session.sketch, requests=(replace(gpu, exactly=part), *others)))
     say(view, type="cancel")
     answered(session)
     assert (view.answer["state"], view.answer["stale"]) == ("fits", True)
