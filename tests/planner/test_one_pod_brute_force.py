@@ -14,13 +14,13 @@ from dataclasses import replace
 import pytest
 from brute_force import BruteForce, TooLarge
 from brute_force_fleets import ENDLESS, counted, proven
-from checked_plans import checked_plan
+from checked_plans import checked_fleet, checked_plan
 from msgspec.structs import replace as changed
 from random_clusters import PLAIN, SHARING, random_cluster, random_fleet, random_sketch
 from random_devices import CLASSES, GPU, NIC, NUMA, ROOT, TAG, device_class
 from small_nodes import a_slice, cluster, device
 
-from dra_lab import ClaimSketch, Cluster, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link
+from dra_lab import ClaimSketch, Cluster, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link, Workload
 from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
 
 TIMES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "1"))
@@ -175,6 +175,23 @@ def test_a_place_is_one_whatever_else_its_devices_publish(places):
     link = Link("near", ("gpu",), TAG, How.TOGETHER, must=False)
     plan = checked_plan(found, ClaimSketch(requests=(asked("gpu", GPU, 2),), links=(link,)))
     assert (plan.goal("roots"), plan.goal("preferences")) == (1, 1)
+
+
+@pytest.mark.parametrize("tagged", [GPU, NIC])
+def test_a_device_keeps_no_preferred_link_whose_place_it_does_not_publish(tagged):
+    """It is lost although the other device of the pair, which publishes it, is on the same PCIe root."""
+    found = cluster(
+        *(
+            a_slice(driver, device("d0", {ROOT: "pci0000:10", **({TAG: "a"} if driver == tagged else {})}))
+            for driver in (GPU, NIC)
+        ),
+        classes=(device_class(GPU), device_class(NIC)),
+    )
+    link = Link("near", ("gpu", "nic"), TAG, How.PAIRWISE, must=False)
+    claim = ClaimSketch(requests=(asked("gpu", GPU, 1), asked("nic", NIC, 1)), links=(link,))
+    plan, fleet = checked_plan(found, claim), checked_fleet(found, [Workload("w", (claim,))])
+    assert (plan.goal("roots"), plan.goal("preferences")) == (1, 1)
+    assert [goal.value for goal in fleet.goals if goal.goal in ("roots", "preferences")] == [1, 1]
 
 
 def test_without_time_nothing_is_claimed():

@@ -11,7 +11,7 @@ from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.levels import NUMA, ROOT, Levels, is_tree, levels_of, parts_of
 from dra_lab.planner.places.shapes import PodAsk, Shape, Vector, ask_of_pod, counted_kind
-from dra_lab.planner.places.trees import Trees
+from dra_lab.planner.places.trees import Trees, inferred_levels
 
 _SHAPES, _VECTORS = 48, 20_000
 """Shapes of a pod, and vectors of devices of one shape; a fleet with more is planned as other hardware."""
@@ -62,9 +62,13 @@ def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: i
         for ask, one in enumerate(first.asks)
         if one.all_devices
     }
+    preferred = any(link.kind.paired and not link.must for link in first.links)
+    inferred = (
+        {level for number in kinds for level in inferred_levels(levels, problems[number].groups)} if preferred else ()
+    )
     asks = [PodAsk((), False, first, (), None, {})] * pods
     for part in parts:
-        ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, _SHAPES)
+        ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, inferred, _SHAPES)
         if ask is None or any(_size(shape.need) > _VECTORS for shape in ask.shapes):
             return None
         if any(_is_counted_twice(shape, group) for shape in ask.shapes for group in shared):

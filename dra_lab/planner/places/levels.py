@@ -22,6 +22,11 @@ class Levels:
     where: tuple[Where, ...]
     of_link: Mapping[int, int]
 
+    @property
+    def published(self) -> int:
+        """Return how many levels are places that devices may publish."""
+        return len(self.where) - (self.where[-1] == DEVICE)
+
     def path(self, group: DeviceGroup, at: Hashable) -> tuple[Hashable, ...]:
         """Return the place of a group at each level, None where it is not known; `at` is its place at `device`."""
         return tuple(at if where == DEVICE else value_at(group, where) for where in self.where)

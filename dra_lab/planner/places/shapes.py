@@ -33,8 +33,9 @@ class Slot:
     """`need` devices of one kind for one pod.
 
     `alternatives` are (ask of the fleet, rank), best first. `merged` is the ask of the pod's merged requests. A device
-    must have a value at the place of each link of `requires`, and the one that is named there, if one is. `every` is
-    the number of devices that match on the node if the request is for all of them, else 0.
+    must have a value at the place of each link of `requires`, and the one that is named there, if one is. `published`
+    says of links whether it must have one. `every` is the number of devices that match on the node if the request is
+    for all of them, else 0.
     """
 
     need: int
@@ -43,6 +44,7 @@ class Slot:
     kind: str
     requires: tuple[tuple[int, PlaceValue | None], ...] = ()
     every: int = 0
+    published: tuple[tuple[int, bool], ...] = ()
 
     def rank(self, group: DeviceGroup, impossible: Collection[int] = ()) -> int:
         """Return the rank at which devices of a group serve the slot, -1 if they do not; some asks are `impossible`."""
@@ -59,7 +61,7 @@ class Slot:
         return all(
             (value in group.places[link]) if value is not None else bool(group.places[link])
             for link, value in self.requires
-        )
+        ) and all(bool(group.places[link]) is wanted for link, wanted in self.published)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ def ask_of_pod(
     groups: Sequence[DeviceGroup],
     levels: Mapping[int, int],
     every: Mapping[int, Sequence[int]],
+    inferred: Collection[int],
     most: int,
 ) -> PodAsk | None:
     """Return what a pod asks for; None if it is not of this form, or has more than `most` shapes.
@@ -154,6 +157,7 @@ def ask_of_pod(
         groups: One of each kind of group on all nodes.
         levels: The level of each link whose places are nested in those of the others.
         every: How many devices match an ask for all of them, on each kind of hardware that can serve it.
+        inferred: Levels at which places that are not published are those of others in the same finer place.
         most: The number of shapes.
     """
     if any(problem.asks[ask].admin_access for ask in range(*part.asks)):
@@ -166,7 +170,8 @@ def ask_of_pod(
     alternatives = {ask_of[ask]: _alternatives(problem, ask_of[ask], ranked, ask) for ask in range(*own.asks)}
     behind = {ask: ask_of[asks[ask]] for ask in range(*mine.asks)}
     numbers = {ask: every[first] for ask, first in behind.items() if first in every}
-    maker = _Maker(whole, mine, groups, levels, links, {ask: alternatives[behind[ask]] for ask in behind}, numbers)
+    own_alternatives = {ask: alternatives[behind[ask]] for ask in behind}
+    maker = _Maker(whole, mine, groups, levels, links, own_alternatives, numbers, frozenset(inferred))
     shapes = maker.shapes(most)
     return None if shapes is None else PodAsk(shapes, part.paired, ranked, ask_of, merged, alternatives)
 
@@ -247,6 +252,7 @@ class _Maker:
     links: tuple[int, ...]
     alternatives: Mapping[int, tuple[tuple[int, int], ...]]
     every: Mapping[int, Sequence[int]]
+    inferred: frozenset[int]
 
     def shapes(self, most: int) -> tuple[Shape, ...] | None:
         """Return all shapes; none if nothing serves the pod."""
@@ -299,9 +305,13 @@ class _Maker:
         self, chosen: Sequence[int], kept: Sequence[int], values: Mapping[int, PlaceValue | None], lost: int, most: int
     ) -> list[Shape] | None:
         requires: dict[int, list[tuple[int, PlaceValue | None]]] = {ask: [] for ask in chosen}
+        told: dict[int, list[int]] = {ask: [] for ask in chosen}
         for at in kept:
             # A preferred one-to-one link that a device cannot keep is lost; it does not keep the device away.
             if self.problem.links[at].kind.paired and not self.problem.links[at].must:
+                if self.levels.get(self.links[at]) in self.inferred:
+                    for ask in {ask for asks in self._covered(at, chosen) for ask in asks}:
+                        told[ask].append(self.links[at])
                 continue
             for ask in {ask for asks in self._covered(at, chosen) for ask in asks}:
                 requires[ask].append((self.links[at], values.get(at)))
@@ -310,9 +320,9 @@ class _Maker:
             slot = Slot(self.problem.asks[ask].count, self.alternatives[ask], ask, "", tuple(requires[ask]))
             if self.problem.asks[ask].all_devices:
                 numbers = [replace(slot, need=count, every=count) for count in self.every.get(ask, ())]
-                each.append([split for one in numbers for split in self._by_kind(one)])
+                each.append([split for one in numbers for split in self._by_kind(one, told[ask])])
             else:
-                each.append(self._by_kind(slot))
+                each.append(self._by_kind(slot, told[ask]))
         if prod(map(len, each)) > most:
             return None
         fixed = sum(self.problem.asks[ask].rank for ask in chosen if len(self.alternatives[ask]) == 1)
@@ -324,7 +334,7 @@ class _Maker:
             links = self._links(chosen, kept, slots)
             if links is None:
                 return None
-            found.append(Shape(slots, links, fixed, lost))
+            found.append(Shape(slots, links, fixed, lost + self._lost(chosen, kept, slots)))
         return found
 
     def _is_too_many(self, slots: Sequence[Slot]) -> bool:
@@ -334,15 +344,39 @@ class _Maker:
             asked[self.problem.claim_of(slot.merged)] += slot.need
         return max(asked.values(), default=0) > MAX_DEVICES
 
-    def _by_kind(self, slot: Slot) -> list[tuple[Slot, ...]]:
-        """Return the ways to split a slot into slots of one kind of devices, [] if no device serves it."""
-        kinds = sorted(
-            {kind for group in self.groups if replace(slot, kind=(kind := counted_kind(group))).rank(group) >= 0}
+    def _by_kind(self, slot: Slot, told: Sequence[int]) -> list[tuple[Slot, ...]]:
+        """Return the ways to split a slot into slots of one kind of devices, [] if no device serves it.
+
+        Devices that publish where they are for links of `told` are other kinds than those that do not.
+        """
+        looks = sorted(
+            {
+                (kind, tuple((link, bool(group.places[link])) for link in told))
+                for group in self.groups
+                if replace(slot, kind=(kind := counted_kind(group))).rank(group) >= 0
+            }
         )
         return [
-            tuple(replace(slot, kind=kind, need=need) for kind, need in zip(kinds, needs, strict=True) if need)
-            for needs in _compositions(slot.need, len(kinds))
+            tuple(
+                replace(slot, kind=kind, need=need, published=published)
+                for (kind, published), need in zip(looks, needs, strict=True)
+                if need
+            )
+            for needs in _compositions(slot.need, len(looks))
         ]
+
+    def _lost(self, chosen: Sequence[int], kept: Iterable[int], slots: Sequence[Slot]) -> int:
+        """Return how many groups of preferred links one to one are lost because devices do not say where they are."""
+        lost = 0
+        for at in kept:
+            link, parts = self.problem.links[at], self._covered(at, chosen)
+            if link.must or not link.kind.paired or len(parts) < 2:
+                continue
+            share = pairwise_share([sum(self.problem.asks[ask].count for ask in asks) for asks in parts])
+            first = next((asks for asks, per in zip(parts, share[1], strict=True) if per == 1), ()) if share else ()
+            mine = (slot for slot in slots if slot.merged in first)
+            lost += sum(slot.need for slot in mine if (self.links[at], False) in slot.published)
+        return lost
 
     def _links(self, chosen: Sequence[int], kept: Iterable[int], slots: Sequence[Slot]) -> tuple[PlaceLink, ...] | None:
         found = []
@@ -363,7 +397,9 @@ class _Maker:
                 everything = any(self.problem.asks[ask].all_devices for asks in parts for ask in asks)
                 if everything or share is None or len({ask for asks in parts for ask in asks}) > len(parts):
                     return None
-                found.append(PlaceLink(level, link.how, tuple(zip(ends, share[1], strict=True)), link.must))
+                silent = {n for n, slot in enumerate(slots) if (self.links[at], False) in slot.published}
+                able = [tuple(n for n in end if n not in silent) for end in ends]
+                found.append(PlaceLink(level, link.how, tuple(zip(able, share[1], strict=True)), link.must))
         return tuple(found)
 
 

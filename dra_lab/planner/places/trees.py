@@ -7,7 +7,7 @@ Equal states have equal tables, however their hardware and the names of their pl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -16,7 +16,7 @@ from typing import Any
 
 from dra_lab.index.counter_draws import Counter as SharedCounter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.places.levels import DEVICE, Levels, parts_of
+from dra_lab.planner.places.levels import Levels, parts_of
 from dra_lab.planner.places.shapes import PodAsk, Slot, Vector
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
@@ -264,7 +264,7 @@ class Trees:
             return known
         groups = self.problems[layout].groups
         raw = [self.levels.path(group, parts.get(number, ())) for number, group in enumerate(groups)]
-        found = self._path_of[layout] = _with_siblings(raw, len(self.levels.where) - (self.levels.where[-1] == DEVICE))
+        found = self._path_of[layout] = _with_siblings(raw, self.levels.published)
         return found
 
     def _share(
@@ -365,6 +365,13 @@ def _with_siblings(paths: list[tuple[Hashable, ...]], published: int) -> list[tu
         if paths == before:
             break
     return paths
+
+
+def inferred_levels(levels: Levels, groups: Sequence[DeviceGroup]) -> Iterator[int]:
+    """Yield the levels at which some group that does not publish its place is where others are."""
+    raw = [levels.path(group, ()) for group in groups]
+    for before, after in zip(raw, _with_siblings(raw, levels.published), strict=True):
+        yield from (level for level, place in enumerate(before) if place is None and after[level] is not None)
 
 
 @lru_cache(maxsize=1_024)
