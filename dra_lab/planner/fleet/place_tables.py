@@ -106,7 +106,8 @@ def _filled(
             done = least is not None and -least[0] == most
             if least is not None and (budget.reached or (way and done)):
                 continue
-            found = filler.fill(way, pods, wanted, many, budget)
+            # The first plan has all the time: what comes after it only improves or proves it.
+            found = filler.fill(way, pods, wanted, many, work.budget if least is None else budget)
             value = _value(filler, found, work.worths)
             if least is None or value < least:
                 best, least = found, value

@@ -21,7 +21,7 @@ from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem
-from dra_lab.planner.node.placement_values import Scale, value_placements
+from dra_lab.planner.node.placement_values import Asked, Scale, asked_of, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.states.columns import PodTakes
 from dra_lab.topology.locality import localities
@@ -124,6 +124,7 @@ class _Writer:
         self._rows: dict[tuple[object, ...], _Row] = {}
         self._numbers: dict[object, int] = {}
         self._goals: dict[object, tuple[GoalValue, ...]] = {}
+        self._asked: dict[int, Asked] = {}
         # With a site each: its place in memory, by which it is known here, is not used again.
         self._pods: dict[object, tuple[Site, dict[PodTakes, _Known]]] = {}
         self._views: dict[tuple[int, str], tuple[Site, tuple[DeviceGroup, ...]]] = {}
@@ -261,7 +262,9 @@ class _Writer:
     ) -> tuple[GoalValue, ...]:
         scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
         renamed = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
-        return value_placements(scale, renamed, self._order)
+        if part.pod not in self._asked:
+            self._asked[part.pod] = asked_of(scale.sketch)
+        return value_placements(scale, renamed, self._order, self._asked[part.pod])
 
 
 def _first_of(pod: _Known, left: Mapping[int, list[DeviceID]]) -> tuple[Placement, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec import Struct
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
-from dra_lab.model.sketch import ClaimSketch, asks, covers
+from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.device_counts import NumberCounts, counts_of
 from dra_lab.planner.node.goal_table import GOAL_RULES, goal_arrays
@@ -33,12 +34,34 @@ class Scale(Struct, frozen=True):
     lists: bool = False
 
 
-def value_placements(scale: Scale, placements: Sequence[Placement], order: Sequence[str]) -> tuple[GoalValue, ...]:
+class Asked(NamedTuple):
+    """What a drawing asks for: its asks, the number of each, and the asks behind each link."""
+
+    every: tuple[Ask, ...]
+    number: Mapping[str, int]
+    tied: tuple[frozenset[int], ...]
+
+
+def asked_of(sketch: ClaimSketch) -> Asked:
+    """Return what a drawing asks for."""
+    every = tuple(ask for request in sketch.requests for ask in asks(request))
+    tied = tuple(
+        frozenset(at for at, ask in enumerate(every) if any(covers(reference, ask) for reference in link.requests))
+        for link in sketch.links
+    )
+    return Asked(every, {ask.reference: at for at, ask in enumerate(every)}, tied)
+
+
+def value_placements(
+    scale: Scale, placements: Sequence[Placement], order: Sequence[str], asked: Asked | None = None
+) -> tuple[GoalValue, ...]:
     """Return the goals' values of placements in the given order of goals; nothing is proven by it.
+
+    `asked` is what the drawing asks for, if it is known already.
 
     `damage` is left out: it is about other replicas, not about these devices (`replicas.FurtherReplicas`).
     """
-    counts = _counts(scale, placements)
+    counts = _counts(scale, placements, asked)
     goals = [goal for goal in order if goal in GOAL_RULES]
     values = goal_arrays(counts, 1, goals)[0].tolist()
     return tuple(
@@ -60,21 +83,16 @@ def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ..
     return tuple(link.name for at, link in enumerate(scale.sketch.links) if link.must and is_broken(at))
 
 
-def _counts(scale: Scale, placements: Sequence[Placement]) -> NumberCounts:
+def _counts(scale: Scale, placements: Sequence[Placement], asked: Asked | None = None) -> NumberCounts:
     """Return placements as an allocation of a problem in which every device that they take is a group of its own.
 
     A device that no request could be served with there, but that kube-scheduler took, counts like any other.
     """
     sketch = scale.sketch
-    every = tuple(ask for request in sketch.requests for ask in asks(request))
-    number = {ask.reference: at for at, ask in enumerate(every)}
+    every, number, tied = asked or asked_of(sketch)
     takers: dict[DeviceID, list[int]] = {}
     for placement in placements:
         takers.setdefault(placement.device, []).append(number[placement.request])
-    tied = [
-        frozenset(at for at, ask in enumerate(every) if any(covers(reference, ask) for reference in link.requests))
-        for link in sketch.links
-    ]
     groups = []
     for device, mine in takers.items():
         place = scale.places[device]

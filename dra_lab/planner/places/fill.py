@@ -108,28 +108,54 @@ class Filler:
         """
         nodes = [(state, self.first(state)) for state in many for _ in range(many[state])]
         for pod in order:
-            demand, each, placed = wanted.demand[pod], wanted.each[pod], 0
-            queue: list[tuple[int, int]] = []
-            for number, (_, column) in enumerate(nodes if demand else ()):
-                if number and budget.reached:
+            looked, rest = 0, wanted.demand[pod]
+            while looked < len(nodes) and rest:
+                if budget.reached and wanted.demand[pod] - rest >= _LEAST:
                     break
-                self.looked_at.add(nodes[number][0])
-                if (cost := self.cost(column, way, pod)) is not None:
-                    queue.append((cost, number))
-            heapq.heapify(queue)
-            while queue and placed < demand and not (placed >= _LEAST and budget.reached):
-                _, number = queue[0]
-                state, column = nodes[number]
-                after = self.step(state, column, way, pod)
-                assert after is not None, "its cost is known"
-                nodes[number] = state, after
-                placed += 1
-                cost = self.cost(after, way, pod) if after.counts[pod] < each else None
-                if cost is None:
-                    heapq.heappop(queue)
-                else:
-                    heapq.heapreplace(queue, (cost, number))
+                queue = self._costs(nodes, looked, way, pod, budget)
+                looked += len(queue)
+                able = [(cost, number) for number, cost in queue.items() if cost is not None]
+                rest -= self._place(nodes, able, way, pod, (rest, wanted.each[pod]), budget)
         return Counter((state, column.counts) for state, column in nodes if any(column.counts))
+
+    def _costs(
+        self, nodes: Sequence[tuple[State, Column]], first: int, way: int, pod: int, budget: Budget
+    ) -> dict[int, int | None]:
+        """Return the cost of one pod on nodes from the first on, on as many as half of the time is enough for."""
+        found: dict[int, int | None] = {}
+        looking = budget.part(budget.shares.step)
+        for number in range(first, len(nodes)):
+            if found and looking.reached:
+                break
+            self.looked_at.add(nodes[number][0])
+            found[number] = self.cost(nodes[number][1], way, pod)
+        return found
+
+    def _place(
+        self,
+        nodes: list[tuple[State, Column]],
+        queue: list[tuple[int, int]],
+        way: int,
+        pod: int,
+        most: tuple[int, int],
+        budget: Budget,
+    ) -> int:
+        """Place pods of a workload on nodes of a queue, with a limit in all and on each node; return how many."""
+        placed, (demand, each) = 0, most
+        heapq.heapify(queue)
+        while queue and placed < demand and not (placed >= _LEAST and budget.reached):
+            _, number = queue[0]
+            state, column = nodes[number]
+            after = self.step(state, column, way, pod)
+            assert after is not None, "its cost is known"
+            nodes[number] = state, after
+            placed += 1
+            cost = self.cost(after, way, pod) if after.counts[pod] < each else None
+            if cost is None:
+                heapq.heappop(queue)
+            else:
+                heapq.heapreplace(queue, (cost, number))
+        return placed
 
     def explore(self, state: State, most: Vector, budget: Budget, limit: int = 200) -> None:
         """Keep what every order of workloads and way of filling gives on a state, up to some numbers of pods."""
