@@ -127,6 +127,7 @@ def all_by_state(
     demand: Sequence[int],
     worth: Sequence[int],
     budget: Budget,
+    looking: Budget,
 ) -> tuple[list[ByState], list[Site]]:
     """Return sets of nodes that share devices by state, and the sites of those that are not of this form.
 
@@ -138,7 +139,8 @@ def all_by_state(
         order: The goals of devices.
         demand: The replicas wanted of each workload.
         worth: What one replica of each workload counts.
-        budget: Ends the work; steps that are left by then are not in the models.
+        budget: Ends the work on a first plan.
+        looking: Ends the search for all steps; sets that are left by then have those of the first plan.
     """
     if not set(order) <= GOALS_OF_PLACES:
         return [], list(sites)
@@ -155,7 +157,7 @@ def all_by_state(
         found.append(ByState(shared.site.all_nodes, hardware, shared, tuple(first.steps), first=first))
     steps = PodSteps(hardware.pieces, ways_of(hardware.tables, MOST_WAYS))
     for number, one in enumerate(found):
-        every = steps.every(one.shared.members, budget.sizes.pod_ways, budget)
+        every = steps.every(one.shared.members, budget.sizes.pod_ways, looking)
         if every is not None:
             both = tuple(dict.fromkeys([*every, *one.steps]))
             found[number] = replace(one, steps=both, every=steps.exact)

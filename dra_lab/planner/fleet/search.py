@@ -85,7 +85,7 @@ def _together(work: FleetWork, sites: Sequence[Site], budget: Budget) -> _Togeth
     if not sites:
         return _Together([], 0)
     order, demand = device_goals(work.order), work.demand
-    by_state, rest = all_by_state(work.fleet, sites, order, demand, work.worths, budget)
+    by_state, rest = all_by_state(work.fleet, sites, order, demand, work.worths, work.budget, budget)
     planned: list[SharedNodes] = [*by_state]
     most = sum(one.most(demand, budget) for one in by_state)
     for site in rest:

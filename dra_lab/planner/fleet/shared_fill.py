@@ -12,7 +12,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.providers import SharedSet
 from dra_lab.planner.fleet.shared_states import NodeKey, Piece, PodStep
-from dra_lab.planner.places.fill import orders_of
+from dra_lab.planner.places.fill import LEAST, orders_of
 from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.trees import State
 
@@ -97,7 +97,7 @@ class _Greedy:
             queue: list[tuple[tuple[Values, bool], int, NodeKey]] = []
             for key in list(self.left):
                 self._push(queue, key, pod)
-            while queue and rest and not self.budget.reached:
+            while queue and rest and not (self.budget.reached and steps.total() >= LEAST):
                 look, _, key = heapq.heappop(queue)
                 found = self._best(key, pod) if self.left[key] else None
                 if found is None:

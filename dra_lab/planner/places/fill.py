@@ -17,7 +17,7 @@ from dra_lab.planner.places.shapes import PlaceLink, Shape, Vector
 from dra_lab.planner.places.tables import HARM, SPARE, Costs, Harm, PodTables, ShapeTables
 from dra_lab.planner.places.trees import State, Trees
 
-_LEAST = 64
+LEAST = 64
 """Pods of a workload that are placed even if time is up."""
 
 _RARE = 64
@@ -110,7 +110,7 @@ class Filler:
         for pod in order:
             looked, rest = 0, wanted.demand[pod]
             while looked < len(nodes) and rest:
-                if budget.reached and wanted.demand[pod] - rest >= _LEAST:
+                if budget.reached and wanted.demand[pod] - rest >= LEAST:
                     break
                 queue = self._costs(nodes, looked, way, pod, budget)
                 looked += len(queue)
@@ -143,7 +143,7 @@ class Filler:
         """Place pods of a workload on nodes of a queue, with a limit in all and on each node; return how many."""
         placed, (demand, each) = 0, most
         heapq.heapify(queue)
-        while queue and placed < demand and not (placed >= _LEAST and budget.reached):
+        while queue and placed < demand and not (placed >= LEAST and budget.reached):
             _, number = queue[0]
             state, column = nodes[number]
             after = self.step(state, column, way, pod)
