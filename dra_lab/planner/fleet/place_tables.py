@@ -68,7 +68,7 @@ def place_tables(work: FleetWork, sites: Sequence[Site], *, whole: bool = False)
         return PlacedPods(rest=list(sites))
     rest = [site for site, (node, _) in zip(sites, nodes, strict=True) if node.layout not in regular]
     able = [(site, node) for site, (node, _) in zip(sites, nodes, strict=True) if node.layout in regular]
-    members = _members(trees, able, budget, whole=whole)
+    members = _members(trees, able, budget.part(budget.shares.step), whole=whole)
     many: Counter[State] = Counter()
     for site, _, _, state, _ in members:
         if state:
