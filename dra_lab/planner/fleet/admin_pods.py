@@ -14,12 +14,12 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
-from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.pack import Values, device_goals, pack
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import parts_on, plain_site
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.states.columns import PodTakes, columns_of
+from dra_lab.planner.states.node_state import PodTakes
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,12 @@ def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:
     return replace(goal, value=goal.value + more, bound=bound)
 
 
-def admin_pods(fleet: FleetProblem, order: Sequence[str]) -> AdminPods | None:
+def admin_pods(work: FleetWork) -> AdminPods | None:
     """Return the pods with admin access; None if there are none, or if they are better planned with all others.
 
     That is if the states of nodes are not known, and if the nodes used count more than the values of devices.
     """
+    fleet, order = work.fleet, work.order
     asks = fleet.scan.rules.asks
     mine = [
         at
@@ -107,7 +108,7 @@ def admin_pods(fleet: FleetProblem, order: Sequence[str]) -> AdminPods | None:
         return None
     best = {}
     for pod in mine:
-        found = _best(fleet, pod, order)
+        found = _best(work, pod)
         if found is None:
             return None
         best[pod] = found[0]
@@ -118,23 +119,22 @@ def admin_pods(fleet: FleetProblem, order: Sequence[str]) -> AdminPods | None:
     return AdminPods(fleet, replace(fleet, pods=pods), tuple(order), best)
 
 
-def _best(fleet: FleetProblem, pod: int, order: Sequence[str]) -> tuple[_Best | None] | None:
-    """Return the best of a pod over all kinds of hardware, None where its ways are too many to be listed."""
+def _best(work: FleetWork, pod: int) -> tuple[_Best | None] | None:
+    """Return the best of a pod over all kinds of hardware, None where it is not proven."""
+    fleet, order = work.fleet, work.order
     node = next(iter(fleet.survey.states))
     part = next(part for part in parts_on(fleet, node) if part.pod == pod)
     best: _Best | None = None
     for number, layout in fleet.scan.layouts.items():
-        columns = columns_of(layout.problem, part, device_goals(order), fleet.sizes.pod_ways)
-        if columns is None:
+        found = pack(layout.problem, [part], [1], device_goals(order), work.budget, solver=work.solver)
+        if not found.exact:
             return None
-        if not len(columns.takes):
+        if found.upper is None:
             continue
-        values = tuple(columns.values[0].tolist())
-        takes = columns.way(0)
-        if best is None or values < best.values:
-            best = _Best(values, {number: takes})
-        elif values == best.values:
-            best.takes[number] = takes
+        if best is None or found.upper < best.values:
+            best = _Best(found.upper, {})
+        if found.upper == best.values:
+            best.takes[number] = found.takes[0]
     return (best,)
 
 

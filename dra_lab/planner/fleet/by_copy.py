@@ -23,7 +23,7 @@ from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.milp import build_model, is_enough, overbooked
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression, Model, OneOf, total
-from dra_lab.planner.states.columns import PodTakes
+from dra_lab.planner.states.node_state import PodTakes
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly
 from dra_lab.planner.node.variables import Expression, Model, OneOf, total
-from dra_lab.planner.states.columns import PodTakes
+from dra_lab.planner.states.node_state import PodTakes
 
 Values = tuple[int, ...]
 """Values of the goals of devices in their order of importance; they compare as goals do: the first decides."""

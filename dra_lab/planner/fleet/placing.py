@@ -23,7 +23,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGro
 from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.placement_values import Asked, Scale, asked_of, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
-from dra_lab.planner.states.columns import PodTakes
+from dra_lab.planner.states.node_state import PodTakes
 from dra_lab.topology.locality import localities
 
 

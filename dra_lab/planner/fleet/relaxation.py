@@ -19,7 +19,7 @@ from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.site_classes import HomeNodes, SiteClass
 from dra_lab.planner.node.solver import LinearProgram
 from dra_lab.planner.node.solver_outcome import ROUNDING, Rows, integer_bound
-from dra_lab.planner.states.columns import Array
+from dra_lab.planner.states.node_state import Array
 
 
 @dataclass(frozen=True)

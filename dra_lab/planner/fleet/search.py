@@ -39,7 +39,7 @@ class Found:
 
 def search(work: FleetWork) -> Found:
     """Return the best answer that is found in time."""
-    admin = admin_pods(work.fleet, work.order)
+    admin = admin_pods(work)
     if admin is None:
         return _search(work)
     found = _search(replace(work, fleet=admin.rest))

@@ -10,7 +10,7 @@ import numpy as np
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.shared_devices import SharedTaken
-from dra_lab.planner.states.columns import Array
+from dra_lab.planner.states.node_state import Array
 
 Taken = Mapping[Counts, int]
 """How often each pattern of a site class is taken."""

@@ -9,8 +9,7 @@ from dra_lab.planner.node.allocation_problem import DeviceGroup
 from dra_lab.planner.places.shapes import PodAsk
 from dra_lab.planner.places.tables import PodTables, ShapeTables, Uses
 from dra_lab.planner.places.trees import Place, Trees
-from dra_lab.planner.states.columns import PodTakes
-from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.states.node_state import NodeState, PodTakes
 
 
 def take_pods(

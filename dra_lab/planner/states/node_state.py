@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import gcd, lcm
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +14,12 @@ from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_binding import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node_classes import Layout
+
+Array = Any
+"""A numpy array."""
+
+PodTakes = tuple[tuple[int, int, int], ...]
+"""(ask, position of the group, number of devices) of all that one pod takes."""
 
 Shares = tuple[tuple[int, tuple[tuple[str, Fraction], ...]], ...]
 """What is left of shared devices: (group of the layout, amount by key), for those of which something is in use."""
