@@ -1,19 +1,16 @@
-"""What allocations take, as numbers of one sort: expressions of a model, or arrays with a number for each of many."""
+"""Numbers of what an allocation takes: expressions of a model, or whole numbers of one that is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
 from typing import Any
-
-import numpy as np
 
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.link_places import PlaceValue
 from dra_lab.planner.node.variables import Model, total
 
 Number = Any
-"""An expression of a model, or an array with a number for each of many allocations."""
+"""An expression of a model, or a whole number."""
 
 PlaceOf = Callable[[DeviceGroup], PlaceValue | None]
 """Says at which place the devices of a group are, None where it is not known."""
@@ -86,74 +83,48 @@ class ModelCounts(_Counts):
 
 
 class NumberCounts(_Counts):
-    """Allocations that are known, a row each: how many devices `pairs` take, (ask, group) column by column."""
+    """An allocation that is known: `taken` devices by (ask, group), and the preferred ones of some links."""
 
     def __init__(
-        self, problem: AllocationProblem, pairs: Sequence[tuple[int, int]], rows: Number, links: Iterable[int]
+        self, problem: AllocationProblem, taken: Mapping[tuple[int, int], int], links: Iterable[int] | None = None
     ) -> None:
-        """Count the rows of a table; of some links."""
-        self.pairs = pairs
-        self._rows = rows.astype(np.int16)
-        self._of_ask: dict[int, list[int]] = {}
-        self._of_group: dict[int, list[int]] = {}
-        for at, (ask, group) in enumerate(pairs):
-            self._of_ask.setdefault(ask, []).append(at)
-            self._of_group.setdefault(group, []).append(at)
-        preferred = (link for link in links if not problem.links[link].must)
-        super().__init__(problem, self._of_ask, preferred, sorted(self._of_group))
-
-    def taken(self, positions: Sequence[int]) -> Number:
-        """Return how many devices some of the pairs take together."""
-        return self._rows[:, list(positions)].sum(axis=1, dtype=np.int64)
-
-    def least(self, numbers: Sequence[Number]) -> Number:
-        """Return the least of some numbers."""
-        return reduce(np.minimum, numbers)
-
-    def choose(self, condition: Number, this: Number, that: Number) -> Number:
-        """Return one number where a condition holds, and another where it does not."""
-        return np.where(condition, this, that)
+        """Count an allocation; default of the links: all of them."""
+        self.taken = {pair: count for pair, count in taken.items() if count}
+        self._of_group: dict[int, int] = {}
+        for (_, group), count in self.taken.items():
+            self._of_group[group] = self._of_group.get(group, 0) + count
+        looked_at = range(len(problem.links)) if links is None else links
+        preferred = (link for link in looked_at if not problem.links[link].must)
+        super().__init__(problem, dict.fromkeys(ask for ask, _ in self.taken), preferred, sorted(self._of_group))
 
     def total(self, numbers: Iterable[Number]) -> Number:
         """Return the sum of numbers, 0 for none."""
         return sum(numbers)
 
-    def served(self, ask: int) -> Number:
+    def served(self, ask: int) -> Number:  # noqa: ARG002 - every ask of a known allocation serves its request
         """Return 1 where an ask serves its request, else 0."""
-        return self.least((self.taken(self._of_ask[ask]), 1))
+        return 1
 
     def devices(self, groups: Sequence[int]) -> Number:
         """Return how many different devices are taken of some groups."""
         return sum(self._different(number) for number in groups)
 
-    def _different(self, number: int) -> Number:
-        found = self.taken(self._of_group[number])
+    def _different(self, number: int) -> int:
         group = self.problem.groups[number]
         # Devices that several requests may take are told apart where it matters; those of a larger group are not one.
         once = group.shareable or (group.size == 1 and self.problem.overlaps(number))
-        return self.least((found, 1)) if once else found
+        return min(self._of_group[number], 1) if once else self._of_group[number]
 
     def spanned(self, groups: Sequence[int], place: PlaceOf) -> Number:
         """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""
         at: dict[PlaceValue | None, list[int]] = {}
         for number in groups:
             at.setdefault(place(self.problem.groups[number]), []).append(number)
-        unknown = self.devices(at.pop(None, []))
-        return unknown + sum(self.least((self.devices(here), 1)) for here in at.values())
+        return self.devices(at.pop(None, [])) + len(at)
 
     def beyond(self, more: Sequence[int], less: Sequence[int]) -> Number:
         """Return how many devices are taken of some groups beyond those of others, 0 where there are not more."""
-        found = self.devices(more) - self.devices(less)
-        return self.choose(found > 0, found, 0)
-
-
-def counts_of(
-    problem: AllocationProblem, taken: Mapping[tuple[int, int], int], links: Iterable[int] | None = None
-) -> NumberCounts:
-    """Return one allocation as a table of one row; of some links where `links` says so."""
-    some = {pair: count for pair, count in taken.items() if count}
-    looked_at = range(len(problem.links)) if links is None else links
-    return NumberCounts(problem, tuple(some), np.array([[*some.values()]], np.int16), looked_at)
+        return max(0, self.devices(more) - self.devices(less))
 
 
 DeviceCounts = ModelCounts | NumberCounts

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import numpy as np
 from msgspec import Struct
 
 from dra_lab.model.plan import DAMAGE
 from dra_lab.planner.node.allocation_problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, DeviceGroup
-from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts, counts_of
+from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
 from dra_lab.planner.node.link_places import PlaceValue
 from dra_lab.planner.node.link_rows import lost, placeless
 from dra_lab.planner.node.variables import Expression, Model
@@ -51,16 +50,8 @@ def goal_values(
     Only what is taken counts: a solver that was ended early leaves its helper variables where they were. That
     must-links are kept is not looked at.
     """
-    values = goal_arrays(counts_of(problem, taken, links), 1, [*GOAL_RULES])
-    return dict(zip(GOAL_RULES, values[0].tolist(), strict=True))
-
-
-def goal_arrays(counts: NumberCounts, size: int, order: Sequence[str]) -> Number:
-    """Return the goals in an order, a column a goal, for each of `size` allocations."""
-    found = np.zeros((size, len(order)), np.int64)
-    for at, goal in enumerate(order):
-        found[:, at] = GOAL_RULES[goal].value(counts)
-    return found
+    counts = NumberCounts(problem, taken, links)
+    return {goal: rule.value(counts) for goal, rule in GOAL_RULES.items()}
 
 
 def _alternatives(counts: DeviceCounts) -> Number:
@@ -95,16 +86,11 @@ def _unpaired(counts: DeviceCounts) -> Number:
     return counts.total([*alone, *beyond])
 
 
-def _number(numbers: Number) -> int:
-    """Return the number of the only allocation."""
-    return int(np.sum(numbers))
-
-
 def _gpus(counts: NumberCounts) -> int:
     """Return the chosen GPUs that could be paired; 0 where the claim does not ask for both kinds."""
     if not counts.problem.paired:
         return 0
-    return _number(counts.devices([at for at in counts.groups(ROOT_KINDS) if counts.problem.groups[at].kind == "gpu"]))
+    return int(counts.devices([at for at in counts.groups(ROOT_KINDS) if counts.problem.groups[at].kind == "gpu"]))
 
 
 def _roots(counts: DeviceCounts) -> Number:
@@ -123,14 +109,14 @@ def _root_of(group: DeviceGroup) -> PlaceValue | None:
 def _unknown(kinds: Sequence[str], place: Callable[[DeviceGroup], PlaceValue | None]) -> Callable[[NumberCounts], int]:
     def count(counts: NumberCounts) -> int:
         found = [number for number in counts.groups(kinds) if place(counts.problem.groups[number]) is None]
-        return _number(counts.devices(found))
+        return int(counts.devices(found))
 
     return count
 
 
 def _placeless(counts: NumberCounts) -> int:
     groups = set().union(*(placeless(counts, link) for link in counts.preferred))
-    return _number(counts.devices(sorted(groups)))
+    return int(counts.devices(sorted(groups)))
 
 
 GOAL_RULES: Mapping[str, GoalRule] = {

@@ -18,8 +18,6 @@ from dra_lab.planner.node.variables import Expression, Model, total
 from dra_lab.sketch.links import LEVEL_WORDS, link_words
 
 _MOST_COMBINATIONS = 512
-_NO_PART = 10**6
-
 Groups = tuple[int, tuple[int, ...]]
 """How many groups of devices, and how many devices of each ask a group has."""
 
@@ -77,7 +75,7 @@ def lost(counts: DeviceCounts, link: int) -> Number:
 
 def placeless(counts: NumberCounts, link: int) -> set[int]:
     """Return the groups that a link ties and whose place has, as far as it is known, no value for it."""
-    tied = (counts.pairs[at][1] for at in _tied(counts, link))
+    tied = (group for _, group in _tied(counts, link))
     return {number for number in tied if not counts.problem.groups[number].places[link]}
 
 
@@ -99,12 +97,8 @@ class Together(LinkRows):
 
     def lost(self, counts: NumberCounts, link: int) -> Number:
         """Return 1 where no place has all devices."""
-        places = _at_places(counts, link)
-        every = counts.taken(_tied(counts, link))
-        kept = every == 0
-        for here in places.values():
-            kept = kept | (counts.taken(here) == every)
-        return 1 - kept
+        every = sum(_tied(counts, link).values())
+        return int(bool(every) and every not in (sum(here) for here in _at_places(counts, link).values()))
 
     def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
         """Say which place has most of what is needed at one."""
@@ -134,12 +128,8 @@ class Apart(LinkRows):
 
     def lost(self, counts: NumberCounts, link: int) -> Number:
         """Return 1 where a place has two devices, or a device has no place."""
-        places = _at_places(counts, link)
-        known = {at for here in places.values() for at in here}
-        broken = counts.taken([at for at in _tied(counts, link) if at not in known]) > 0
-        for here in places.values():
-            broken = broken | (counts.taken(here) > 1)
-        return 0 + broken
+        unknown = any(not counts.problem.groups[group].places[link] for _, group in _tied(counts, link))
+        return int(unknown or any(sum(here) > 1 for here in _at_places(counts, link).values()))
 
     def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
         """Say how many places there are."""
@@ -187,33 +177,33 @@ class Pairwise(LinkRows):
         """Return how many groups find no common place."""
         links = (link, *partner_links(counts.problem, link))
         parts = counts.problem.covered(link)
-        tied = [[at for at, (ask, _) in enumerate(counts.pairs) if ask in part] for part in parts]
-        taken = [counts.taken(part) for part in tied]
+        tied = [{pair: count for pair, count in counts.taken.items() if pair[0] in part} for part in parts]
+        taken = [sum(part.values()) for part in tied]
         # What is not taken is no part of a group.
-        groups = counts.least([counts.choose(count > 0, count, _NO_PART) for count in taken] or [_NO_PART])
+        present = [count for count in taken if count]
+        if len(present) < 2:
+            return 0
+        groups = min(present)
+        if any(count % groups for count in present):
+            return groups
         shares = [count // groups for count in taken]
-        uneven = sum((count % groups > 0 for count in taken), 0) > 0
-        kept = 0
-        for here in self._places(counts, links, tied):
-            whole = [
-                counts.choose(share > 0, counts.taken(part) // (share + (share == 0)), _NO_PART)
-                for part, share in zip(here, shares, strict=True)
-            ]
-            kept = kept + counts.least(whole)
-        several = sum((count > 0 for count in taken), 0) > 1
-        return counts.choose(several, counts.choose(uneven, groups, groups - kept), 0)
+        kept = (
+            min(have // share for have, share in zip(here, shares, strict=True) if share)
+            for here in self._places(counts, links, tied)
+        )
+        return groups - sum(kept)
 
     def _places(
-        self, counts: NumberCounts, links: Sequence[int], tied: Sequence[Sequence[int]]
-    ) -> Iterable[list[list[int]]]:
-        """Return for each place in common what each part takes there."""
-        places: dict[tuple[PlaceValue, ...], list[list[int]]] = {}
+        self, counts: NumberCounts, links: Sequence[int], tied: Sequence[Mapping[tuple[int, int], int]]
+    ) -> Iterable[list[int]]:
+        """Return for each place in common how many devices of each part are taken there."""
+        places: dict[tuple[PlaceValue, ...], list[int]] = {}
         for number, part in enumerate(tied):
-            for at in part:
-                found = counts.problem.groups[counts.pairs[at][1]].places
+            for (_, group), count in part.items():
+                found = counts.problem.groups[group].places
                 values = tuple(value for one in links for value in found[one])
                 if len(values) == len(links):
-                    places.setdefault(values, [[] for _ in tied])[number].append(at)
+                    places.setdefault(values, [0] * len(tied))[number] += count
         return places.values()
 
     def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
@@ -313,18 +303,18 @@ def _placed(model: Model, link: int, broken: Expression) -> Iterator[tuple[Expre
                 model.require(variable <= variable.upBound * broken)
 
 
-def _tied(counts: NumberCounts, link: int) -> list[int]:
-    """Return the positions of the pairs that a link ties."""
+def _tied(counts: NumberCounts, link: int) -> dict[tuple[int, int], int]:
+    """Return the devices that a link ties, by (ask, group)."""
     ends = set(counts.problem.ends(link))
-    return [at for at, (ask, _) in enumerate(counts.pairs) if ask in ends]
+    return {pair: count for pair, count in counts.taken.items() if pair[0] in ends}
 
 
 def _at_places(counts: NumberCounts, link: int) -> dict[PlaceValue, list[int]]:
-    """Return for each value at a link's place the positions of the pairs there."""
+    """Return for each value at a link's place the numbers of devices there."""
     found: dict[PlaceValue, list[int]] = {}
-    for at in _tied(counts, link):
-        for value in counts.problem.groups[counts.pairs[at][1]].places[link]:
-            found.setdefault(value, []).append(at)
+    for (_, group), count in _tied(counts, link).items():
+        for value in counts.problem.groups[group].places[link]:
+            found.setdefault(value, []).append(count)
     return found
 
 

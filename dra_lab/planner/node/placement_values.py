@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from msgspec import Struct
 
 from dra_lab.model.device import Device
@@ -14,8 +13,8 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.device_counts import NumberCounts, counts_of
-from dra_lab.planner.node.goal_table import GOAL_RULES, goal_arrays
+from dra_lab.planner.node.device_counts import NumberCounts
+from dra_lab.planner.node.goal_table import GOAL_RULES
 from dra_lab.planner.node.link_places import place_values, typed
 from dra_lab.planner.node.link_rows import lost
 from dra_lab.topology.locality import Locality
@@ -62,11 +61,9 @@ def value_placements(
     `damage` is left out: it is about other replicas, not about these devices (`replicas.FurtherReplicas`).
     """
     counts = _counts(scale, placements, asked)
-    goals = [goal for goal in order if goal in GOAL_RULES]
-    values = goal_arrays(counts, 1, goals)[0].tolist()
+    rules = [(goal, GOAL_RULES[goal]) for goal in order if goal in GOAL_RULES]
     return tuple(
-        GoalValue(goal, value, unknown=GOAL_RULES[goal].unknown(counts), of=GOAL_RULES[goal].of(counts))
-        for goal, value in zip(goals, values, strict=True)
+        GoalValue(goal, rule.value(counts), unknown=rule.unknown(counts), of=rule.of(counts)) for goal, rule in rules
     )
 
 
@@ -78,7 +75,7 @@ def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ..
     def is_broken(link: int) -> bool:
         ends = set(problem.ends(link))
         tied = [group for group in problem.groups if ends.intersection(group.asks)]
-        return bool(np.any(lost(counts, link))) or not all(group.places[link] for group in tied)
+        return bool(lost(counts, link)) or not all(group.places[link] for group in tied)
 
     return tuple(link.name for at, link in enumerate(scale.sketch.links) if link.must and is_broken(at))
 
@@ -106,4 +103,4 @@ def _counts(scale: Scale, placements: Sequence[Placement], asked: Asked | None =
         several = len(mine) > 1
         groups.append(DeviceGroup((device,), tuple(mine), values, place.kind, numa, root, shareable=several))
     problem = AllocationProblem("", every, (), sketch.links, tuple(groups), paired=scale.paired)
-    return counts_of(problem, Counter((ask, at) for at, mine in enumerate(takers.values()) for ask in mine))
+    return NumberCounts(problem, Counter((ask, at) for at, mine in enumerate(takers.values()) for ask in mine))
