@@ -27,8 +27,9 @@ class Clock:
 class FleetWork:
     """The data that a fleet is planned with.
 
-    With `on_each`, the replicas of a workload are wanted on every node, and no node gets more. `worth` is what one
-    replica of each workload without a place counts in the goal `unplaced`; default: 1.
+    With `on_each`, the replicas of a workload are wanted on every node, and no node gets more, or no leaf of one if
+    each pod takes one device. `worth` is what one replica of each workload without a place counts in the goal
+    `unplaced`; default: 1.
     """
 
     fleet: FleetProblem

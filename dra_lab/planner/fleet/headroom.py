@@ -121,23 +121,28 @@ def headroom_of_claim(
 def _found(fleet: FleetProblem, places: Sequence[_Nodes], budget: Budget, solver: str) -> dict[_Nodes, _Bounds]:
     """Return how many pods of a fleet's one workload fit on each place.
 
-    A place holds no more than its pods in a plan and those that are missing in all. Few pods on a node are decided
-    sooner, and a bound below them is true of more. Nodes that share devices often hold more together.
+    A place holds no more than its pods in a plan and those that may be missing in all, if not all that are wanted can
+    have a place. Few pods on a node are decided sooner, and a bound below them is true of more. Nodes that share
+    devices often hold more together.
     """
     found = {place: (0, MOST_COUNTED * len(place)) for place in places}
     for each in (_FEW, MOST_COUNTED) if fleet.survey.plain else (MOST_COUNTED, _FEW):
         counted, missing = _counted(fleet, each, budget, solver)
         for place, (least, bound) in found.items():
-            count = sum(counted[node] for node in place)
-            most = count + missing
+            count = min(sum(counted[node] for node in place), MOST_COUNTED * len(place))
+            most = bound if missing is None else count + missing
             found[place] = max(least, count), min(bound, most) if most < each or each > _FEW else bound
         if budget.reached or all(least == bound for least, bound in found.values()):
             break
     return found
 
 
-def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tuple[Counter[str], int]:
-    """Return the pods of a fleet's one workload on each node, at most `each`, and how many more may fit in all."""
+def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tuple[Counter[str], int | None]:
+    """Return the pods of a fleet's one workload on each node if `each` are wanted there, and how many more may fit.
+
+    None is returned if all that are wanted may have a place: a node whose pods take one device each may get more of
+    them than others, and these could then hold more.
+    """
     # The solver takes half a second to import; only who asks waits for it.
     from dra_lab.planner.fleet.search import search
 
@@ -149,7 +154,7 @@ def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tup
     found = search(replace(work, budget=changed(budget, report=report)))
     placed = pods_on(found.by_node)
     unplaced = next((goal.bound or 0 for goal in found.answer.goals), 0)
-    return placed, wanted - unplaced - placed.total()
+    return placed, wanted - unplaced - placed.total() if unplaced else None
 
 
 def pods_on(by_node: Iterable[PodsOnNode]) -> Counter[str]:

@@ -128,20 +128,37 @@ def test_five_kinds_of_pods_are_planned_to_the_proof():
     assert plan.proven
 
 
+def cpus(*cores: int) -> Cluster:
+    """Return a node for each number of CPUs, which its two NUMA nodes have each."""
+    slices = []
+    for number, count in enumerate(cores):
+        each = [
+            Device(
+                name=f"cpu-{numa}",
+                attributes={NUMA: DeviceAttribute(int_=numa)},
+                capacity={"dra.cpu/cpu": DeviceCapacity(value=count)},
+                allow_multiple_allocations=True,
+            )
+            for numa in range(2)
+        ]
+        slices += slices_of(CPU, f"n{number}", each, node_name=f"n{number}")
+    return Cluster(slices=tuple(slices), classes=(device_class(CPU),), name="cpus")
+
+
+def with_cpus(amount: str) -> Workload:
+    return pods("small", 2_000, ask("cpu", CPU, capacity=amounts(**{"dra.cpu/cpu": amount})))
+
+
+def test_a_node_is_not_bounded_by_pods_that_found_a_place_on_another_one():
+    """Two nodes hold 128 and 80 pods of one CPU, and either may have all of the few pods that are tried first."""
+    headroom = how_many_more(cpus(64, 40), with_cpus("1"), release="1.36")
+    assert (headroom.count, headroom.bound) == (208, 208)
+
+
 @pytest.mark.long
 def test_thousands_of_small_pods_fit_on_one_node():
     """Pods of a tenth of a CPU are counted and placed like others: as many as the CPUs of the node are tenths."""
-    cores = [
-        Device(
-            name=f"cpu-{numa}",
-            attributes={NUMA: DeviceAttribute(int_=numa)},
-            capacity={"dra.cpu/cpu": DeviceCapacity(value=64)},
-            allow_multiple_allocations=True,
-        )
-        for numa in range(2)
-    ]
-    on = Cluster(slices=tuple(slices_of(CPU, "n0", cores, node_name="n0")), classes=(device_class(CPU),), name="cpus")
-    small = pods("small", 2_000, ask("cpu", CPU, capacity=amounts(**{"dra.cpu/cpu": "100m"})))
+    on, small = cpus(64), with_cpus("100m")
     headroom = how_many_more(on, small, release="1.36")
     plan = checked_fleet(on, [small], release="1.36", first_fit=False)
     assert (headroom.count, headroom.bound, len(plan.replicas), plan.proven) == (1_280, 1_280, 1_280, True)
