@@ -16,17 +16,17 @@ from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass, home_nodes_of
 from dra_lab.planner.fleet.starts import best_start
-from dra_lab.planner.fleet.tables import AnyTable
+from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.node.solver_outcome import agreed
 
 _Patterns = tuple[frozenset[tuple[Counts, Values]], bool]
 """Patterns with their values, and whether they are those of components."""
 
-_Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[AnyTable]]]
+_Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[Table]]]
 """The tables with the same patterns, and these in the order of the first table."""
 
 
-Start = Callable[[], Iterable[tuple[AnyTable, str, Counts]]]
+Start = Callable[[], Iterable[tuple[Table, str, Counts]]]
 """Yields the table, member and numbers of pods of each node of a plan."""
 
 
@@ -38,7 +38,7 @@ class ClassedSites:
     """
 
     classes: list[SiteClass] = field(default_factory=list)
-    tables: list[list[AnyTable]] = field(default_factory=list)
+    tables: list[list[Table]] = field(default_factory=list)
     home_nodes: tuple[HomeNodes, ...] = ()
     shared: tuple[SharedNodes, ...] = ()
 
@@ -52,7 +52,7 @@ class ClassedSites:
             for member in table.site.members
         )
 
-    def placed(self, chosen: Chosen) -> Iterator[tuple[AnyTable, str, Counts]]:
+    def placed(self, chosen: Chosen) -> Iterator[tuple[Table, str, Counts]]:
         """Yield who takes what in a solution, most replicas first; of components, those on nodes that are used."""
         used = {node for home, n in zip(self.home_nodes, chosen.home_nodes, strict=True) for node in home.nodes[:n]}
         for taken, tables in zip(chosen.patterns, self.tables, strict=True):
@@ -66,7 +66,7 @@ class ClassedSites:
                 for table, member in islice(able, times):
                     yield table, member, counts
 
-    def again(self, placed: Iterable[tuple[AnyTable, str, Counts]]) -> Chosen:
+    def again(self, placed: Iterable[tuple[Table, str, Counts]]) -> Chosen:
         """Return the solution in which the same members take the same, as far as these site classes know it."""
         number = {id(table): at for at, tables in enumerate(self.tables) for table in tables}
         patterns: list[dict[Counts, int]] = [{} for _ in self.classes]
@@ -83,7 +83,7 @@ class ClassedSites:
         return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.home_nodes])
 
 
-def found_classes(tables: Sequence[AnyTable]) -> ClassedSites:
+def found_classes(tables: Sequence[Table]) -> ClassedSites:
     """Return the patterns for which a way was found; sites with the same ones are one site class."""
     identical: _Identical = {}
     for table in tables:
@@ -91,7 +91,7 @@ def found_classes(tables: Sequence[AnyTable]) -> ClassedSites:
     return _classed(identical)
 
 
-def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | None:
+def least_classes(tables: Sequence[Table], budget: Budget) -> ClassedSites | None:
     """Return every pattern that may exist, with values that it cannot undercut.
 
     If a site has too many patterns to list, single replicas are returned, as many as counting allows. Nothing is
@@ -113,7 +113,7 @@ def least_classes(tables: Sequence[AnyTable], budget: Budget) -> ClassedSites | 
     return whole
 
 
-def _add(identical: _Identical, table: AnyTable, patterns: Mapping[Counts, Values]) -> None:
+def _add(identical: _Identical, table: Table, patterns: Mapping[Counts, Values]) -> None:
     key = frozenset(patterns.items()), bool(table.site.home_nodes)
     identical.setdefault(key, (patterns, []))[1].append(table)
 
@@ -128,7 +128,7 @@ def _classed(identical: _Identical) -> ClassedSites:
     return classed
 
 
-def _add_singles(classed: ClassedSites, known: AnyTable) -> None:
+def _add_singles(classed: ClassedSites, known: Table) -> None:
     caps = known.caps
     ones = [tuple(int(position == at) for position in range(len(caps))) for at in range(len(caps))]
     lower = {one: known.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
@@ -172,7 +172,7 @@ class Answer:
 
 
 def best_answer(
-    tables: Sequence[AnyTable],
+    tables: Sequence[Table],
     demand: Sequence[int],
     order: Sequence[str],
     budget: Budget,
@@ -218,7 +218,7 @@ def _master(
 
 def _checked_against(
     answer: Answer,
-    tables: Sequence[AnyTable],
+    tables: Sequence[Table],
     demand: Sequence[int],
     budget: Budget,
     solver: str,
@@ -262,7 +262,7 @@ def _checked_against(
 
 
 def _floors(
-    tables: Sequence[AnyTable],
+    tables: Sequence[Table],
     classes: Sequence[SiteClass],
     demand: Sequence[int],
     worth: Sequence[int],

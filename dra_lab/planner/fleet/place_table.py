@@ -39,7 +39,7 @@ class PlaceTable:
 
     @property
     def examined(self) -> bool:
-        """Say whether a pod was tried there."""
+        """Say whether a pod was tried there, or nothing is free."""
         return not self.state or self.state in self.states.filler.looked_at
 
     def found(self) -> dict[Counts, Values]:
@@ -82,11 +82,6 @@ class PlaceTable:
         return (*caps, *self.states.rows(self.state))
 
     @property
-    def may_be_closed(self) -> bool:
-        """Say whether it takes a look at all numbers to say whether everything is known exactly."""
-        return True
-
-    @property
     def closed(self) -> bool:
         """Say whether everything that counting allows is known exactly."""
         return self.least() == self.found()
@@ -123,6 +118,10 @@ class PlaceTable:
             mine = Packed(mine.lower, found.upper)
         self.packed[counts] = replace(mine, takes=named(self.whole, mine.takes))
         return mine
+
+    def widen(self, budget: Budget) -> None:
+        """Look for ways for all numbers, in many orders of workloads, if that was not done yet."""
+        self.states.widen(self.state, budget)
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout, workload by workload."""

@@ -19,12 +19,11 @@ from dra_lab.planner.fleet.counting import Counts, counted_together
 from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
 from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedNodes
 from dra_lab.planner.fleet.sites import Site, seen_together, sites_of
-from dra_lab.planner.fleet.tables import AnyTable, SiteTable, site_tables
+from dra_lab.planner.fleet.tables import SiteTable, Table, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
 
 
@@ -56,13 +55,15 @@ def _search(work: FleetWork) -> Found:
     looking = filling.budget if coupled else work.budget.part(work.budget.shares.step)
     together = _together(work, coupled, looking)
     decide_few(filling, others)
-    tables: list[AnyTable] = [*places.tables, *others]
+    tables: list[Table] = [*places.tables, *others]
     work.clock.lap("patterns")
     examined = {node for table in tables for node in table.site.all_nodes}
     examined.update(*(one.nodes for one in together.planned))
     whole = work.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
-    may_be = whole and not filling.budget.reached and all(table.may_be_closed for table in tables)
-    closed = may_be and all(not work.budget.reached and table.closed for table in tables)
+    # Sites that are no trees come first: they say at once that there is too much to know.
+    quick_first: list[Table] = [*others, *places.tables]
+    closed = whole and not filling.budget.reached
+    closed = closed and all(not work.budget.reached and table.closed for table in quick_first)
     # Filling knows nothing of nodes that share devices.
     start = None if coupled else places.placed
     counted = _left_out(work, tables, together.most) if whole else 0
@@ -106,7 +107,7 @@ def _with_count(answer: Answer, counted: int) -> None:
     )
 
 
-def _left_out(work: FleetWork, tables: Sequence[AnyTable], together: int) -> int:
+def _left_out(work: FleetWork, tables: Sequence[Table], together: int) -> int:
     """Return how many pods have no place at least, if nodes that share devices have `together` pods at most."""
     demand, worth = work.demand, work.worths
     alone = [0] * len(demand)
@@ -121,7 +122,7 @@ def _left_out(work: FleetWork, tables: Sequence[AnyTable], together: int) -> int
 
 def _over(
     work: FleetWork,
-    tables: Sequence[AnyTable],
+    tables: Sequence[Table],
     shared: Sequence[SharedNodes],
     *,
     closed: bool,
@@ -143,23 +144,16 @@ def _over(
     if not closed and whole:
         seconds = time.monotonic() - began
         answer, by_node = _improved(work, tables, shared, (answer, by_node), states, seconds, start)
-    tried = {node for table in tables if not _is_blank(work, table) for node in table.site.all_nodes}
+    tried = {node for table in tables if table.examined for node in table.site.all_nodes}
     tried.update(node for one in shared for node in one.nodes)
     answer.not_examined = len(set(every) - tried)
     # Last: nodes that were not looked at may hold more than all others.
     return answer if whole else _unproven(answer), by_node
 
 
-def _is_blank(work: FleetWork, table: AnyTable) -> bool:
-    """Say whether time was over before any number of pods was tried on the nodes of a table."""
-    if isinstance(table, PlaceTable):
-        return not table.examined
-    return len(table.packed) == 1 and work.budget.reached and any(table.caps)
-
-
 def _answer(
     work: FleetWork,
-    tables: Sequence[AnyTable],
+    tables: Sequence[Table],
     shared: Sequence[SharedNodes],
     *,
     closed: bool = False,
@@ -175,7 +169,7 @@ def _answer(
 
 def _improved(
     work: FleetWork,
-    tables: Sequence[AnyTable],
+    tables: Sequence[Table],
     shared: Sequence[SharedNodes],
     known: tuple[Answer, list[PodsOnNode]],
     states: int,
@@ -200,8 +194,8 @@ def _improved(
                 break
             widened = True
             for table in tables:
-                if isinstance(table, PlaceTable) and not looking.reached:
-                    table.states.widen(table.state, looking)
+                if not looking.reached:
+                    table.widen(looking)
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
@@ -228,12 +222,12 @@ def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
     return tuple(goals)
 
 
-def _doubtful(answer: Answer) -> list[tuple[AnyTable, Counts]]:
+def _doubtful(answer: Answer) -> list[tuple[Table, Counts]]:
     """Return the patterns that the bound rests on and for which no way as good was found, most often used first.
 
     All of several equal sites are returned, because with some of them decided, the bound would only rest on the others.
     """
-    found: list[tuple[int, AnyTable, Counts]] = []
+    found: list[tuple[int, Table, Counts]] = []
     least = answer.least.chosen if answer.least is not None else None
     for chosen, tables in zip(least.patterns if least is not None else (), answer.least_classed.tables, strict=False):
         for counts, times in chosen.items():
@@ -257,6 +251,6 @@ def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
                 return
             table.decide(counts, work.budget)
         if not few:
-            table.decide_growing(work.budget.part(work.budget.shares.first))
+            table.widen(work.budget.part(work.budget.shares.first))
         if work.budget.due:
             work.budget.report_step("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
@@ -14,8 +14,66 @@ from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, named, pack
 from dra_lab.planner.fleet.sites import Site
 
-AnyTable = Any
-"""A SiteTable or a PlaceTable."""
+
+class Table(Protocol):
+    """What is known of equal places for pods: of each combination of numbers of pods, what was found and what may be.
+
+    `site` has the members. These are parts of nodes of `whole` if members are leaves of nodes, else `whole` is `site`.
+    """
+
+    @property
+    def site(self) -> Site:
+        """Return the members."""
+
+    @property
+    def whole(self) -> Site:
+        """Return the site whose nodes the members are, or are parts of."""
+
+    @property
+    def caps(self) -> Counts:
+        """Return the most replicas of each part, by counting."""
+
+    @property
+    def rows(self) -> tuple[tuple[Counts, int], ...]:
+        """Return rows (weights, limit) that numbers of replicas keep, by what counting says."""
+
+    @property
+    def closed(self) -> bool:
+        """Say whether everything that counting allows is known exactly."""
+
+    @property
+    def examined(self) -> bool:
+        """Say whether a pod was tried there, or counting says that none fits."""
+
+    def found(self) -> Mapping[Counts, Values]:
+        """Return the numbers of replicas for which a way was found, with its values."""
+
+    def least(self) -> Mapping[Counts, Values] | None:
+        """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
+
+    def numbers(self) -> Sequence[Counts] | None:
+        """Return all numbers that may be held; None when they are too many."""
+
+    def lower(self, counts: Counts) -> Values | None:
+        """Return values that no way undercuts, None where the numbers are impossible."""
+
+    def is_barred(self, counts: Counts) -> bool:
+        """Say whether the numbers contain some that are known to be impossible."""
+
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
+
+    def is_open(self, counts: Counts) -> bool:
+        """Say whether a better way for some numbers may exist than the one that was found."""
+
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
+        """Look for the best way for some numbers of replicas; never worse than before."""
+
+    def widen(self, budget: Budget) -> None:
+        """Look for ways for many numbers of replicas."""
+
+    def takes(self, counts: Counts) -> Takes:
+        """Return the way that was found for some numbers, in the groups that plans name."""
 
 
 @dataclass
@@ -113,7 +171,7 @@ class SiteTable:
         self.learn(counts, found)
         return found
 
-    def decide_growing(self, budget: Budget) -> None:
+    def widen(self, budget: Budget) -> None:
         """Decide growing numbers of replicas, workload after workload, so that a plan is known before time is over."""
         counts = self.site.zero
         for at, cap in enumerate(min(cap, budget.sizes.node_pods) for cap in self.caps):
@@ -159,16 +217,16 @@ class SiteTable:
         return known is None or not known.exact
 
     @property
-    def may_be_closed(self) -> bool:
-        """Say whether it takes a look at all numbers to say whether everything is known exactly; else it is not."""
-        return self.vectors is not None
-
-    @property
     def closed(self) -> bool:
         """Say whether everything that counting allows is known exactly."""
-        return self.may_be_closed and not any(
-            self.is_open(counts) and not self.is_barred(counts) for counts in self.vectors or ()
+        return self.vectors is not None and not any(
+            self.is_open(counts) and not self.is_barred(counts) for counts in self.vectors
         )
+
+    @property
+    def examined(self) -> bool:
+        """Say whether a pod was tried there, or counting says that none fits."""
+        return len(self.packed) > 1 or not any(self.caps)
 
 
 def site_tables(work: FleetWork, sites: Sequence[Site]) -> list[SiteTable]:

@@ -21,7 +21,7 @@ from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.sites import table as table_on
-from dra_lab.planner.fleet.tables import AnyTable, site_tables
+from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 
 
@@ -31,7 +31,7 @@ class Profile:
     `numbers` are None if they are too many to list; `rows` then bound them. `bound` are the most pods of each kind.
     """
 
-    def __init__(self, table: AnyTable, limits: AnyTable) -> None:
+    def __init__(self, table: Table, limits: Table) -> None:
         """Read the tables of what was found and of what may exist; ways are looked for when they are needed."""
         self.table, self.limits, self._looked = table, limits, set[tuple[Counts, int]]()
         caps = self.limits.caps
@@ -116,7 +116,7 @@ def _only(kind: int, count: int, kinds: int) -> Counts:
     return tuple(count * (at == kind) for at in range(kinds))
 
 
-def tables_of_fleet(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
+def tables_of_fleet(work: FleetWork) -> list[tuple[Table, Table]]:
     """Return for every node state the table of what is found, and that of what bounds it.
 
     The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
@@ -130,7 +130,7 @@ def tables_of_fleet(work: FleetWork) -> list[tuple[AnyTable, AnyTable]]:
     return found
 
 
-def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[AnyTable]:
+def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[Table]:
     places = place_tables(work, sites, whole=True)
     others = site_tables(work, places.rest)
     decide_few(work, others)
