@@ -68,23 +68,27 @@ def pack(
     *,
     solver: str,
     lower: Values | None = None,
+    quick: bool = False,
 ) -> Packed:
     """Put `counts[p]` replicas of each part on a site with the least values of the goals in `order`.
 
     `lower` are values known to be unbeatable. At a limit, what was found and the bound that was reached
-    come back. Raises SolverError when the solver fails.
+    come back; with `quick`, the first way that is found. Raises SolverError when the solver fails.
     """
     nothing = lower if lower is not None else (0,) * len(order)
     copies = replicated(problem, parts, counts)
     if hopeless(copies.problem):
         return Packed(None)
     stage = _model(copies, order, budget, solver)
-    weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(stage.goals))
+    sought = () if quick else stage.goals
+    weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(sought))
     outcome = minimise_exactly(stage.model, weighted, stage.solver, stage.budget)
     if outcome.infeasible:
         return Packed(None)
     if outcome.value is None:
         return Packed(nothing)
+    if quick:
+        return Packed(nothing, _values(stage), takes_of(stage.model, copies))
     return _by_stages(stage, copies, nothing)
 
 

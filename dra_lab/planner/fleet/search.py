@@ -243,14 +243,16 @@ def _unproven(answer: Answer) -> Answer:
 
 
 def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
-    """Decide the numbers of replicas of the sites that are looked at by themselves: all if they are few."""
+    """Find ways for some numbers of replicas on all sites, then decide all numbers of the sites that have few."""
+    budget = work.budget.part(work.budget.shares.first)
+    for first in range(len(work.demand)):
+        for table in tables:
+            table.grow(first, budget)
     for number, table in enumerate(tables):
         few = table.vectors and len(table.vectors) <= work.budget.sizes.decided
         for counts in table.vectors if few and table.vectors else ():
-            if work.budget.reached:
+            if budget.reached:
                 return
-            table.decide(counts, work.budget)
-        if not few:
-            table.widen(work.budget.part(work.budget.shares.first))
+            table.decide(counts, budget)
         if work.budget.due:
             work.budget.report_step("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

@@ -24,9 +24,9 @@ from dra_lab.planner.node.solver_outcome import ROUNDING
 def best_start(master: Master, known: Chosen | None, budget: Budget, *, all_placed: bool = False) -> Chosen:
     """Return the best of a solution, what lies next to the relaxation, and what uses few nodes.
 
-    The solution is `known`, or else greedy; nothing else is tried with nodes that share devices.
+    The solution is `known` with more pods, greedily; nothing else is tried with nodes that share devices.
     """
-    known = known or greedy(master, budget)
+    known = greedy(master, budget, known)
     kept = [(UNPLACED, 0)] if all_placed else []
     relaxed = None
     for goal in master.order:
@@ -44,24 +44,35 @@ def best_start(master: Master, known: Chosen | None, budget: Budget, *, all_plac
     return best
 
 
-def greedy(master: Master, budget: Budget) -> Chosen:
-    """Return a solution found by taking the patterns with most replicas first, site class by site class."""
+def greedy(master: Master, budget: Budget, known: Chosen | None = None) -> Chosen:
+    """Return a solution found by taking the patterns with most replicas first, site class by site class.
+
+    What is `known` stays, and what it leaves is taken.
+    """
+    before = [dict[Counts, int]() for _ in master.classes] if known is None else known.patterns
     left, chosen = list(master.demand), []
-    for site_class in master.classes:
-        mine: dict[Counts, int] = {}
-        rest = site_class
+    for taken in before:
+        left = _less(left, taken)
+    for one in () if known is None else known.shared:
+        left = [have - one.pods.get(pod, 0) for pod, have in enumerate(left)]
+    for site_class, taken in zip(master.classes, before, strict=True):
+        mine, rest = dict(taken), site_class.without(taken) if taken and any(left) else site_class
         able = [row for row in site_class.patterns.items() if all(map(le, row[0], left))] if any(left) else []
         for counts, _ in sorted(able, key=lambda row: (-sum(row[0]), row[1])):
-            if not rest.count:
+            if rest.count < 1:
                 break
             wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
             times = min([rest.most(counts), *wanted]) if any(counts) else 0
             if times:
-                mine[counts] = times
+                mine[counts] = mine.get(counts, 0) + times
                 rest = rest.without({counts: times})
                 left = _less(left, {counts: times})
         chosen.append(mine)
+    if known is not None and chosen == known.patterns:
+        return known
     used = few_home_nodes(master.classes, master.home_nodes, chosen)
+    if known is not None:
+        return Chosen(chosen, used, known.shared)
     shared = []
     for nodes in master.shared:
         shared.append(nodes.start(left, master.worth, budget))

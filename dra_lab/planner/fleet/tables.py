@@ -154,15 +154,18 @@ class SiteTable:
         if found.lower is None:
             self._barred.append(counts)
 
-    def decide(self, counts: Counts, budget: Budget) -> Packed:
-        """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before."""
+    def decide(self, counts: Counts, budget: Budget, *, quick: bool = False) -> Packed:
+        """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before.
+
+        With `quick`, any way is good enough.
+        """
         lower, before = self.lower(counts), self.found().get(counts)
         if lower is None:
             return Packed(None)
-        if lower == before or budget.reached:
+        if lower == before or budget.reached or (quick and before is not None):
             return Packed(lower, before)
         given = self.site.problem, self.site.parts, counts, self.order, budget
-        found = pack(*given, solver=self.solver, lower=lower)
+        found = pack(*given, solver=self.solver, lower=lower, quick=quick)
         found = replace(found, takes=named(self.site, found.takes))
         if found.lower is None and before is not None:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
@@ -172,13 +175,18 @@ class SiteTable:
         return found
 
     def widen(self, budget: Budget) -> None:
-        """Decide growing numbers of replicas, workload after workload, so that a plan is known before time is over."""
+        """Find ways for growing numbers of replicas, with each part first."""
+        for first in range(len(self.caps)):
+            self.grow(first, budget)
+
+    def grow(self, first: int, budget: Budget) -> None:
+        """Find ways for growing numbers of replicas, from one part on: a plan is known before time is over."""
         counts = self.site.zero
-        for at, cap in enumerate(min(cap, budget.sizes.node_pods) for cap in self.caps):
-            step = 1
+        for at in (*range(first, len(counts)), *range(first)):
+            cap, step = min(self.caps[at], budget.sizes.node_pods), 1
             while step and not budget.reached:
                 more = tuple(count + step * (at == other) for other, count in enumerate(counts))
-                if more[at] <= cap and self.decide(more, budget).upper is not None:
+                if more[at] <= cap and self.decide(more, budget, quick=True).upper is not None:
                     counts, step = more, step * 2
                 else:
                     step //= 2

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import threading
 
 import pytest
 from benchmarks.crowded_cluster import partitioned, profiles
 from benchmarks.irregular_cluster import drawn_pairs, irregular_cluster
-from benchmarks.mixed_cluster import mixed_cluster, workloads
+from benchmarks.mixed_cluster import NUMA, mixed_cluster, workloads
 from cancelled import CancelledAfter, assert_true_goals
 from checked_plans import checked_fleet
 from drawn_fleets import FAMILIES
+from msgspec.structs import replace
+from small_nodes import attribute
 
 from dra_lab import KubernetesRelease, Workload
 from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.slices import ResourceSlice
 
 RELEASE = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})
 LOOKS = (*range(0, 60, 6), *range(60, 600, 60))
@@ -24,6 +28,20 @@ LOOKS = (*range(0, 60, 6), *range(60, 600, 60))
 def pairs():
     """Pods of one and of two pairs, which do not all fit, on nodes that are all different."""
     return irregular_cluster(12, 8), [Workload(f"pairs-{count}", drawn_pairs(count), 25) for count in (1, 2)]
+
+
+def on_two_numa_nodes():
+    """The same pods on nodes whose PCIe roots are on two NUMA nodes each, so that they are no trees of places."""
+    on, wanted = pairs()
+    return dataclasses.replace(on, slices=tuple(map(turned, on.slices))), wanted
+
+
+def turned(published: ResourceSlice) -> ResourceSlice:
+    devices = (
+        replace(device, attributes={**device.attributes, NUMA: attribute(at % 2)})
+        for at, device in enumerate(published.spec.devices or ())
+    )
+    return replace(published, spec=replace(published.spec, devices=tuple(devices)))
 
 
 def mixed():
@@ -81,3 +99,10 @@ def test_partitioned_nodes_are_used_or_counted_at_every_cancel(looks):
     """Once a node was read a cancel gives a plan, whose nodes are none of those that were not examined."""
     plan = checked_fleet(*parts(), release=RELEASE, cancel=CancelledAfter(looks), first_fit=False)
     assert 0 < len(plan.nodes) <= 6 - plan.not_examined
+
+
+@pytest.mark.parametrize(("looks", "pods"), [(60, 1), (400, 25)])
+def test_nodes_that_are_no_trees_get_pods_before_their_best_plan_is_known(looks, pods):
+    """The plan of an early cancel has pods on the nodes that were examined, that of a later one on all nodes."""
+    plan = checked_fleet(*on_two_numa_nodes(), release="1.36", cancel=CancelledAfter(looks), first_fit=False)
+    assert len(plan.replicas) >= pods
