@@ -30,7 +30,7 @@ class PodLimits:
     """
 
     caps: Counts
-    rows: tuple[tuple[tuple[Fraction, ...], Fraction], ...]
+    rows: tuple[CountRow, ...]
 
     def may_hold(self, counts: Sequence[int]) -> bool:
         """Say whether counting does not rule the numbers out."""
@@ -64,41 +64,18 @@ class PodLimits:
         return sorted(found, key=lambda counts: (sum(counts), counts))
 
 
-Ends = tuple[tuple[frozenset[int], int], ...]
-"""At one place of a link: the groups of each end, and how many devices of them each pair or pod takes, at least 1."""
-
-
-@dataclass(frozen=True)
-class CountRow:
-    """One count that pods share: each replica of a part takes at least its weight of what `groups` hold.
-
-    With a `key` that is capacity of shared devices, without it is devices; with `places` it is pairs of a link, of
-    which every place holds as many as its scarcest end has devices for.
-    """
-
-    weights: tuple[Fraction, ...]
-    groups: frozenset[int]
-    key: str = ""
-    places: tuple[Ends, ...] = ()
-
-    def limit(self, problem: AllocationProblem) -> Fraction:
-        """Return what the groups hold."""
-        if self.places:
-            sizes = [group.size for group in problem.groups]
-            return Fraction(sum(min(sum(sizes[n] for n in end) // per for end, per in ends) for ends in self.places))
-        if not self.key:
-            return Fraction(sum(problem.groups[n].size for n in self.groups))
-        return sum((dict(problem.groups[n].remaining).get(self.key, Fraction()) for n in self.groups), Fraction())
+CountRow = tuple[tuple[Fraction, ...], Fraction]
+"""One count that pods share: each replica of a part takes at least its weight (by part) of a limit."""
 
 
 def rows_of(site: Site) -> tuple[CountRow, ...]:
-    """Return the counts that pods on a site share."""
+    """Return the counts that pods on a site share: devices, capacity of shared devices, and bundles of links."""
     return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site), *_bundle_rows(site))))
 
 
 def pod_limits(site: Site, demand: Sequence[int]) -> PodLimits:
     """Return what counting says of a site; `demand` is the number of replicas wanted of each workload."""
-    rows = tuple((row.weights, row.limit(site.problem)) for row in rows_of(site))
+    rows = rows_of(site)
     caps = []
     for at, part in enumerate(site.parts):
         cap = demand[part.pod]
@@ -114,9 +91,8 @@ def counted_together(site: Site, most: Sequence[int]) -> int:
 
     In a row, the pods that need least on the node where they need least come first.
     """
-    rows = [(row.weights, row.limit(site.problem)) for row in rows_of(site) if min(row.weights) >= 0]
     needs = []
-    for weights, limit in rows:
+    for weights, limit in rows_of(site):
         least = dict.fromkeys(range(len(most)), limit + 1)
         for part, weight in zip(site.parts, weights, strict=True):
             least[part.pod] = min(least[part.pod], weight)
@@ -175,7 +151,7 @@ def _device_rows(site: Site) -> Iterator[CountRow]:
             continue
         weights = tuple(Fraction(sum(need for own, need in mine if own <= groups)) for mine in unions)
         if any(weights):
-            yield CountRow(weights, groups)
+            yield weights, Fraction(sum(problem.groups[n].size for n in groups))
 
 
 def _capacity_rows(site: Site) -> Iterator[CountRow]:
@@ -186,7 +162,8 @@ def _capacity_rows(site: Site) -> Iterator[CountRow]:
     for key in sorted(keys):
         weights = tuple(_least_use(problem, part, shared, key) for part in site.parts)
         if any(weights):
-            yield CountRow(weights, shared, key)
+            left = (dict(problem.groups[n].remaining).get(key, Fraction()) for n in shared)
+            yield weights, sum(left, Fraction())
 
 
 def _least_use(problem: AllocationProblem, part: CopyPart, shared: frozenset[int], key: str) -> Fraction:
@@ -215,19 +192,18 @@ class _Bundles(Struct, frozen=True):
 
 def _bundle_rows(site: Site) -> Iterator[CountRow]:
     """Must-links: the bundles of all pods at a place are no more than its scarcest end has devices for."""
+    sizes = [group.size for group in site.problem.groups]
     mine = [_families(site.problem, part) for part in site.parts]
     for family in dict.fromkeys(key for found in mine for key in found):
         members = [found.get(family) for found in mine]
         linked = [member for member in members if member is not None]
         shares = [min(column) for column in zip(*(member.shares for member in linked), strict=True)]
-        places = []
+        held = 0
         for value in dict.fromkeys(value for member in linked for value in member.places):
             here = [member.places[value] for member in linked if value in member.places]
             ends = [frozenset[int]().union(*column) for column in zip(*here, strict=True)]
-            places.append(tuple(zip(ends, shares, strict=True)))
-        weights = tuple(Fraction(0 if member is None else member.count) for member in members)
-        groups = frozenset(n for ends in places for end, _ in ends for n in end)
-        yield CountRow(weights, groups, places=tuple(places))
+            held += min(sum(sizes[n] for n in end) // per for end, per in zip(ends, shares, strict=True))
+        yield tuple(Fraction(0 if member is None else member.count) for member in members), Fraction(held)
 
 
 def _families(problem: AllocationProblem, part: CopyPart) -> dict[object, _Bundles]:

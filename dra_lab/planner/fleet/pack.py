@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dra_lab.model.fleet import NODES, UNPLACED
@@ -47,16 +47,44 @@ def device_goals(order: Sequence[str]) -> tuple[str, ...]:
     return tuple(goal for goal in order if goal not in (UNPLACED, NODES))
 
 
-@dataclass
-class _Stage:
-    """A model of copies with its goals, most important first; `ones` is each copy with its links."""
+class CopiesModel:
+    """A model of copies of pods with the goals of devices, most important first: `goals` are sums over all copies."""
 
-    model: Model
-    ones: tuple[tuple[OneOf, range], ...]
-    order: tuple[str, ...]
-    goals: tuple[Expression, ...]
-    solver: str
-    budget: Budget
+    def __init__(self, copies: Copies, order: Sequence[str], lp: Expression = None, mark: str = "") -> None:
+        """Add every rule for every copy to a model, under names that begin with a mark."""
+        self.copies, self.order = copies, tuple(order)
+        self.model = build_model(Model(copies.problem, lp=lp, mark=mark))
+        self._ones = [OneOf(self.model, copies, number) for number in range(len(copies.copies))]
+        self.goals: list[Expression] = [0] * len(order)
+        for one in self._ones:
+            for at, goal in enumerate(objectives(one, order)):
+                self.goals[at] = self.goals[at] + goal.expression
+
+    @property
+    def taken(self) -> Iterator[tuple[int, int, int, Expression]]:
+        """Yield (copy, ask and group of the problem of one, variable) of all that copies may take."""
+        asked = self.copies.asked
+        for (ask, group), variable in sorted(self.model.take.items()):
+            number, own = asked[ask]
+            yield number, own, self.copies.origin[group], variable
+
+    def takes(self) -> Takes:
+        """Return what the copies take of a solved model."""
+        found: list[Counter[tuple[int, int]]] = [Counter() for _ in self.copies.copies]
+        for number, ask, group, variable in self.taken:
+            if count := int(variable.varValue or 0):
+                found[number][ask, group] += count
+        return tuple(tuple((*key, count) for key, count in mine.items()) for mine in found)
+
+    def values(self, some: Iterable[int] | None = None) -> Values:
+        """Return the goals of all copies of a solved model, or of some, by what they take (`goal_values`)."""
+        found = [0] * len(self.order)
+        for number in range(len(self._ones)) if some is None else some:
+            one, links = self._ones[number], range(*self.copies.copies[number].links)
+            taken = {key: int(variable.varValue or 0) for key, variable in one.take.items()}
+            values = goal_values(one.problem, taken, links)
+            found = [value + values[goal] for value, goal in zip(found, self.order, strict=True)]
+        return tuple(found)
 
 
 def pack(
@@ -79,70 +107,36 @@ def pack(
     copies = replicated(problem, parts, counts)
     if hopeless(copies.problem):
         return Packed(None)
-    stage = _model(copies, order, budget, solver)
-    sought = () if quick else stage.goals
+    whole = CopiesModel(copies, order)
+    sought = () if quick else whole.goals
     weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(sought))
-    outcome = minimise_exactly(stage.model, weighted, stage.solver, stage.budget)
+    outcome = minimise_exactly(whole.model, weighted, solver, budget)
     if outcome.infeasible:
         return Packed(None)
     if outcome.value is None:
         return Packed(nothing)
     if quick:
-        return Packed(nothing, _values(stage), takes_of(stage.model, copies))
-    return _by_stages(stage, copies, nothing)
+        return Packed(nothing, whole.values(), whole.takes())
+    return _by_stages(whole, nothing, solver, budget)
 
 
-def _model(copies: Copies, order: Sequence[str], budget: Budget, solver: str) -> _Stage:
-    model = build_model(Model(copies.problem))
-    goals: list[Expression] = [0] * len(order)
-    ones = [(OneOf(model, copies, number), range(*copy.links)) for number, copy in enumerate(copies.copies)]
-    for one, _ in ones:
-        for at, goal in enumerate(objectives(one, order)):
-            goals[at] = goals[at] + goal.expression
-    return _Stage(model, tuple(ones), tuple(order), tuple(goals), solver, budget)
-
-
-def _by_stages(stage: _Stage, copies: Copies, least: Values) -> Packed:
+def _by_stages(whole: CopiesModel, least: Values, solver: str, budget: Budget) -> Packed:
     proven: list[int] = []
-    for at, goal in enumerate(stage.goals):
-        value = _values(stage)[at]
+    for at, goal in enumerate(whole.goals):
+        value = whole.values()[at]
         floor = least[at] if least[:at] == tuple(proven) else 0
         bound: int | None = floor
         if value > floor:
-            outcome = minimise_exactly(stage.model, goal, stage.solver, stage.budget, value)
+            outcome = minimise_exactly(whole.model, goal, solver, budget, value)
             bound = max(floor, outcome.bound) if outcome.bound is not None else floor
-            value = min(value, _values(stage)[at])
+            value = min(value, whole.values()[at])
         if bound is None or bound < value:
             lower = (*proven, floor if bound is None else bound, *([0] * (len(least) - at - 1)))
-            return Packed(max(least, lower), _values(stage), takes_of(stage.model, copies))
+            return Packed(max(least, lower), whole.values(), whole.takes())
         proven.append(value)
-        if at + 1 < len(stage.goals) and not isinstance(goal, int):
-            stage.model.require(goal <= value)
-    return Packed(tuple(proven), tuple(proven), takes_of(stage.model, copies))
-
-
-def _values(stage: _Stage) -> Values:
-    """Return the goals of the way that was found, by what it takes (`goal_values`)."""
-    found = [0] * len(stage.order)
-    for one, links in stage.ones:
-        values = goal_values(one.problem, {key: int(taken.varValue or 0) for key, taken in one.take.items()}, links)
-        found = [value + values[goal] for value, goal in zip(found, stage.order, strict=True)]
-    return tuple(found)
-
-
-def takes_of(model: Model, copies: Copies) -> Takes:
-    """Return what the copies of pods take of a solved model."""
-    owner = {}
-    for number, copy in enumerate(copies.copies):
-        part = copies.parts[copy.part]
-        for offset in range(part.asks[1] - part.asks[0]):
-            owner[copy.first + offset] = (number, part.asks[0] + offset)
-    found: list[Counter[tuple[int, int]]] = [Counter() for _ in copies.copies]
-    for (ask, group), variable in sorted(model.take.items()):
-        if count := int(variable.varValue or 0):
-            number, own = owner[ask]
-            found[number][own, copies.origin[group]] += count
-    return tuple(tuple((*key, count) for key, count in mine.items()) for mine in found)
+        if at + 1 < len(whole.goals) and not isinstance(goal, int):
+            whole.model.require(goal <= value)
+    return Packed(tuple(proven), tuple(proven), whole.takes())
 
 
 def named(site: Site, takes: Takes) -> Takes:

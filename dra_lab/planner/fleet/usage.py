@@ -198,12 +198,12 @@ def _amounts_in(kind: str, model: CopyModel, problem: AllocationProblem, lp: Exp
     """Return what variables of a model count of a kind."""
     amounts: dict[Expression, Fraction] = {}
     once: dict[int, list[Expression]] = {}
-    for ask, group, variable, count in model.taken:
+    for _, ask, group, variable in model.whole.taken:
         amount = amount_of(problem, ask, group, kind)
         if amount and is_once(problem, group):
             once.setdefault(group, []).append(variable)
         elif amount:
-            amounts[variable] = amounts.get(variable, Fraction()) + count * amount
+            amounts[variable] = amounts.get(variable, Fraction()) + amount
     for group, variables in once.items():
         seen = lp.add_variable(f"seen_{group}", 0, 1, pulp.LpInteger)
         lp.addConstraint(seen <= pulp.lpSum(variables))

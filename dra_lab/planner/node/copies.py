@@ -54,6 +54,15 @@ class Copies(Struct, frozen=True):
     copies: tuple[Copy, ...]
     origin: tuple[int, ...]
 
+    @property
+    def asked(self) -> dict[int, tuple[int, int]]:
+        """Return the copy behind each ask, and the ask of the problem of one."""
+        return {
+            copy.first + offset: (number, ask)
+            for number, copy in enumerate(self.copies)
+            for offset, ask in enumerate(range(*self.parts[copy.part].asks))
+        }
+
 
 def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Sequence[int]) -> Copies:
     """Return the problem of `counts[p]` replicas of each part.
