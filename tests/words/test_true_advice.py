@@ -163,6 +163,7 @@ spec:
 """
 
 
+@pytest.mark.long
 def test_what_is_stranded_counts_more_pods_than_the_cap():
     """Pods of 100m use all CPUs of a node that has room for 15,000 of them; no CPU is called stranded."""
     asked = CapacityRequirements({"dra.cpu/cpu": "100m"})
