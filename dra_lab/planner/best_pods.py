@@ -16,7 +16,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, whole_part
-from dra_lab.planner.node.solution import Solution, Taken, devices_of
+from dra_lab.planner.node.solution import NodeSolution, Taken, devices_of
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.counting import Counting
 from dra_lab.planner.places.fill import Wanted, filler_of
@@ -42,7 +42,7 @@ class Best(Struct, frozen=True):
     """
 
     state: int
-    solution: Solution
+    solution: NodeSolution
     fits_idle: bool
 
 
@@ -91,11 +91,11 @@ class BestPods:
         best, idle = tables.best(state), None
         if best is None:
             idle = self._idle_state(node.layout)
-            solution = Solution(infeasible=True)
+            solution = NodeSolution(infeasible=True)
         else:
             values = tables.shapes[best[1]].costs.values(best[0], order)
             stages = (GoalValue(goal, value, value, proven=True) for goal, value in zip(order, values, strict=True))
-            solution = Solution((), tuple(stages), copied=True)
+            solution = NodeSolution((), tuple(stages), copied=True)
         number = self._states.setdefault((state, idle), len(self._states))
         return Best(number, solution, idle is None or tables.best(idle) is not None)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace as changed
 from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
 from dra_lab.planner.best_pods import Best, BestPods, Order, best_pods
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.solution import Solution, report_goal
+from dra_lab.planner.node.solution import NodeSolution, report_goal
 from dra_lab.planner.plan_cache import put_cache
 from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan, sort_nodes
@@ -31,7 +31,7 @@ class Choice:
     """
 
     node: str = ""
-    solution: Solution = field(default_factory=Solution)
+    solution: NodeSolution = field(default_factory=NodeSolution)
     classes: tuple[NodeClass, ...] = ()
     decided: bool = False
     ended: bool = True
@@ -44,7 +44,7 @@ class _Row:
 
     nodes: list[str]
     name: str
-    found: Solution
+    found: NodeSolution
     fits_idle: bool | None
 
 
@@ -57,7 +57,7 @@ class _Search:
     solver: str
     pinned: str
     rows: list[_Row] = field(default_factory=list)
-    best: Solution | None = None
+    best: NodeSolution | None = None
     counts: dict[Hashable, Count] = field(default_factory=dict)
 
     @cached_property
@@ -89,12 +89,12 @@ def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned
     classes = sort_nodes(scan, others, budget) if others else ()
     for equal in sorted(classes, key=lambda equal: (pinned not in equal.nodes, equal.nodes[0])):
         name = pinned if pinned in equal.nodes else equal.nodes[0]
-        found = Solution() if budget.reached else _solve(search, name)
+        found = NodeSolution() if budget.reached else _solve(search, name)
         idle = _fits(found) if equal.idle == equal.now else _fits_idle(search, equal.nodes[0])
         search.note(_Row([*equal.nodes], name, found, idle))
     decided = {node for equal in classes for node in equal.nodes}
     if late := [name for name in others if name not in decided]:
-        search.note(_Row(late, pinned if pinned in late else late[0], Solution(), None))
+        search.note(_Row(late, pinned if pinned in late else late[0], NodeSolution(), None))
     choice = _conclude(search)
     put_cache(scan.rules, scan.known)
     return choice
@@ -131,14 +131,14 @@ def _look_up(search: _Search) -> list[str]:
     return others
 
 
-def _solve(search: _Search, name: str) -> Solution:
+def _solve(search: _Search, name: str) -> NodeSolution:
     """Return what a node can do by its model, to the end unless it is proven worse than the best so far."""
     from dra_lab.planner.node.lexicographic import solve_problem
 
     scan, best, pinned = search.scan, search.best, name == search.pinned
     bar = best.values if best is not None and best.proven and not pinned else None
     key = ("solved", scan.exact[name], name, search.order, search.solver, bar)
-    found: Solution | None = scan.known.memo.get(key)
+    found: NodeSolution | None = scan.known.memo.get(key)
     if found is None:
         # Progress is reported for the first node; the others only have to show that they are as good.
         budget = search.budget if best is None or pinned else changed(search.budget, report=None)
@@ -161,15 +161,15 @@ def _fits_idle(search: _Search, name: str) -> bool | None:
     return found
 
 
-def _fits(found: Solution) -> bool | None:
+def _fits(found: NodeSolution) -> bool | None:
     return None if found.taken is None and not found.infeasible else found.taken is not None
 
 
 def _conclude(search: _Search) -> Choice:
     scan, best, pinned = search.scan, search.best, search.pinned
-    node, solution, ended = "", Solution(), True
+    node, solution, ended = "", NodeSolution(), True
     if pinned:
-        solution = next((row.found for row in search.rows if row.name == pinned), Solution())
+        solution = next((row.found for row in search.rows if row.name == pinned), NodeSolution())
         if solution.taken is not None:
             node, solution, ended = _to_the_end(search, [(pinned, solution)])
     elif best is not None:
@@ -201,11 +201,11 @@ def _conclude(search: _Search) -> Choice:
     return Choice(node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and seen, ended, search.counts)
 
 
-def _is_a_rival(found: Solution) -> bool:
+def _is_a_rival(found: NodeSolution) -> bool:
     return found.taken is not None and not found.worse
 
 
-def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # noqa: FBT001 - one bit of the table
+def _fit(found: NodeSolution, best: NodeSolution | None, chosen: bool) -> NodeFit:  # noqa: FBT001 - one bit of the table
     if found.infeasible:
         return NodeFit.NO
     if found.taken is None or best is None:
@@ -220,7 +220,7 @@ def _fit(found: Solution, best: Solution | None, chosen: bool) -> NodeFit:  # no
 # ---------------------------------------------------------------- damage, and the goals after it
 
 
-def _to_the_end(search: _Search, winners: Sequence[tuple[str, Solution]]) -> tuple[str, Solution, bool]:
+def _to_the_end(search: _Search, winners: Sequence[tuple[str, NodeSolution]]) -> tuple[str, NodeSolution, bool]:
     """Solve nodes that are equally good for all goals, in this order; return the best and whether it is surely that.
 
     Without a proof of the goals before `damage`, it and the goals after it are left undecided.
@@ -232,7 +232,7 @@ def _to_the_end(search: _Search, winners: Sequence[tuple[str, Solution]]) -> tup
             report_goal(search.budget, stage)
     if not rest or not found.proven:
         return name, _with_devices(search, name, found), not rest
-    best: tuple[str, Solution] | None = None
+    best: tuple[str, NodeSolution] | None = None
     began = time.monotonic()
     for name, known in winners:
         spent = search.budget.reached or time.monotonic() - began > search.budget.shares.damage
@@ -249,14 +249,14 @@ def _to_the_end(search: _Search, winners: Sequence[tuple[str, Solution]]) -> tup
     return *best, True
 
 
-def _with_devices(search: _Search, name: str, found: Solution) -> Solution:
+def _with_devices(search: _Search, name: str, found: NodeSolution) -> NodeSolution:
     """Return a solution with devices of this node, also where only its values are known."""
     if not found.copied:
         return found
     return changed(found, taken=search.pods.devices(search.scan, name, search.order), copied=False)
 
 
-def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | None) -> Solution:
+def _solve_whole(search: _Search, name: str, known: NodeSolution, best: NodeSolution | None) -> NodeSolution:
     """Return what a node can do for all goals; its devices do the least damage if they can."""
     scan = search.scan
     others = FurtherReplicas(scan, name, search.budget, search.solver, search.counts)
@@ -282,7 +282,7 @@ def _solve_whole(search: _Search, name: str, known: Solution, best: Solution | N
     return known if solved.taken is None and not solved.infeasible else solved
 
 
-def _least(solution: Solution) -> int:
+def _least(solution: NodeSolution) -> int:
     """Return the least damage of any node: a replica that keeps its preferences takes the place of one such."""
     values = {stage.goal: stage.value for stage in solution.stages}
     return int(not values["preferences"] and values[DAMAGE] > 0)

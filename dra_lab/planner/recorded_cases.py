@@ -21,7 +21,7 @@ from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import hopeless
 from dra_lab.planner.node.refuse import refuse_claim, refuse_devices
-from dra_lab.planner.node.solution import Solution
+from dra_lab.planner.node.solution import NodeSolution
 from dra_lab.planner.pod_claims import pod_sketch
 from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.candidates import held_devices, view_node
@@ -61,7 +61,7 @@ def recorded_rules(cluster: Cluster, claims: tuple[ResourceClaim, ...], release:
     return Rules(cluster, pod_sketch(claims), release, Matching(cluster, release))
 
 
-def solve_node(rules: Rules, node_name: str) -> tuple[Solution, str, NodeEligibility]:
+def solve_node(rules: Rules, node_name: str) -> tuple[NodeSolution, str, NodeEligibility]:
     """Return an allocation of the claims on one node or the proof that there is none, and what was eligible.
 
     The second value is the proof's name (see `replay_feasibility`). Raises UnsupportedFeature, SolverError.
@@ -71,7 +71,7 @@ def solve_node(rules: Rules, node_name: str) -> tuple[Solution, str, NodeEligibi
     refuse_devices(rules, found)
     problem = build_problem(rules.sketch, found, localities(rules.cluster, node_name), paired=False)
     if hopeless(problem):
-        return Solution(infeasible=True), "count", found
+        return NodeSolution(infeasible=True), "count", found
     solution = solve_problem(problem, _FEWEST_RANKS, Budget())
     return solution, "solver" if solution.infeasible else "allocation", found
 
@@ -91,7 +91,7 @@ def _answer(rules: Rules, node_name: str, claims: tuple[ResourceClaim, ...]) -> 
 
 
 def allocations(
-    rules: Rules, found: NodeEligibility, claims: tuple[ResourceClaim, ...], solution: Solution
+    rules: Rules, found: NodeEligibility, claims: tuple[ResourceClaim, ...], solution: NodeSolution
 ) -> tuple[AllocationResult, ...]:
     """Return what a solution writes into `status.allocation` of every claim.
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.fleet.bounds import Answer
-from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals, pack
 from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import parts_on, plain_site
 from dra_lab.planner.node.copies import CopyPart
@@ -42,7 +42,7 @@ class AdminPods:
     order: tuple[str, ...]
     best: dict[int, _Best | None]
 
-    def added(self, work: FleetWork, answer: Answer, by_node: Sequence[PodsOnNode]) -> tuple[Answer, list[PodsOnNode]]:
+    def added(self, work: Work, answer: Answer, by_node: Sequence[PodsOnNode]) -> tuple[Answer, list[PodsOnNode]]:
         """Return an answer for the rest, and who stands where in it, with these pods beside it."""
         if answer.chosen is None:
             return answer, list(by_node)
@@ -51,9 +51,9 @@ class AdminPods:
         more = Counter[str]()
         for pod, best in self.best.items():
             replicas = self.whole.pods[pod].workload.replicas
-            nodes = self._nodes(best, used, all_able=work.on_each)
-            wanted = len(self.whole.scan.rules.nodes) if work.on_each else 1
-            more[UNPLACED] += replicas * (wanted - len(nodes)) * work.worths[pod]
+            nodes = self._nodes(best, used, all_able=work.question.on_each)
+            wanted = len(self.whole.scan.rules.nodes) if work.question.on_each else 1
+            more[UNPLACED] += replicas * (wanted - len(nodes)) * work.question.worths[pod]
             if best is None:
                 continue
             more[NODES] += len(set(nodes) - used)
@@ -91,12 +91,12 @@ def _with(goal: GoalBound, more: int, *, sure: bool) -> GoalBound:
     return replace(goal, value=goal.value + more, bound=bound)
 
 
-def admin_pods(work: FleetWork) -> AdminPods | None:
+def admin_pods(work: Work) -> AdminPods | None:
     """Return the pods with admin access; None if there are none, or if they are better planned with all others.
 
     That is if the states of nodes are not known, and if the nodes used count more than the values of devices.
     """
-    fleet, order = work.fleet, work.order
+    fleet, order = work.question.fleet, work.question.order
     asks = fleet.scan.rules.asks
     mine = [
         at
@@ -119,9 +119,9 @@ def admin_pods(work: FleetWork) -> AdminPods | None:
     return AdminPods(fleet, replace(fleet, pods=pods), tuple(order), best)
 
 
-def _best(work: FleetWork, pod: int) -> tuple[_Best | None] | None:
+def _best(work: Work, pod: int) -> tuple[_Best | None] | None:
     """Return the best of a pod over all kinds of hardware, None where it is not proven."""
-    fleet, order = work.fleet, work.order
+    fleet, order = work.question.fleet, work.question.order
     node = next(iter(fleet.survey.states))
     part = next(part for part in parts_on(fleet, node) if part.pod == pod)
     best: _Best | None = None

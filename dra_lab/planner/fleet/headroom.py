@@ -22,8 +22,8 @@ from dra_lab.model.slices import ResourceSlice
 from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
+from dra_lab.planner.fleet.question import Question, Work
 from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.waiting import awaited
@@ -148,8 +148,8 @@ def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tup
 
     (pod,) = fleet.pods
     pods = (replace(pod, workload=replace(pod.workload, replicas=each)),)
-    work = FleetWork(replace(fleet, pods=pods), (UNPLACED,), False, budget, solver, Clock(), on_each=True)
-    (wanted,) = work.demand
+    work = Work(Question(replace(fleet, pods=pods), (UNPLACED,), on_each=True), budget, solver)
+    (wanted,) = work.question.demand
     report = None if budget.report is None else partial(_reported, budget.report, wanted)
     found = search(replace(work, budget=changed(budget, report=report)))
     placed = pods_on(found.by_node)

@@ -24,9 +24,9 @@ from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.headroom import headroom_of_claim, pods_on
 from dra_lab.planner.fleet.pods import look_at
+from dra_lab.planner.fleet.question import Question, Work
 from dra_lab.planner.waiting import awaited
 
 _NO_LIMIT = 10**9
@@ -143,7 +143,7 @@ class _Search:
         from dra_lab.planner.fleet.search import search
 
         fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget, self.held)
-        found = search(FleetWork(fleet, (UNPLACED,), False, self.budget, self.solver, Clock()))
+        found = search(Work(Question(fleet, (UNPLACED,)), self.budget, self.solver))
         nodes = pods_on(found.by_node)
         return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)
 

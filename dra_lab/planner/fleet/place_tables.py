@@ -9,11 +9,11 @@ from operator import mul
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.place_states import PlaceStates
 from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import Site, parts_on
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.below import Below
@@ -52,13 +52,13 @@ class PlacedPods:
                     yield table, member, mine.pop()
 
 
-def place_tables(work: FleetWork, sites: Sequence[Site], *, whole: bool = False) -> PlacedPods:
+def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False) -> PlacedPods:
     """Return a table for every node state, filled with pods, and the sites that are not of this form.
 
     After a share of the time, pods are only counted; sites that are left when all of it is over have no table. With
     `whole`, the members are whole nodes, and nothing is filled yet.
     """
-    fleet, order, budget = work.fleet, device_goals(work.order), work.budget
+    fleet, order, budget = work.question.fleet, device_goals(work.question.order), work.budget
     nodes = [_offer(fleet, number, site) for number, site in enumerate(sites)]
     layouts = {node.layout: layout for node, layout in nodes}
     regular = {number: layout for number, layout in layouts.items() if is_nested(layout.problem)}
@@ -92,12 +92,10 @@ def _offer(fleet: FleetProblem, number: int, site: Site) -> tuple[NodeState, Lay
     return NodeState(-1 - number, layout.sizes), layout
 
 
-def _filled(
-    filler: Filler, work: FleetWork, many: Mapping[State, int], budget: Budget
-) -> Counter[tuple[State, Counts]]:
+def _filled(filler: Filler, work: Work, many: Mapping[State, int], budget: Budget) -> Counter[tuple[State, Counts]]:
     """Return the best plan of all ways and orders of filling that there is time for."""
-    wanted = Wanted(work.demand, work.fleet.demand)
-    most = sum(map(mul, wanted.demand, work.worths))
+    wanted = Wanted(work.question.demand, work.question.fleet.demand)
+    most = sum(map(mul, wanted.demand, work.question.worths))
     best: Counter[tuple[State, Counts]] = Counter()
     least: tuple[int, Values] | None = None
     for pods in orders_of(len(wanted.demand)):
@@ -108,7 +106,7 @@ def _filled(
                 continue
             # The first plan has all the time: what comes after it only improves or proves it.
             found = filler.fill(way, pods, wanted, many, work.budget if least is None else budget)
-            value = _value(filler, found, work.worths)
+            value = _value(filler, found, work.question.worths)
             if least is None or value < least:
                 best, least = found, value
     return best

@@ -20,8 +20,8 @@ from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.closed_nodes import cordoned_nodes
 from dra_lab.planner.coupling import coupled_devices
-from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
+from dra_lab.planner.fleet.question import Clock, Question, Work
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.regret_of import fleet_regret
 from dra_lab.planner.waiting import awaited
@@ -102,7 +102,7 @@ def plan_fleet(
     clock = Clock()
     fleet = look_at(cluster, workloads, release, budget.part(budget.shares.first), held)
     clock.lap("scan")
-    work = FleetWork(fleet, order, objective == "nodes", budget, solver, clock)
+    work = Work(Question(fleet, order, all_placed=objective == "nodes"), budget, solver, clock)
     plan = _planned(work, plan)
     # After the time limit the reasons would make the answer late.
     if plan.status is PlanStatus.INFEASIBLE or (plan.replicas and not budget.reached):
@@ -153,9 +153,9 @@ def fleet_order(goals: Sequence[str], objective: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*first, "alternatives", "preferences", *wanted, *FLEET_GOALS)))
 
 
-def _writing(work: FleetWork) -> float:
+def _writing(work: Work) -> float:
     """Return how many seconds it may take to write down which replica gets which devices."""
-    fleet, shares = work.fleet, work.budget.shares
+    fleet, shares = work.question.fleet, work.budget.shares
     # A node that shares devices is looked at once more with all that it sees, which is quick for each device.
     seen = sum(map(len, coupled_devices(fleet.scan).values()))
     return shares.placing * (_devices(fleet) + len(fleet.survey.states)) + shares.seen * seen
@@ -182,20 +182,20 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
         yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
 
 
-def _planned(work: FleetWork, plan: FleetPlan) -> FleetPlan:
+def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of
     from dra_lab.planner.fleet.search import search
 
     found = search(replace(work, budget=work.budget.before(_writing(work))))
     answer = found.answer
-    findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.fleet.scan.rules.nodes)))
+    findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.question.fleet.scan.rules.nodes)))
     plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
-    replicas = replicas_of(work.fleet, found.by_node, work.order)
-    counted = goals_of(work.fleet, replicas, work.order, len({replica.node for replica in replicas}))
+    replicas = replicas_of(work.question.fleet, found.by_node, work.question.order)
+    counted = goals_of(work.question.fleet, replicas, work.question.order, len({replica.node for replica in replicas}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")
     status = PlanStatus.OPTIMAL if all(goal.proven for goal in goals) else PlanStatus.FEASIBLE

@@ -16,11 +16,11 @@ from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
 from dra_lab.planner.fleet.by_copy import by_copy
 from dra_lab.planner.fleet.by_state import all_by_state
 from dra_lab.planner.fleet.counting import Counts, counted_together
-from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
+from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedNodes
 from dra_lab.planner.fleet.sites import Site, seen_together, sites_of
 from dra_lab.planner.fleet.tables import SiteTable, Table, site_tables
@@ -28,7 +28,7 @@ from dra_lab.planner.node.solver_outcome import agreed
 
 
 @dataclass(frozen=True)
-class Found:
+class Solution:
     """The best answer so far, the pods at each place in it, and the number of node states."""
 
     answer: Answer
@@ -36,18 +36,18 @@ class Found:
     states: int
 
 
-def search(work: FleetWork) -> Found:
+def search(work: Work) -> Solution:
     """Return the best answer that is found in time."""
     admin = admin_pods(work)
     if admin is None:
         return _search(work)
-    found = _search(replace(work, fleet=admin.rest))
+    found = _search(replace(work, question=replace(work.question, fleet=admin.rest)))
     answer, by_node = admin.added(work, found.answer, found.by_node)
-    return Found(answer, by_node, found.states)
+    return Solution(answer, by_node, found.states)
 
 
-def _search(work: FleetWork) -> Found:
-    sites = sites_of(work.fleet)
+def _search(work: Work) -> Solution:
+    sites = sites_of(work.question.fleet)
     coupled = [site for site in sites if site.nodes]
     filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if coupled else work
     places = place_tables(filling, [site for site in sites if not site.nodes])
@@ -59,7 +59,7 @@ def _search(work: FleetWork) -> Found:
     work.clock.lap("patterns")
     examined = {node for table in tables for node in table.site.all_nodes}
     examined.update(*(one.nodes for one in together.planned))
-    whole = work.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
+    whole = work.question.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
     # Sites that are no trees come first: they say at once that there is too much to know.
     quick_first: list[Table] = [*others, *places.tables]
     closed = whole and not filling.budget.reached
@@ -70,7 +70,7 @@ def _search(work: FleetWork) -> Found:
     states = len({table.state for table in places.tables}) + len(others) + len(coupled)
     answer, by_node = _over(work, tables, together.planned, closed=closed, whole=whole, states=states, start=start)
     _with_count(answer, counted)
-    return Found(answer, by_node, states)
+    return Solution(answer, by_node, states)
 
 
 @dataclass(frozen=True)
@@ -81,19 +81,19 @@ class _Together:
     most: int
 
 
-def _together(work: FleetWork, sites: Sequence[Site], budget: Budget) -> _Together:
+def _together(work: Work, sites: Sequence[Site], budget: Budget) -> _Together:
     """Return nodes that share devices as the master plans them: by state, or else by copy if that is not too large."""
     if not sites:
         return _Together([], 0)
-    order, demand = device_goals(work.order), work.demand
-    by_state, rest = all_by_state(work.fleet, sites, order, demand, work.worths, work.budget, budget)
+    order, demand = device_goals(work.question.order), work.question.demand
+    by_state, rest = all_by_state(work.question.fleet, sites, order, demand, work.question.worths, work.budget, budget)
     planned: list[SharedNodes] = [*by_state]
     most = sum(one.most(demand, budget) for one in by_state)
     for site in rest:
-        seen = None if budget.reached else seen_together(work.fleet, site, budget)
+        seen = None if budget.reached else seen_together(work.question.fleet, site, budget)
         if seen is not None:
             most += counted_together(seen, demand)
-            copies = by_copy(seen, work.fleet.demand, order, budget)
+            copies = by_copy(seen, work.question.fleet.demand, order, budget)
             planned += [] if copies is None else [copies]
     return _Together(planned, most)
 
@@ -107,9 +107,9 @@ def _with_count(answer: Answer, counted: int) -> None:
     )
 
 
-def _left_out(work: FleetWork, tables: Sequence[Table], together: int) -> int:
+def _left_out(work: Work, tables: Sequence[Table], together: int) -> int:
     """Return how many pods have no place at least, if nodes that share devices have `together` pods at most."""
-    demand, worth = work.demand, work.worths
+    demand, worth = work.question.demand, work.question.worths
     alone = [0] * len(demand)
     for table in tables:
         if work.budget.reached:
@@ -121,7 +121,7 @@ def _left_out(work: FleetWork, tables: Sequence[Table], together: int) -> int:
 
 
 def _over(
-    work: FleetWork,
+    work: Work,
     tables: Sequence[Table],
     shared: Sequence[SharedNodes],
     *,
@@ -140,7 +140,9 @@ def _over(
     first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
     answer, by_node = _answer(first, tables, shared, closed=closed, start=start)
     work.clock.lap("master")
-    every = {node for table in tables for node in table.site.all_nodes} if whole else work.fleet.scan.rules.nodes
+    every = (
+        {node for table in tables for node in table.site.all_nodes} if whole else work.question.fleet.scan.rules.nodes
+    )
     if not closed and whole:
         seconds = time.monotonic() - began
         answer, by_node = _improved(work, tables, shared, (answer, by_node), states, seconds, start)
@@ -152,7 +154,7 @@ def _over(
 
 
 def _answer(
-    work: FleetWork,
+    work: Work,
     tables: Sequence[Table],
     shared: Sequence[SharedNodes],
     *,
@@ -160,15 +162,20 @@ def _answer(
     start: Start | None = None,
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
-    given = tables, work.demand, work.order, work.budget, work.solver
+    given = tables, work.question.demand, work.question.order, work.budget, work.solver
     answer = best_answer(
-        *given, all_placed=work.all_placed, closed=closed, shared=shared, start=start, worth=work.worth
+        *given,
+        all_placed=work.question.all_placed,
+        closed=closed,
+        shared=shared,
+        start=start,
+        worth=work.question.worth,
     )
     return answer, pods_by_node(answer)
 
 
 def _improved(
-    work: FleetWork,
+    work: Work,
     tables: Sequence[Table],
     shared: Sequence[SharedNodes],
     known: tuple[Answer, list[PodsOnNode]],
@@ -242,10 +249,10 @@ def _unproven(answer: Answer) -> Answer:
     return answer
 
 
-def decide_few(work: FleetWork, tables: Sequence[SiteTable]) -> None:
+def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
     """Find ways for some numbers of replicas on all sites, then decide all numbers of the sites that have few."""
     budget = work.budget.part(work.budget.shares.first)
-    for first in range(len(work.demand)):
+    for first in range(len(work.question.demand)):
         for table in tables:
             table.grow(first, budget)
     for number, table in enumerate(tables):

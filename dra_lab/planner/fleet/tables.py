@@ -10,8 +10,8 @@ from typing import Protocol
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
-from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, named, pack
+from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import Site
 
 
@@ -237,13 +237,13 @@ class SiteTable:
         return len(self.packed) > 1 or not any(self.caps)
 
 
-def site_tables(work: FleetWork, sites: Sequence[Site]) -> list[SiteTable]:
+def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
     """Return a table for each site, nothing decided; sites left at a limit have none."""
     tables: list[SiteTable] = []
     for site in sites:
         if tables and work.budget.reached:
             break
-        table = SiteTable(site, work.fleet.demand, device_goals(work.order), work.solver)
+        table = SiteTable(site, work.question.fleet.demand, device_goals(work.question.order), work.solver)
         table.vectors = table.limits.vectors(work.budget.sizes.numbers)
         tables.append(table)
     return tables

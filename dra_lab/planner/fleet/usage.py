@@ -13,9 +13,9 @@ from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import CopyModel, by_copy
-from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.search import Found, search
+from dra_lab.planner.fleet.question import Question, Work
+from dra_lab.planner.fleet.search import Solution, search
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import Site, devices_of, seen_together, sites_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem
@@ -49,7 +49,7 @@ class Usage:
     free: Mapping[str, Mapping[_Nodes, int]]
     solver: str
     budget: Budget
-    _plans: dict[tuple[int, ...], tuple[Found, int]] = field(default_factory=dict)
+    _plans: dict[tuple[int, ...], tuple[Solution, int]] = field(default_factory=dict)
 
     @cached_property
     def _uses(self) -> Mapping[str, _Uses]:
@@ -111,8 +111,9 @@ class Usage:
                 for pod, replicas in zip(self.fleet.pods, each, strict=True)
             )
             fleet, budget = replace(self.fleet, pods=pods), self.budget.part(1 / (self._different - len(self._plans)))
-            work = FleetWork(fleet, (UNPLACED,), False, budget, self.solver, Clock(), on_each=True, worth=worths)
-            wanted = sum(count * value for count, value in zip(work.demand, worths, strict=True))
+            question = Question(fleet, (UNPLACED,), on_each=True, worth=worths)
+            work = Work(question, budget, self.solver)
+            wanted = sum(count * value for count, value in zip(work.question.demand, worths, strict=True))
             answer = search(work)
             least = next((goal.bound or 0 for goal in answer.answer.goals), 0)
             self._plans[worths] = answer, wanted - least

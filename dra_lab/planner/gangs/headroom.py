@@ -19,7 +19,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
-from dra_lab.planner.fleet.fleet_work import Clock
+from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import wanted
 from dra_lab.planner.gangs.levels import Path, Together, together
 from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, without_preferences

@@ -20,7 +20,7 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given, listed, workloads_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.fleet_work import Clock
+from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import counts_pods
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.levels import nodes_of_claims

@@ -21,8 +21,8 @@ from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given, workloads_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.fleet_work import Clock
 from dra_lab.planner.fleet.placing import replicas_of
+from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.gangs.headroom import headroom_by_domain
 from dra_lab.planner.gangs.levels import hierarchy_of, together

@@ -13,8 +13,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.fleet_work import Clock, FleetWork
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
+from dra_lab.planner.fleet.question import Clock, Question, Work
 from dra_lab.planner.gangs.levels import Path
 from dra_lab.planner.gangs.needs import GroupNeed, Needs
 from dra_lab.planner.gangs.tables import Profile, device_goals_of, tables_of_fleet
@@ -225,7 +225,7 @@ def problem_of(
     """Return the problem of gangs on a cluster; nodes that were not examined in time are not there."""
     fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held, cordoned=True)
     clock.lap("scan")
-    work = FleetWork(fleet, device_goals_of(needs.goals), False, budget.part(budget.shares.step), solver, clock)
+    work = Work(Question(fleet, device_goals_of(needs.goals)), budget.part(budget.shares.step), solver, clock)
     problem = GangProblem(fleet, needs, cluster.cordoned)
     profile_of: dict[str, int] = {}
     for number, (table, limits) in enumerate(tables_of_fleet(work)):

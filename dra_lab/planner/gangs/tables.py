@@ -13,11 +13,11 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.fleet_work import FleetWork
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.sites import table as table_on
@@ -116,21 +116,21 @@ def _only(kind: int, count: int, kinds: int) -> Counts:
     return tuple(count * (at == kind) for at in range(kinds))
 
 
-def tables_of_fleet(work: FleetWork) -> list[tuple[Table, Table]]:
+def tables_of_fleet(work: Work) -> list[tuple[Table, Table]]:
     """Return for every node state the table of what is found, and that of what bounds it.
 
     The two differ for nodes that share devices: each is planned with its part of them and bounded as if it had all.
     """
-    sites = sites_of(work.fleet)
+    sites = sites_of(work.question.fleet)
     found = [(table, table) for table in _of_sites(work, [site for site in sites if not site.nodes])]
     for site in (site for site in sites if site.nodes):
-        for part in split_sites(work.fleet, site.all_nodes):
-            bound = _of_sites(work, [whole_site(work.fleet, part.members[0])])
+        for part in split_sites(work.question.fleet, site.all_nodes):
+            bound = _of_sites(work, [whole_site(work.question.fleet, part.members[0])])
             found += zip(_of_sites(work, [part]), bound, strict=False)
     return found
 
 
-def _of_sites(work: FleetWork, sites: Sequence[Site]) -> list[Table]:
+def _of_sites(work: Work, sites: Sequence[Site]) -> list[Table]:
     places = place_tables(work, sites, whole=True)
     others = site_tables(work, places.rest)
     decide_few(work, others)

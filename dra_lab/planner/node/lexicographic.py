@@ -14,7 +14,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly, read_taken
-from dra_lab.planner.node.solution import Solution, Taken, counted, devices_of, report_goal
+from dra_lab.planner.node.solution import NodeSolution, Taken, counted, devices_of, report_goal
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, OneOf, total
 
@@ -53,7 +53,7 @@ def solve_problem(
     best: tuple[int, ...] | None = None,
     least: tuple[int, ...] = (),
     others: FurtherReplicas | None = None,
-) -> Solution:
+) -> NodeSolution:
     """Find the best allocation of one claim on one node, goal by goal, with a proof for each.
 
     `order` names the goals, most important first. `best` are values that another node reached: the solve ends as soon
@@ -76,29 +76,29 @@ def _solve(
     best: tuple[int, ...] | None,
     least: tuple[int, ...],
     others: FurtherReplicas | None,
-) -> Solution:
+) -> NodeSolution:
     if hopeless(problem):
-        return Solution(infeasible=True)
+        return NodeSolution(infeasible=True)
     model = build_model(Model(problem))
     order = [goal for goal in order if goal != DAMAGE or others is not None]
     goals = objectives(model, order, damage=others.most if others is not None else 0)
     run = _Run(problem, model, goals, solver, budget, least, others=others)
     outcome = _first(run)
     if outcome.infeasible:
-        return Solution(infeasible=True)
+        return NodeSolution(infeasible=True)
     if outcome.value is None:
-        return Solution()
+        return NodeSolution()
     for position, goal in enumerate(order):
         if not (_damage(run) if goal == DAMAGE else _stage(run, position, run.goals[position])):
             break
         if best is not None and run.done[-1].value != best[position]:
             if run.done[-1].value > best[position]:
-                return Solution(run.have, tuple(run.done), worse=True)
+                return NodeSolution(run.have, tuple(run.done), worse=True)
             best = None
     rest = run.goals[len(run.done) :]
     values = _values(run)
     late = (GoalValue(goal.goal, values[goal.goal]) for goal in rest)
-    return Solution(run.have, (*run.done, *late))
+    return NodeSolution(run.have, (*run.done, *late))
 
 
 def _first(run: _Run) -> Outcome:

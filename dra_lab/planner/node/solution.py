@@ -17,7 +17,7 @@ Taken = tuple[tuple[int, DeviceID], ...]
 """(index of the ask, device) in the claim's order."""
 
 
-class Solution(Struct, frozen=True, dict=True):
+class NodeSolution(Struct, frozen=True, dict=True):
     """What is known of one problem.
 
     `taken` lists (index of the ask, device) in the claim's order, None if no allocation was found. `infeasible` is a

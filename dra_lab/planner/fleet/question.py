@@ -1,4 +1,4 @@
-"""The data that a fleet is planned with, and the time of each part of the work."""
+"""What is asked of a fleet, and what there is to answer it: time, a solver, and a clock for each part of the work."""
 
 from __future__ import annotations
 
@@ -24,20 +24,17 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class FleetWork:
-    """The data that a fleet is planned with.
+class Question:
+    """What is asked of a fleet: its pods on the nodes of a cluster, and goals in their order.
 
-    With `on_each`, the replicas of a workload are wanted on every node, and no node gets more, or no leaf of one if
-    each pod takes one device. `worth` is what one replica of each workload without a place counts in the goal
-    `unplaced`; default: 1.
+    With `all_placed`, only plans that place all pods count. With `on_each`, the replicas of a workload are wanted on
+    every node, and no node gets more, or no leaf of one if each pod takes one device. `worth` is what one replica of
+    each workload without a place counts in the goal `unplaced`; default: 1.
     """
 
     fleet: FleetProblem
     order: tuple[str, ...]
-    all_placed: bool
-    budget: Budget
-    solver: str
-    clock: Clock
+    all_placed: bool = False
     on_each: bool = False
     worth: tuple[int, ...] = ()
 
@@ -51,3 +48,13 @@ class FleetWork:
     def worths(self) -> tuple[int, ...]:
         """Return what one replica of each workload counts."""
         return self.worth or (1,) * len(self.fleet.pods)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A question, and what there is to answer it."""
+
+    question: Question
+    budget: Budget
+    solver: str
+    clock: Clock = field(default_factory=Clock)
