@@ -121,7 +121,7 @@ class CopyModel(SharedModel):
         return SharedTaken(
             Counter(self._part[at].pod for at in present),
             len({self._part[at].node for at in present}),
-            self.whole.values(present),
+            self.whole.values(self.whole.order, present),
             tuple(int(variable.varValue or 0) for variable in self.variables),
             tuple(times[part] for part in self.site.parts),
             tuple(takes[at] for at in present),

@@ -76,14 +76,14 @@ class CopiesModel:
                 found[number][ask, group] += count
         return tuple(tuple((*key, count) for key, count in mine.items()) for mine in found)
 
-    def values(self, some: Iterable[int] | None = None) -> Values:
-        """Return the goals of all copies of a solved model, or of some, by what they take (`goal_values`)."""
-        found = [0] * len(self.order)
+    def values(self, order: Sequence[str], some: Iterable[int] | None = None) -> Values:
+        """Return goals of all copies of a solved model, or of some, by what they take (`goal_values`)."""
+        found = [0] * len(order)
         for number in range(len(self._ones)) if some is None else some:
             one, links = self._ones[number], range(*self.copies.copies[number].links)
             taken = {key: int(variable.varValue or 0) for key, variable in one.take.items()}
             values = goal_values(one.problem, taken, links)
-            found = [value + values[goal] for value, goal in zip(found, self.order, strict=True)]
+            found = [value + values[goal] for value, goal in zip(found, order, strict=True)]
         return tuple(found)
 
 
@@ -107,32 +107,32 @@ def pack(
     copies = replicated(problem, parts, counts)
     if hopeless(copies.problem):
         return Packed(None)
-    whole = CopiesModel(copies, order)
-    sought = () if quick else whole.goals
-    weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(sought))
+    # Goals have variables and rows, without which a way is found in less than half the time.
+    whole = CopiesModel(copies, () if quick else order)
+    weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal for at, goal in enumerate(whole.goals))
     outcome = minimise_exactly(whole.model, weighted, solver, budget)
     if outcome.infeasible:
         return Packed(None)
     if outcome.value is None:
         return Packed(nothing)
     if quick:
-        return Packed(nothing, whole.values(), whole.takes())
+        return Packed(nothing, whole.values(order), whole.takes())
     return _by_stages(whole, nothing, solver, budget)
 
 
 def _by_stages(whole: CopiesModel, least: Values, solver: str, budget: Budget) -> Packed:
     proven: list[int] = []
     for at, goal in enumerate(whole.goals):
-        value = whole.values()[at]
+        value = whole.values(whole.order)[at]
         floor = least[at] if least[:at] == tuple(proven) else 0
         bound: int | None = floor
         if value > floor:
             outcome = minimise_exactly(whole.model, goal, solver, budget, value)
             bound = max(floor, outcome.bound) if outcome.bound is not None else floor
-            value = min(value, whole.values()[at])
+            value = min(value, whole.values(whole.order)[at])
         if bound is None or bound < value:
             lower = (*proven, floor if bound is None else bound, *([0] * (len(least) - at - 1)))
-            return Packed(max(least, lower), whole.values(), whole.takes())
+            return Packed(max(least, lower), whole.values(whole.order), whole.takes())
         proven.append(value)
         if at + 1 < len(whole.goals) and not isinstance(goal, int):
             whole.model.require(goal <= value)
