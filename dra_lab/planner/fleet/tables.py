@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import add
 from typing import Protocol
 
 from dra_lab.errors import SolverError
@@ -78,7 +79,7 @@ class Table(Protocol):
 
 @dataclass
 class SiteTable:
-    """What is known of one site.
+    """What is known of one site: numbers of replicas (`Counts`) are by part of the site, values by goal in `order`.
 
     `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
     not known to be impossible. `vectors` are all that counting allows (None: too many to list).
@@ -111,22 +112,19 @@ class SiteTable:
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone, or with one less: no packing costs less than its parts."""
-        best: Values | None = None
-        whole = [0] * len(self.order)
-        for at, count in enumerate(counts):
-            if not count:
+        sums: list[Values] = []
+        alone = (0,) * len(self.order)
+        for part, count in enumerate(counts):
+            single = self.packed.get(_one(counts, part)) if count else None
+            if single is None:
                 continue
-            single = self.packed.get(_one(counts, at))
-            if single is not None and single.lower is None:
+            if single.lower is None:
                 return None
-            if single is None or single.lower is None:
-                continue
-            whole = [a + count * b for a, b in zip(whole, single.lower, strict=True)]
-            rest = self.packed.get(_less(counts, at))
+            alone = tuple(value + count * one for value, one in zip(alone, single.lower, strict=True))
+            rest = self.packed.get(_less(counts, part))
             if rest is not None and rest.lower is not None:
-                found = tuple(a + b for a, b in zip(rest.lower, single.lower, strict=True))
-                best = found if best is None else max(best, found)
-        return tuple(whole) if best is None else max(best, tuple(whole))
+                sums.append(tuple(map(add, rest.lower, single.lower)))
+        return max([alone, *sums])
 
     @property
     def whole(self) -> Site:
@@ -141,14 +139,14 @@ class SiteTable:
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
-        caps = ((_one(self.limits.caps, at), cap) for at, cap in enumerate(self.limits.caps))
+        caps = ((_one(self.caps, part), cap) for part, cap in enumerate(self.caps))
         return (*caps, *self.limits.whole)
 
     def is_barred(self, counts: Counts) -> bool:
         """Say whether the numbers contain some that are known to be impossible."""
         return any(all(a >= b for a, b in zip(counts, barred, strict=True)) for barred in self._barred)
 
-    def learn(self, counts: Counts, found: Packed) -> None:
+    def _learn(self, counts: Counts, found: Packed) -> None:
         """Keep what was found out."""
         self.packed[counts] = found
         if found.lower is None:
@@ -171,7 +169,7 @@ class SiteTable:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
         if before is not None and (found.upper is None or before <= found.upper):
             found = Packed(found.lower, before, self.packed[counts].takes)
-        self.learn(counts, found)
+        self._learn(counts, found)
         return found
 
     def widen(self, budget: Budget) -> None:
@@ -182,11 +180,11 @@ class SiteTable:
     def grow(self, first: int, budget: Budget) -> None:
         """Find ways for growing numbers of replicas, from one part on: a plan is known before time is over."""
         counts = self.site.zero
-        for at in (*range(first, len(counts)), *range(first)):
-            cap, step = min(self.caps[at], budget.sizes.node_pods), 1
+        for part in (*range(first, len(counts)), *range(first)):
+            cap, step = min(self.caps[part], budget.sizes.node_pods), 1
             while step and not budget.reached:
-                more = tuple(count + step * (at == other) for other, count in enumerate(counts))
-                if more[at] <= cap and self.decide(more, budget, quick=True).upper is not None:
+                more = tuple(count + step * (part == other) for other, count in enumerate(counts))
+                if more[part] <= cap and self.decide(more, budget, quick=True).upper is not None:
                     counts, step = more, step * 2
                 else:
                     step //= 2
@@ -209,8 +207,8 @@ class SiteTable:
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
         found: list[Values | None] = []
-        for at, cap in enumerate(self.limits.caps):
-            lower = self.lower(_one(self.site.zero, at)) if cap else None
+        for part, cap in enumerate(self.caps):
+            lower = self.lower(_one(self.caps, part)) if cap else None
             # If goals are compared one after the other, only the first one's floor is true whatever the others are.
             found.append(None if lower is None else (*lower[:1], *(0 for _ in lower[1:])))
         return tuple(found)
@@ -249,9 +247,9 @@ def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
     return tables
 
 
-def _one(counts: Counts, at: int) -> Counts:
-    return tuple(int(position == at) for position in range(len(counts)))
+def _one(counts: Counts, part: int) -> Counts:
+    return tuple(int(other == part) for other in range(len(counts)))
 
 
-def _less(counts: Counts, at: int) -> Counts:
-    return tuple(count - (position == at) for position, count in enumerate(counts))
+def _less(counts: Counts, part: int) -> Counts:
+    return tuple(count - (other == part) for other, count in enumerate(counts))
