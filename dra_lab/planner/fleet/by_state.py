@@ -25,7 +25,7 @@ from dra_lab.planner.places.trees import State
 
 @dataclass(frozen=True)
 class ByState(SharedNodes):
-    """Nodes that share devices, with steps of their pods; with `every` step, the model has every plan.
+    """Nodes that share devices, with steps of their pods; `exact` if the model has every plan.
 
     `first` are pods that were placed one after the other.
     """
@@ -33,13 +33,8 @@ class ByState(SharedNodes):
     hardware: SharedHardware
     shared: SharedSet
     steps: tuple[PodStep, ...] = ()
-    every: bool = False
+    exact: bool = False
     first: Filled = field(default_factory=Filled)
-
-    @property
-    def exact(self) -> bool:
-        """Say whether the model has every plan."""
-        return self.every
 
     @property
     def variables(self) -> int:
@@ -160,7 +155,7 @@ def all_by_state(
         every = steps.every(one.shared.members, budget.sizes.pod_ways, looking)
         if every is not None:
             both = tuple(dict.fromkeys([*every, *one.steps]))
-            found[number] = replace(one, steps=both, every=steps.exact)
+            found[number] = replace(one, steps=both, exact=steps.exact)
     return found, rest
 
 

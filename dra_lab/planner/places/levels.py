@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
@@ -122,22 +122,28 @@ def _is_nested(nodes: Sequence[Sequence[DeviceGroup]], finer: Where, coarser: Wh
     return True
 
 
-def parts_of(groups: Sequence[DeviceGroup]) -> dict[int, tuple[Hashable, ...]]:
-    """Return for each group that is a shared device, or draws on counters, what tells its leaf from others."""
-    found: dict[int, tuple[Hashable, ...]] = {}
-    owner: dict[Hashable, Hashable] = {}
+def with_siblings(paths: list[tuple[Hashable, ...]], published: int) -> list[tuple[Hashable, ...]]:
+    """Return paths in which a place that is not published is where others of a finer place are, if any says so."""
+    while any(None in path[: published - 1] for path in paths):
+        around: dict[tuple[int, Hashable, int], Hashable] = {}
+        for path in paths:
+            known = [level for level in range(published) if path[level] is not None]
+            around.update({(fine, path[fine], level): path[level] for fine in known for level in known if level < fine})
+        before = paths
+        paths = []
+        for path in before:
+            full = list(path)
+            for level in (level for level in range(published - 1) if path[level] is None):
+                beside = (around.get((fine, path[fine], level)) for fine in range(level + 1, published))
+                full[level] = next((place for place in beside if place is not None), None)
+            paths.append(tuple(full))
+        if paths == before:
+            break
+    return paths
 
-    def root_of(one: Hashable) -> Hashable:
-        while owner.setdefault(one, one) != one:
-            one = owner[one]
-        return one
 
-    for number, group in enumerate(groups):
-        for counter, _ in group.draws:
-            owner[root_of(("counter", counter))] = root_of(("group", number))
-    for number, group in enumerate(groups):
-        if group.shareable:
-            found[number] = ("share", number)
-        elif group.draws:
-            found[number] = ("parts", root_of(("group", number)))
-    return found
+def inferred_levels(levels: Levels, groups: Sequence[DeviceGroup]) -> Iterator[int]:
+    """Yield the levels at which some group that does not publish its place is where others are."""
+    raw = [levels.path(group, ()) for group in groups]
+    for before, after in zip(raw, with_siblings(raw, levels.published), strict=True):
+        yield from (level for level, place in enumerate(before) if place is None and after[level] is not None)

@@ -6,17 +6,16 @@ Equal states have equal tables, however their hardware and the names of their pl
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from operator import add, le
 from typing import Any
 
-from dra_lab.index.counter_draws import Counter as SharedCounter
+from dra_lab.index.counter_draws import Counter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.places.levels import Levels, parts_of
+from dra_lab.planner.places.levels import Levels, with_siblings
+from dra_lab.planner.places.partitions import in_one_order, parts_of
 from dra_lab.planner.places.shapes import PodAsk, Slot, Vector
 from dra_lab.planner.states.node_state import NodeState, common_unit
 
@@ -92,7 +91,7 @@ class Trees:
     _kind_of: dict[Hashable, tuple[object, int]] = field(default_factory=dict)
     _type_of: dict[Hashable, int] = field(default_factory=dict)
     _parts: dict[int, dict[int, tuple[Hashable, ...]]] = field(default_factory=dict)
-    _partitions: dict[tuple[int, tuple[int, ...]], tuple[list[int], list[SharedCounter], tuple[Move, ...]]] = field(
+    _partitions: dict[tuple[int, tuple[int, ...]], tuple[list[int], list[Counter], tuple[Move, ...]]] = field(
         default_factory=dict
     )
     _path_of: dict[int, list[tuple[Hashable, ...]]] = field(default_factory=dict)
@@ -264,7 +263,7 @@ class Trees:
             return known
         groups = self.problems[layout].groups
         raw = [self.levels.path(group, parts.get(number, ())) for number, group in enumerate(groups)]
-        found = self._path_of[layout] = _with_siblings(raw, self.levels.published)
+        found = self._path_of[layout] = with_siblings(raw, self.levels.published)
         return found
 
     def _share(
@@ -300,20 +299,20 @@ class Trees:
         leaf.groups = {at: [[number, -1, node.free[number]]] for at, number in enumerate(able)}
 
     def _moves_of_partitions(
-        self, layout: int, numbers: tuple[int, ...], counters: Mapping[SharedCounter, int]
-    ) -> tuple[list[int], list[SharedCounter], tuple[Move, ...]]:
+        self, layout: int, numbers: tuple[int, ...], counters: Mapping[Counter, int]
+    ) -> tuple[list[int], list[Counter], tuple[Move, ...]]:
         """Return groups that serve some stream, and the counters that these draw on, whatever their names."""
         key = layout, numbers
         if key not in self._partitions:
             groups = self.problems[layout].groups
             looks = {at: self._ranks(layout, groups[at]) for at in numbers}
             serving = [at for at in numbers if max(looks[at], default=-1) >= 0]
-            used: dict[SharedCounter, int] = {}
+            used: dict[Counter, int] = {}
             rows = []
             for at in serving:
                 draws = [(used.setdefault(c, len(used)), amount) for c, amount in groups[at].draws if c in counters]
                 rows.append((looks[at], groups[at].size, tuple(draws)))
-            order, ends = _in_one_order(tuple(rows))
+            order, ends = in_one_order(tuple(rows))
             able, drawn = [serving[at] for at in order], [list(used)[at] for at in ends]
             position = {counter: len(able) + at for at, counter in enumerate(ends)}
             moves = [
@@ -345,69 +344,6 @@ class Trees:
         if not usable and not (kind and not amounts and self.types[kind].moves):
             return ()
         return (known, kind, usable)
-
-
-def _with_siblings(paths: list[tuple[Hashable, ...]], published: int) -> list[tuple[Hashable, ...]]:
-    """Return paths in which a place that is not published is where others of a finer place are, if any says so."""
-    while any(None in path[: published - 1] for path in paths):
-        around: dict[tuple[int, Hashable, int], Hashable] = {}
-        for path in paths:
-            known = [level for level in range(published) if path[level] is not None]
-            around.update({(fine, path[fine], level): path[level] for fine in known for level in known if level < fine})
-        before = paths
-        paths = []
-        for path in before:
-            full = list(path)
-            for level in (level for level in range(published - 1) if path[level] is None):
-                beside = (around.get((fine, path[fine], level)) for fine in range(level + 1, published))
-                full[level] = next((place for place in beside if place is not None), None)
-            paths.append(tuple(full))
-        if paths == before:
-            break
-    return paths
-
-
-def inferred_levels(levels: Levels, groups: Sequence[DeviceGroup]) -> Iterator[int]:
-    """Yield the levels at which some group that does not publish its place is where others are."""
-    raw = [levels.path(group, ()) for group in groups]
-    for before, after in zip(raw, _with_siblings(raw, levels.published), strict=True):
-        yield from (level for level, place in enumerate(before) if place is None and after[level] is not None)
-
-
-@lru_cache(maxsize=1_024)
-def _in_one_order(
-    groups: tuple[tuple[Vector, int, tuple[tuple[int, int], ...]], ...],
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return positions of groups, and of counters, in an order that depends on what draws how much on what.
-
-    A group is its ranks, its size, and (counter, amount). Each is told apart by its neighbours, round after round; of
-    those that are still equal one is set apart, and so on.
-    """
-    drawn: dict[int, list[tuple[int, int]]] = {}
-    for group, (_, _, draws) in enumerate(groups):
-        for counter, amount in draws:
-            drawn.setdefault(counter, []).append((amount, group))
-    of_group = [hash((ranks, size)) for ranks, size, _ in groups]
-    of_counter = [0] * len(drawn)
-    while True:
-        for _ in groups:
-            before = len({*of_group}) + len({*of_counter})
-            of_counter = [
-                hash((of_counter[at], *sorted((amount, of_group[group]) for amount, group in drawn[at])))
-                for at in range(len(drawn))
-            ]
-            of_group = [
-                hash((color, *sorted((of_counter[counter], amount) for counter, amount in draws)))
-                for color, (_, _, draws) in zip(of_group, groups, strict=True)
-            ]
-            if len({*of_group}) + len({*of_counter}) == before:
-                break
-        alike = [color for color, times in Counter(of_group).items() if times > 1]
-        if not alike:
-            break
-        of_group[of_group.index(min(alike))] += 1
-    at_group, at_counter = range(len(groups)), range(len(drawn))
-    return tuple(sorted(at_group, key=of_group.__getitem__)), tuple(sorted(at_counter, key=of_counter.__getitem__))
 
 
 def _dense(takes: Iterable[tuple[int, int]], length: int) -> Vector:
