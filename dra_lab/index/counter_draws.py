@@ -20,7 +20,7 @@ Draws = tuple[tuple[Counter, int], ...]
 
 def counted_pools(pools: Sequence[Pool]) -> tuple[Pool, ...]:
     """Return the pools of which a device on this node draws on counters, in their order."""
-    return tuple(p for p in pools if any(item.on_node and item.device.consumes_counters for item in p.devices))
+    return tuple(pool for pool in pools if pool.counted)
 
 
 def grouped_sets(cluster: Cluster, pool: Pool, held: AllocatedDevices) -> frozenset[str]:

@@ -101,6 +101,7 @@ class NodeIndex:
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, IndexedNode] = {}
         self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
+        self._held_of: dict[int, tuple[Pool, Held]] = {}
         self._taken: dict[Taken, Taken] = {}
         self._shapes: dict[Hashable, dict[tuple[int, ...], list[str]]] = {}
 
@@ -163,16 +164,31 @@ class NodeIndex:
         of, nodes = self._held
         if of is not held:
             of, nodes = self._held = (held, {})
-            self._taken = {}
+            self._taken, self._held_of = {}, {}
         found = nodes.get(node_name)
         if found is None:
-            devices = self.view(node_name).devices
-            alone = frozenset([at for at, item in enumerate(devices) if item.id in held.exclusive])
-            shared: tuple[tuple[int, Taken], ...] = ()
-            if held.shares:
-                takes = [(at, self._taken_of(held, item.id)) for at, item in enumerate(devices)]
-                shared = tuple([(at, taken) for at, taken in takes if taken is not None])
-            found = nodes[node_name] = (alone, shared)
+            alone: list[int] = []
+            shared: list[tuple[int, Taken]] = []
+            begin = 0
+            for pool in pools_of(self.cluster, node_name, self.gates):
+                of_pool = self._held_of_pool(pool, held)
+                if any(of_pool):
+                    alone += [begin + at for at in of_pool[0]]
+                    shared += [(begin + at, taken) for at, taken in of_pool[1]]
+                begin += len(pool.here)
+            found = nodes[node_name] = (frozenset(alone), tuple(shared))
+        return found
+
+    def _held_of_pool(self, pool: Pool, held: AllocatedDevices) -> Held:
+        """Do what `held_on` does for the devices of one pool; of a pool that many nodes see once."""
+        known = self._held_of.get(id(pool))
+        if known is not None:
+            return known[1]
+        alone = frozenset([at for at, item in enumerate(pool.here) if item.id in held.exclusive])
+        takes = [(at, self._taken_of(held, item.id)) for at, item in enumerate(pool.here)] if held.shares else ()
+        found = alone, tuple([(at, taken) for at, taken in takes if taken is not None])
+        if pool.here and not pool.here[0].slice.spec.node_name:
+            self._held_of[id(pool)] = (pool, found)
         return found
 
     def _taken_of(self, held: AllocatedDevices, device: DeviceID) -> Taken | None:
@@ -254,7 +270,7 @@ class NodeIndex:
                 if known is None:
                     known = self._drawn[id(pool)] = (pool, self.numbers.of("counters", _drawn(pool)))
                 found.append((begin, known[1]))
-            begin += sum(item.on_node for item in pool.devices)
+            begin += len(pool.here)
         return tuple(found)
 
     def _numbers(self, pool: Pool) -> Sequence[int]:
@@ -262,9 +278,8 @@ class NodeIndex:
         known = self._of_pool.get(id(pool))
         if known is not None:
             return known[1]
-        devices = [item for item in pool.devices if item.on_node]
-        numbers = [self._number(item) for item in devices]
-        if devices and not devices[0].slice.spec.node_name:
+        numbers = [self._number(item) for item in pool.here]
+        if numbers and not pool.here[0].slice.spec.node_name:
             # with the pool, so that its place in memory is not used again
             self._of_pool[id(pool)] = (pool, numbers)
         return numbers
@@ -317,8 +332,9 @@ def _driver(item: PoolDevice) -> str:
 
 def _drawn(pool: Pool) -> Hashable:
     """Return what the devices of a pool draw on, by their position on the node, and what there is."""
-    here = [item for item in pool.devices if item.on_node]
-    drawn = tuple((at, consumption(item.device, 0)) for at, item in enumerate(here) if item.device.consumes_counters)
+    drawn = tuple(
+        (at, consumption(item.device, 0)) for at, item in enumerate(pool.here) if item.device.consumes_counters
+    )
     totals = sorted((s.name, name, str(c.value)) for s in pool.counter_sets for name, c in s.counters.items())
     return drawn, tuple(totals)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -43,7 +44,9 @@ class Pool(Struct, frozen=True):
     """A pool as one node sees it.
 
     An incomplete pool (`complete` False) or an invalid one (`invalid` says why) has no devices here: the allocator
-    skips it for ExactCount and gives up for All. `counter_sets` are pool-wide.
+    skips it for ExactCount and gives up for All. `counter_sets` are pool-wide. `here` are the devices that are on this
+    node; `counted` says that one of them draws on counters, `binds` that a device has binding conditions. Nodes share
+    one pool, so these are found once.
     """
 
     driver: str
@@ -53,6 +56,9 @@ class Pool(Struct, frozen=True):
     counter_sets: tuple[CounterSet, ...] = ()
     complete: bool = True
     invalid: str = ""
+    here: tuple[PoolDevice, ...] = ()
+    counted: bool = False
+    binds: bool = False
 
 
 def gather_pools(
@@ -139,7 +145,7 @@ def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tupl
 
 def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:
     """Yield the devices of all pools in the allocator's order, leaving out those that are not for this node."""
-    return (device for pool in pools for device in pool.devices if device.on_node)
+    return chain.from_iterable(pool.here for pool in pools)
 
 
 def _counters_elsewhere(published: _Published, node: Node, seen: Sequence[ResourceSlice]) -> list[ResourceSlice]:
@@ -246,7 +252,17 @@ def _build(
             PoolDevice(DeviceID(driver, name, d.name), d, s, kind, not selects or _device_on(d, node))
             for d, kind in zip(own, kinds.of(driver, own), strict=True)
         ]
-    return Pool(driver, name, wanted.generation, tuple(devices), counter_sets)
+    return pool_of_devices(driver, name, wanted.generation, tuple(devices), counter_sets)
+
+
+def pool_of_devices(
+    driver: str, name: str, generation: int, devices: tuple[PoolDevice, ...], counter_sets: tuple[CounterSet, ...]
+) -> Pool:
+    """Return a complete and valid pool."""
+    here = devices if all(item.on_node for item in devices) else tuple([item for item in devices if item.on_node])
+    counted = any(item.device.consumes_counters for item in here)
+    binds = any(item.device.binding_conditions for item in devices)
+    return Pool(driver, name, generation, devices, counter_sets, here=here, counted=counted, binds=binds)
 
 
 def why_unusable(cluster: Cluster, slices: Sequence[ResourceSlice]) -> str:
@@ -288,4 +304,4 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
 
 
 def _order(pool: Pool) -> tuple[bool, bytes, bytes]:
-    return any(item.device.binding_conditions for item in pool.devices), pool.driver.encode(), pool.name.encode()
+    return pool.binds, pool.driver.encode(), pool.name.encode()

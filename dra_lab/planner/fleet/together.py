@@ -12,7 +12,7 @@ from msgspec.structs import replace as changed
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
-from dra_lab.index.pools import Pool, pools_of
+from dra_lab.index.pools import Pool, pool_of_devices, pools_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import Ask
 from dra_lab.planner.budget import Budget
@@ -183,7 +183,7 @@ def _merged(one: Pool, other: Pool) -> Pool:
         if item.on_node and not known.on_node:
             devices[item.id] = item
     sets = {found.name: found for found in (*other.counter_sets, *one.counter_sets)}
-    return changed(one, devices=tuple(devices.values()), counter_sets=tuple(sets.values()))
+    return pool_of_devices(one.driver, one.name, one.generation, tuple(devices.values()), tuple(sets.values()))
 
 
 def _groups(problems: Sequence[AllocationProblem], books: CounterBooks) -> tuple[tuple[DeviceGroup, Where], ...]:

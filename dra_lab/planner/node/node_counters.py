@@ -66,8 +66,8 @@ def counter_books(
     barred: dict[DeviceID, bool] = {}
     for position, pool in enumerate(counted):
         grouped = grouped_sets(cluster, pool, held) if skip_groups else frozenset()
-        for item in pool.devices:
-            if not (item.on_node and item.device.consumes_counters) or item.id in shared:
+        for item in pool.here:
+            if not item.device.consumes_counters or item.id in shared:
                 continue
             mine = consumption(item.device, position)
             if any(use.counter_set in grouped for use in item.device.consumes_counters):
