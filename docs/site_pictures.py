@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab import hardware_svg, load_cluster, make_plan, read_sketch
+from dra_lab import load_cluster, make_plan, read_sketch
+from dra_lab.pictures.hardware import hardware_svg
 
 if TYPE_CHECKING:
     from lab_server import LabServer

@@ -117,7 +117,7 @@ def test_the_command_line_needs_no_extra(words):
     [
         ("from dra_lab import Lab", "lab"),
         ("import dra_lab.pictures.charts.look", "charts"),
-        ("import dra_lab; dra_lab.graph_page(dra_lab.load_cluster('sample:eks-p4d'), 'p4d-0')", "charts"),
+        ("import dra_lab; dra_lab.picture(dra_lab.load_cluster('sample:eks-p4d'), 'p4d-0', kind='graph')", "charts"),
         ("from dra_lab.words.document import frame_of; frame_of([], [])", "charts"),
         (
             "from dra_lab.cli import main; main(['plan', 'context:prod', '--claim', 'sample:eks-p4d/gpu-nic-pairs'])",

@@ -135,7 +135,7 @@ def check_audit(cluster: Cluster) -> Iterator[Finding]:
             yield Finding(rule, Severity.WARNING, claim, message, rows[0].advice)
         if len(claims) > MAX_FINDINGS:
             message = f"{len(claims) - MAX_FINDINGS:,} more claims would not be allocated again for the same reason"
-            yield Finding(rule, Severity.WARNING, "claims", message, "lab.audit() lists all of them.")
+            yield Finding(rule, Severity.WARNING, "claims", message, 'frame(cluster, "audit") lists all of them.')
 
 
 def _audit(held: HeldDevice, claim: ResourceClaim) -> Iterator[AuditRow]:

@@ -48,7 +48,8 @@ def class_overview(folder: str | Path, *, csv: str | Path | None = None) -> pd.D
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from dra_lab import class_overview, open_lesson
+        >>> from dra_lab import class_overview
+        >>> from dra_lab.course.lesson_run import open_lesson
         >>> with TemporaryDirectory() as folder:
         ...     open_lesson("03-first-fit", f"{folder}/mia").hint().grade
         ...     class_overview(folder)[["student", "lesson", "hints"]].values.tolist()

@@ -285,7 +285,7 @@ def open_lesson(name: str, folder: str | Path = ".", *, seed: int | None = None,
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from dra_lab import open_lesson
+        >>> from dra_lab.course.lesson_run import open_lesson
         >>> with TemporaryDirectory() as folder:
         ...     open_lesson("03-first-fit", folder).lesson.number
         3

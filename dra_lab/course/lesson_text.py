@@ -100,7 +100,7 @@ class LessonText(Value, frozen=True):
     is compared with the Topology Manager of the kubelet.
 
     Example:
-        >>> from dra_lab import lessons
+        >>> from dra_lab.course.lesson_text import lessons
         >>> lessons()[2].title
         'First fit by hand'
     """
@@ -169,7 +169,7 @@ def lessons() -> tuple[LessonText, ...]:
         ManifestError: The file of a lesson is broken.
 
     Example:
-        >>> from dra_lab import lessons
+        >>> from dra_lab.course.lesson_text import lessons
         >>> [lesson.id for lesson in lessons()][0]
         '01-devices-and-slices'
     """

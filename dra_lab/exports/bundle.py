@@ -58,7 +58,8 @@ class Wanted:
 
     Example:
         >>> from contextlib import closing
-        >>> from dra_lab import Session, Wanted, export
+        >>> from dra_lab import Session, export
+        >>> from dra_lab.exports.bundle import Wanted
         >>> with closing(Session("sample:two-sockets")) as session:
         ...     _ = session.plan()
         ...     files = export(session, "manifests", wanted=Wanted(example="job"))

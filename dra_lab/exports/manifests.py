@@ -87,7 +87,8 @@ def manifest_yaml(
         InputError: The version, kind or namespace is not valid.
 
     Example:
-        >>> from dra_lab import KubernetesRelease, load_cluster, manifest_yaml, read_sketch
+        >>> from dra_lab import KubernetesRelease, load_cluster, read_sketch
+        >>> from dra_lab.exports.manifests import manifest_yaml
         >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
         >>> made = manifest_yaml(sketch, cluster, KubernetesRelease("1.36"), kind="claim")

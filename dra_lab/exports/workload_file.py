@@ -57,7 +57,7 @@ def read_workload(path: str | Path, templates: Sequence[str] = ()) -> WorkloadFi
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import read_workload
+        >>> from dra_lab.exports.workload_file import read_workload
         >>> # With a small file.
         >>> job = "{kind: Job, metadata: {name: train}, spec: {parallelism: 4, template: {spec: {containers: [{}]}}}}"
         >>> _ = Path("job.yaml").write_text(job)

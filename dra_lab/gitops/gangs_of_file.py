@@ -64,7 +64,8 @@ class ReadGang(Struct, frozen=True):
             provides.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, ReadGang, Workload, load_cluster, read_sketch
+        >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, read_sketch
+        >>> from dra_lab.gitops.gangs_of_file import ReadGang
 
         Both workers start together or not at all.
 

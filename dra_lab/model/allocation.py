@@ -29,7 +29,7 @@ class DeviceRequestAllocationResult(Value, frozen=True):
     Source: `DeviceRequestAllocationResult` of resource.k8s.io/v1; docs/semantics.md 3.16.
 
     Example:
-        >>> from dra_lab import DeviceRequestAllocationResult
+        >>> from dra_lab.model.allocation import DeviceRequestAllocationResult
         >>> str(DeviceRequestAllocationResult(request="gpu", driver="gpu.nvidia.com", pool="lab-1", device="gpu-0").id)
         'gpu.nvidia.com/lab-1/gpu-0'
     """

@@ -20,7 +20,7 @@ class CELDeviceSelector(Value, frozen=True):
     Source: `CELDeviceSelector` of resource.k8s.io/v1; docs/semantics.md 4.
 
     Example:
-        >>> from dra_lab import CELDeviceSelector
+        >>> from dra_lab.model.claims import CELDeviceSelector
         >>> CELDeviceSelector(expression='device.driver == "gpu.nvidia.com"').expression
         'device.driver == "gpu.nvidia.com"'
     """
@@ -37,7 +37,7 @@ class DeviceSelector(Value, frozen=True):
     Source: `DeviceSelector` of resource.k8s.io/v1; docs/semantics.md 1.11.
 
     Example:
-        >>> from dra_lab import CELDeviceSelector, DeviceSelector
+        >>> from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
         >>> DeviceSelector(cel=CELDeviceSelector(expression='device.driver == "dra.net"')).cel.expression
         'device.driver == "dra.net"'
     """
@@ -84,7 +84,8 @@ class ExactDeviceRequest(Value, frozen=True):
     Source: `ExactDeviceRequest` of resource.k8s.io/v1; docs/semantics.md 1.11.
 
     Example:
-        >>> from dra_lab import DeviceRequest, ExactDeviceRequest, asks
+        >>> from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
+        >>> from dra_lab.model.sketch import asks
         >>> two = ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2)
         >>> asks(DeviceRequest(name="gpu", exactly=two))[0].count
         2
@@ -124,7 +125,7 @@ class DeviceRequest(Value, frozen=True):
     Source: `DeviceRequest` of resource.k8s.io/v1; docs/semantics.md 1.11.
 
     Example:
-        >>> from dra_lab import DeviceRequest, ExactDeviceRequest
+        >>> from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
         >>> DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="dranet")).exactly.device_class_name
         'dranet'
     """

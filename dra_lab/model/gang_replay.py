@@ -45,7 +45,7 @@ class GangReplay(Struct, frozen=True):
 
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
-        >>> from dra_lab import replay_pod_group
+        >>> from dra_lab.pinning.replay_gang import replay_pod_group
 
         Both workers must be on one node.
 

@@ -35,7 +35,7 @@ class ObjectMeta(NodeValue, frozen=True):
     Source: `ObjectMeta` of meta/v1. Its `managedFields` are not kept.
 
     Example:
-        >>> from dra_lab import ObjectMeta
+        >>> from dra_lab.model.nodes import ObjectMeta
         >>> ObjectMeta(name="train", labels={"team": "vision"}).labels["team"]
         'vision'
     """

@@ -13,6 +13,7 @@ from msgspec import Struct
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, shortened
 from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.printing import printed
@@ -206,7 +207,17 @@ class Suggestion(Struct, frozen=True):
 
 
 class Tracer(Protocol):
-    """What makes the traces of a plan."""
+    """Makes the traces of a plan. It has the cluster of the plan, and the node of a trace that names none."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """Return the cluster."""
+        ...
+
+    @property
+    def node(self) -> str:
+        """Return the node."""
+        ...
 
     def trace(
         self,

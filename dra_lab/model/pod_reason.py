@@ -24,7 +24,7 @@ class PodReason:
         plan: The plan of the claims that are not allocated; default None: it was not needed.
 
     Example:
-        >>> from dra_lab import PodReason
+        >>> from dra_lab.model.pod_reason import PodReason
         >>> PodReason("team-a/train", "team-a/train is pending: ...", "gate").blocked
         True
     """

@@ -159,7 +159,8 @@ class ClaimSketch(Value, frozen=True):
         claims: The names of a pod's claims (`spec.resourceClaims[].name`), at least two; default: one claim, unnamed.
 
     Example:
-        >>> from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, Link
+        >>> from dra_lab import ClaimSketch, Link
+        >>> from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
         >>> # A small case.
         >>> gpus = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=2))
         >>> sketch = ClaimSketch(name="train", requests=(gpus,), links=(Link(name="near", requests=("gpu",)),))
@@ -201,7 +202,8 @@ def claims_of(sketch: ClaimSketch) -> tuple[ClaimSketch, ...]:
     Returns:
         One drawing per entry of `spec.resourceClaims`, in that order.
 
-    >>> from dra_lab import ClaimSketch, claims_of, pod_drawing
+    >>> from dra_lab import ClaimSketch
+    >>> from dra_lab.model.sketch import claims_of, pod_drawing
     >>> pod = pod_drawing("train", (ClaimSketch(name="gpus"), ClaimSketch(name="nics")))
     >>> [claim.name for claim in claims_of(pod)]
     ['gpus', 'nics']
@@ -229,7 +231,8 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
     Returns:
         A drawing whose `claims` are these names, and whose requests and links are called `claim:name`.
 
-    >>> from dra_lab import ClaimSketch, pod_drawing
+    >>> from dra_lab import ClaimSketch
+    >>> from dra_lab.model.sketch import pod_drawing
     >>> pod_drawing("train", (ClaimSketch(name="gpus"), ClaimSketch(name="nics"))).claims
     ('gpus', 'nics')
     """
@@ -386,7 +389,8 @@ def asks(request: DeviceRequest) -> tuple[Ask, ...]:
     Source: docs/semantics.md 1.11 (defaults) and 3.7 (order).
 
     Example:
-        >>> from dra_lab import asks, read_sketch
+        >>> from dra_lab import read_sketch
+        >>> from dra_lab.model.sketch import asks
         >>> [(ask.reference, ask.count) for ask in asks(read_sketch("sample:two-sockets/lesson").request("gpu"))]
         [('gpu', 2)]
     """

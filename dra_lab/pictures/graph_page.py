@@ -75,23 +75,7 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
     """Return the page: levels from top to bottom, devices in columns under their place, chosen ones in their colour.
 
     One self-contained HTML text of about 700 kB with no URL to fetch and a policy that forbids every request; names
-    from the cluster are text in it, never markup.
-
-    Args:
-        cluster: The cluster with the node.
-        node_name: The node to draw.
-        plan: The plan whose devices are coloured; default: none.
-
-    Returns:
-        The HTML.
-
-    Raises:
-        NodeError: The cluster does not have this node.
-
-    Example:
-        >>> from dra_lab import graph_page, load_cluster
-        >>> graph_page(load_cluster("sample:two-sockets"), "lab-1")[:15]
-        '<!DOCTYPE html>'
+    from the cluster are text in it, never markup. Raises NodeError and MissingPackage.
     """
     require("pyvis", "charts")
     # pyvis takes long to import (it brings IPython); only who wants this page waits for it.
@@ -113,27 +97,9 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
 
 
 def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, height: int = 520) -> str:
-    """Return the page of `graph_page` as HTML for the output of a cell.
+    """Return the page of `graph_page` as HTML for the output of a cell, with the height of the frame in pixels.
 
     It follows JupyterLab's theme, also when the theme changes. A sandbox keeps the page apart from the notebook.
-
-    Args:
-        cluster: The cluster with the node.
-        node_name: The node to draw.
-        plan: The plan whose devices are coloured; default: none.
-        height: The height of the frame, in pixels; default 520.
-
-    Returns:
-        The HTML, about 800 kB.
-
-    Raises:
-        NodeError: The cluster does not have this node.
-        MissingPackage: pyvis is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import graph_frame, load_cluster
-        >>> graph_frame(load_cluster("sample:two-sockets"), "lab-1")[:60]
-        '<div><iframe sandbox="allow-scripts" title="Graph of lab-1" '
     """
     page = html.escape(graph_page(cluster, node_name, plan))
     name = html.escape(f"Graph of {clean(node_name)}")

@@ -72,7 +72,8 @@ def hardware_svg(
         ValueError: `show` is unknown.
 
     Example:
-        >>> from dra_lab import hardware_svg, load_cluster
+        >>> from dra_lab import load_cluster
+        >>> from dra_lab.pictures.hardware import hardware_svg
         >>> hardware_svg(load_cluster("sample:two-sockets"), "lab-1").startswith("<svg ")
         True
     """

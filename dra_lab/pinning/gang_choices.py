@@ -46,7 +46,8 @@ class GangChoice(Struct, frozen=True):
         trapped: The domains that it chooses although the claims cannot be met there, as paths.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_choices, load_cluster, plan_gangs
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, plan_gangs
+        >>> from dra_lab.pinning.gang_choices import gang_choices
         >>> from dra_lab import read_sketch
 
         Both workers must be on one node.
@@ -92,7 +93,8 @@ def gang_choices(
         One choice for each scheduler.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_choices, load_cluster, plan_gangs
+        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, plan_gangs
+        >>> from dra_lab.pinning.gang_choices import gang_choices
         >>> from dra_lab import read_sketch
 
         Both workers must be on one node.

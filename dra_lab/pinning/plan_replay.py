@@ -71,7 +71,8 @@ def replay_plan(
         Cancelled: `cancel` was set before the first run.
 
     Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch, replay_plan
+        >>> from dra_lab import load_cluster, make_plan, read_sketch
+        >>> from dra_lab.pinning.plan_replay import replay_plan
         >>> # On a sample cluster.
         >>> cluster = load_cluster("sample:two-sockets")
         >>> plan = make_plan(cluster, read_sketch("sample:two-sockets/lesson"))

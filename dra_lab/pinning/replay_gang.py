@@ -59,7 +59,7 @@ def replay_pod_group(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
-        >>> from dra_lab import replay_pod_group
+        >>> from dra_lab.pinning.replay_gang import replay_pod_group
 
         All workers start together or not at all.
 
@@ -141,7 +141,7 @@ def replay_kueue(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, hierarchies, load_cluster, read_sketch
-        >>> from dra_lab import replay_kueue
+        >>> from dra_lab.pinning.replay_gang import replay_kueue
         >>> cluster = load_cluster("sample:h100-pod")
         >>> worker = Workload("worker", read_sketch("sample:h100-pod/eight-pairs"), replicas=3)
 

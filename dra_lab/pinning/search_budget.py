@@ -83,7 +83,8 @@ def within_search_budget(
         Cancelled: `cancel` was set.
 
     Example:
-        >>> from dra_lab import load_cluster, read_sketch, within_search_budget
+        >>> from dra_lab import load_cluster, read_sketch
+        >>> from dra_lab.pinning.search_budget import within_search_budget
         >>> # On a sample cluster.
         >>> cluster = load_cluster("sample:two-sockets")
         >>> found = within_search_budget([read_sketch("sample:two-sockets/lesson")], cluster, cluster.target_release())

@@ -75,7 +75,8 @@ def hierarchy_findings(cluster: Cluster) -> tuple[Finding, ...]:
         The findings in the order of the hierarchies; `dra-lab help RULE` explains each rule.
 
     Example:
-        >>> from dra_lab import hierarchy_findings, load_cluster
+        >>> from dra_lab import load_cluster
+        >>> from dra_lab.topology.hierarchies import hierarchy_findings
         >>> [finding.rule for finding in hierarchy_findings(load_cluster("sample:gb200-nvl72"))]
         ['nodes-cordoned']
     """

@@ -37,7 +37,7 @@ def device_table(cluster: Cluster, node: str = "") -> DeviceTable:
         nodes, caption = cluster.node_names, f"all {total:,} devices of the cluster"
     else:
         nodes = (node,) if node in cluster.node_by_name else cluster.node_names[:1]
-        caption = f"the devices of {' '.join(nodes)}; the cluster has {total:,}, and lab.devices() gives them all"
+        caption = f"the devices of {' '.join(nodes)}; the cluster has {total:,}, and frame(lab.cluster) lists them all"
     rows: dict[DeviceID, tuple[str, ...]] = {}
     for name in nodes:
         for device, row in _node_rows(cluster, name).items():

@@ -30,8 +30,6 @@ from dra_lab.widgets.session_view import FollowingWidget
 from dra_lab.widgets.stored_output import wait_for_answer, with_stored
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from dra_lab.sources.driver_profiles import GivenProfiles
 
 DRAWING_FILE = "plan.dralab.yaml"
@@ -336,34 +334,6 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
             self.cluster, plan, node, Path(path), manifest(session), session.drawing, snapshot=session.snapshot
         )
         return Path(path)
-
-    def devices(self, node: str | None = None) -> pd.DataFrame:
-        """Return every device of the cluster, or of a node, as a table with its state and what it is chosen for.
-
-        Args:
-            node: The name of the node; default None: all nodes.
-
-        Returns:
-            One row per device.
-        """
-        from dra_lab.words.frames import devices_frame
-
-        frame: pd.DataFrame = devices_frame(self.cluster, node=node, plan=self.session.answer)
-        return frame
-
-    def in_use(self) -> pd.DataFrame:
-        """Return the devices that claims hold as a table: by whom, what is left of shared ones, how they are."""
-        from dra_lab.words.in_use_frames import in_use_frame
-
-        frame: pd.DataFrame = in_use_frame(self.cluster)
-        return frame
-
-    def audit(self) -> pd.DataFrame:
-        """Return why claims would not be granted their devices again, as a table with what to do next."""
-        from dra_lab.words.in_use_frames import audit_frame
-
-        frame: pd.DataFrame = audit_frame(self.cluster)
-        return frame
 
     def close(self) -> None:
         """End the session's worker and take the views away; the drawing stays in its file."""

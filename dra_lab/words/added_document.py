@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
-from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_frame, number_words, printable
+from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, number_words, printable
 from dra_lab.words.facts import counted, sentence
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST = 20
 """Rows that a terminal shows."""
@@ -88,34 +84,3 @@ def added_table(found: AddedNodes) -> Table:
         for one in found.added
     ]
     return Table(heads, rows, "Nodes to add")
-
-
-def added_frame(found: AddedNodes) -> pd.DataFrame:
-    """Return one row for each node type and domain.
-
-    Args:
-        found: The answer of `nodes_to_add`.
-
-    Returns:
-        The columns `type`, `domain` (its path, with "/"), `new` ("new" for a domain that does not exist yet), `nodes`
-        and `cost`.
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, read_sketch
-        >>> from dra_lab import added_frame, nodes_to_add
-
-        Each of three gangs needs a node for its two workers.
-
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
-
-        New nodes are like lab-1.
-
-        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
-        >>> added_frame(added)[["type", "domain", "nodes"]].values.tolist()
-        [['lab-1', 'lab', 2]]
-    """
-    return as_frame(added_table(found))

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.words.answer_json import answer_json
-from dra_lab.words.document import Column, Item, Lines, Part, Sentence, Table, as_frame
+from dra_lab.words.document import Column, Item, Lines, Part, Sentence, Table
 from dra_lab.words.facts import KINDS, counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ALIGNMENT = ("alternatives", "preferences", "numa", "unpaired", "roots")
 _PER_CLAIM = ("paired", "numa", "roots")
@@ -333,8 +330,3 @@ def comparison_csv(plans: Sequence[Kept]) -> str:
 def _plain(text: str) -> str:
     """Return a text that a spreadsheet shows and does not run as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
-
-
-def comparison_frame(plans: Sequence[Kept]) -> pd.DataFrame:
-    """Return the comparison as a DataFrame: a row per question, a column per plan."""
-    return as_frame(comparison_table(plans))

@@ -1,102 +1,116 @@
-"""Answers as pandas DataFrames: every row, never a cut list."""
+"""`frame`: an answer as a pandas DataFrame, one view at a time: every row, never a cut list."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dra_lab.errors import InputError
 from dra_lab.findings import Finding
-from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
-from dra_lab.model.driver_profile import kind_words
-from dra_lab.model.names import DeviceID
+from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Headroom, Replica, Stranded
+from dra_lab.model.gang import GangPlan
+from dra_lab.model.gang_verdicts import GangVerdicts
+from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import GOALS, Plan
-from dra_lab.sketch.device_use import device_use
-from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
+from dra_lab.model.regret import PathShare
+from dra_lab.model.trace import Trace
+from dra_lab.planner.scenarios import ScenarioAnswer
+from dra_lab.words.added_document import added_table
+from dra_lab.words.cluster_frames import audit_frame, counters_frame, devices_frame, in_use_frame
 from dra_lab.words.document import as_frame, frame_of
+from dra_lab.words.fleet_document import fleet_goals_table, workloads_table
+from dra_lab.words.gang_verdicts_document import questions_table
 from dra_lab.words.plan_document import goals_table
+from dra_lab.words.trace_document import trace_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DEVICE_COLUMNS = (
-    "node",
-    "device",
-    "kind",
-    "model",
-    "state",
-    "used_by",
-    "request",
-    "numa_node",
-    "numa_source",
-    "pcie_root",
-    "switch",
-    "socket",
-    "address",
-    "taints",
-    "capacity",
-)
-"""The columns of `devices_frame`; text from the cluster, places None where they are not known."""
 
+def frame(answer: Any, view: str = "") -> pd.DataFrame:
+    """Return one view of an answer as a table. Places, values and goals that are unknown are None.
 
-def devices_frame(cluster: Cluster, node: str | None = None, plan: Plan | None = None) -> pd.DataFrame:
-    """Return one row for each device of one node or of all nodes, in kube-scheduler's order.
+    The first view of an answer is its default. The columns are in `columns` of the result.
 
-    A device that several nodes see has a row on each.
+    | answer | views |
+    |---|---|
+    | `Cluster` | devices, in-use, counters, audit, findings |
+    | plan of one pod | devices, nodes, goals, reasons, tests, changes, conflicts, scarcity, bandwidth, findings |
+    | plan of many pods | devices, workloads, goals, pods, bandwidth, reasons, findings |
+    | plan with gangs | devices, reasons, findings |
+    | `how_many_more`, one or several | nodes |
+    | `stranded`, `nodes_to_add` | nodes |
+    | `gang_verdicts` | questions |
+    | `plan_scenarios` | scenarios |
+    | a trace | steps |
+    | findings | findings |
 
     Args:
-        cluster: The cluster with the devices.
-        node: The name of the only node to list; default None: all nodes.
-        plan: A plan whose requests are shown beside the devices that it chose; default: none.
+        answer: What a question returned, a cluster, or findings.
+        view: The name of the view; default "": the first one of this answer.
 
     Returns:
-        The columns `words.frames.DEVICE_COLUMNS`. `numa_node`, `pcie_root`, `switch` and `socket` are None if unknown,
-        the others are text. `kind` is like "gpu", or "gpu (guessed)" for a driver without a profile. `state` is "free",
-        "shared" (part of it is left), "in use", "blocked" (partitions in use leave too little of its counters),
-        "tainted", or "skipped" (kube-scheduler ignores its pool). It is as complete as the claims that were read.
-        `capacity` is Kubernetes quantities, such as "memory: 40Gi".
+        Rows of the view. `devices` of a plan has `workload`, `number` (of the pod, from 0), `node`, `claim` ("" for a
+        pod with one claim), `request`, `device` and `takes` (the capacity of a shareable device). `devices` of a
+        cluster has a row for each node that sees a device; `state` is "free", "shared", "in use", "blocked" (partitions
+        in use leave too little of its counters), "tainted" or "skipped" (kube-scheduler ignores its pool). In `goals`,
+        `regret` is what kube-scheduler's value is worse than `best`. In `tests`, `left` devices pass the test and all
+        before it, on each of `nodes` equal nodes.
 
     Raises:
-        NodeError: The cluster does not have this node.
+        InputError: The answer has no such view.
         MissingPackage: pandas is not installed; the extra `charts` brings it.
 
     Example:
-        >>> from dra_lab import devices_frame, load_cluster
-        >>> frame = devices_frame(load_cluster("sample:two-sockets"), "lab-2")
-        >>> frame[frame.kind == "gpu"].state.tolist()
-        ['in use', 'free', 'free', 'free']
+        >>> from dra_lab import frame, load_cluster, make_plan, read_sketch
+        >>> cluster = load_cluster("sample:eks-p4d")
+        >>> plan = make_plan(cluster, read_sketch("sample:eks-p4d/five-pairs"))
+        >>> frame(plan, "reasons")[["rule", "subject", "needed", "available"]].values.tolist()
+        [['selector', 'nic', 5, 4], ['link', 'pairs', 5, 4]]
+        >>> frame(cluster).device[0]
+        'dra.net/ip-192-168-128-17.ec2.internal/pci-0000-10-1b-0'
     """
-    chosen = plan.chosen() if plan is not None else {}
-    names = cluster.node_names if node is None else (node,)
-    rows = [row for name in names for row in _device_rows(cluster, name)]
-    for row in rows:
-        on_plan = plan is not None and row["node"] == plan.node
-        row["request"] = chosen.get(row["id"], "") if on_plan else ""
-    return frame_of([[row[c] for c in DEVICE_COLUMNS] for row in rows], DEVICE_COLUMNS)
+    if isinstance(answer, Iterable) and not isinstance(answer, str | Mapping):
+        answer = tuple(answer)
+    views = _views_of(answer)
+    found = views.get(view or next(iter(views)))
+    if found is None:
+        raise InputError(f"view {view!r} is not known here; use {', '.join(views)}")
+    return found(answer)
 
 
-def nodes_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each node, by name: how well it serves the claim, and the best value of each goal there.
+_Views = Mapping[str, Callable[[Any], "pd.DataFrame"]]
 
-    Args:
-        plan: The plan, as `make_plan` returns it.
 
-    Returns:
-        The columns `node`, `fit` ("best", "worse", "no", "unknown"), `fits_idle`, `chosen`, `class` and one for each
-        goal. `fits_idle` says whether it would fit with nothing in use, None if unknown. `class` is the first of the
-        identical nodes. A goal is None on nodes where it was not computed.
+def _views_of(answer: Any) -> _Views:
+    if isinstance(answer, tuple):
+        kinds = {type(one) for one in answer} or {Finding}
+        found = next((views for kind, views in _OF_SEVERAL.items() if kinds == {kind}), None)
+    else:
+        found = next((views for kind, views in _OF_ONE.items() if isinstance(answer, kind)), None)
+    if found is None:
+        raise InputError(f"answer is a cluster, findings, or what a question returned, not a {type(answer).__name__}")
+    return found
 
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
 
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, nodes_frame, read_sketch
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
-        >>> nodes_frame(plan)[["node", "fit", "chosen", "roots"]].values.tolist()
-        [['lab-1', 'best', True, 2], ['lab-2', 'best', False, 2]]
-    """
+def _devices(plan: Plan | FleetPlan | GangPlan) -> pd.DataFrame:
+    rows = []
+    for pod in sorted(_pods(plan), key=lambda pod: (pod.workload, pod.number)):
+        for placed in pod.placements:
+            takes = ", ".join(f"{key}: {amount}" for key, amount in placed.consumed.items())
+            head = [pod.workload, pod.number, pod.node]
+            rows.append([*head, placed.claim, placed.request, str(placed.device), takes])
+    return frame_of(rows, ("workload", "number", "node", "claim", "request", "device", "takes"))
+
+
+def _pods(plan: Plan | FleetPlan | GangPlan) -> Sequence[Replica]:
+    if isinstance(plan, Plan):
+        return [Replica(plan.sketch.name, 0, plan.node, plan.placements)]
+    return plan.as_fleet().replicas if isinstance(plan, GangPlan) else plan.replicas
+
+
+def _nodes_of_plan(plan: Plan) -> pd.DataFrame:
     rows = []
     for node_class in plan.node_classes:
         values = {goal.goal: goal.value for goal in node_class.goals}
@@ -107,98 +121,21 @@ def nodes_frame(plan: Plan) -> pd.DataFrame:
     return frame_of(rows, ("node", "fit", "fits_idle", "chosen", "class", *GOALS))
 
 
-def goals_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each goal: the plan's value and proof, and kube-scheduler's two values on the same node.
-
-    Args:
-        plan: The plan, as `make_plan` returns it.
-
-    Returns:
-        The columns `goal`, `meaning`, `best`, `bound`, `proven`, `unknown`, `manifest`, `plain`, `regret` and
-        `plain_regret`. All values are minimised. `unknown` counts devices at an unknown place. `manifest` is
-        kube-scheduler with the compiled claim, `plain` with counts and selectors only. `regret` is `manifest` less
-        `best`, `plain_regret` is `plain` less `best`. Both are None if `best` is only the most that a value can be.
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import goals_frame, load_cluster, make_plan, read_sketch
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-        >>> frame = goals_frame(plan)
-        >>> frame[frame.goal == "roots"][["best", "proven", "manifest", "plain"]].values.tolist()
-        [[2, True, 2, 3]]
-    """
-    return as_frame(goals_table(plan))
-
-
-def findings_frame(findings: Iterable[Finding]) -> pd.DataFrame:
-    """Return one row for each finding, in their order.
-
-    Args:
-        findings: Findings, such as those of a cluster, a plan or `check_cluster`.
-
-    Returns:
-        The columns `severity`, `rule`, `subject`, `message`, `advice` and `origin`, all text.
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import check_cluster, findings_frame, load_cluster
-        >>> frame = findings_frame(check_cluster(load_cluster("sample:trouble")))
-        >>> frame[["severity", "rule"]].values.tolist()[0]
-        ['warning', 'pool-incomplete']
-    """
+def _findings(findings: Iterable[Finding]) -> pd.DataFrame:
     rows = [[f.severity.value, f.rule, f.subject, f.message, f.advice, str(f.origin or "")] for f in findings]
     return frame_of(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
 
 
-def shortfalls_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each reason why the claim does not fit; none for a claim that fits.
+def _findings_of(answer: Cluster | Plan | FleetPlan | GangPlan) -> pd.DataFrame:
+    return _findings(answer.findings)
 
-    Args:
-        plan: The plan, as `make_plan` returns it.
 
-    Returns:
-        The columns `rule`, `subject`, `node`, `needed`, `available` (devices or groups), `message` and `advice`.
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch, shortfalls_frame
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
-        >>> shortfalls_frame(plan)[["rule", "subject", "needed", "available"]].values.tolist()
-        [['selector', 'nic', 5, 4], ['link', 'pairs', 5, 4]]
-    """
+def _reasons(plan: Plan | FleetPlan | GangPlan) -> pd.DataFrame:
     rows = [[s.rule, s.subject, s.node, s.needed, s.available, s.message, s.advice] for s in plan.shortfalls]
     return frame_of(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
 
 
-def funnel_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each request, kind of node and test: how many devices are left after the test.
-
-    Args:
-        plan: The plan, as `make_plan` returns it.
-
-    Returns:
-        The columns `request`, `needed`, `nodes`, `node`, `test`, `text` and `left`. `nodes` counts the nodes with these
-        figures, and `node` is the first of them. `text` is the selector or link as written. No rows for a claim that
-        fits.
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import funnel_frame, load_cluster, make_plan, read_sketch
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
-        >>> funnel_frame(plan)[["request", "test", "left"]].values.tolist()[:2]
-        [['gpu', 'published', 15], ['gpu', 'class-selector', 8]]
-    """
+def _tests(plan: Plan) -> pd.DataFrame:
     rows = [
         [funnel.request, funnel.needed, funnel.nodes, funnel.node, step.test, step.text, step.count]
         for funnel in (plan.reasons.funnels if plan.reasons else ())
@@ -207,54 +144,15 @@ def funnel_frame(plan: Plan) -> pd.DataFrame:
     return frame_of(rows, ("request", "needed", "nodes", "node", "test", "text", "left"))
 
 
-def relaxations_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each change that was tried, those with the most fitting nodes first.
-
-    Args:
-        plan: The plan, as `make_plan` returns it.
-
-    Returns:
-        The columns `kind`, `subject`, `title`, `fitting`, `total`, `undecided` and `example`. `fitting`, `total` and
-        `undecided` count nodes; `fitting` is None if that is not known. `example` is the first node that fits.
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch, relaxations_frame
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
-        >>> relaxations_frame(plan)[["kind", "subject", "fitting", "total"]].values.tolist()[0]
-        ['selector', 'nic', 3, 4]
-    """
+def _changes(plan: Plan) -> pd.DataFrame:
+    """Return one row for each change that was tried, those with the most fitting nodes first."""
     changes = sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0))
     rows = [[c.kind, c.subject, c.title, c.fitting, c.total, c.undecided, c.example] for c in changes]
     return frame_of(rows, ("kind", "subject", "title", "fitting", "total", "undecided", "example"))
 
 
-def conflicts_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each part of each set that is impossible together.
-
-    Without any one part of a set, the others are possible (`Conflict.minimal` says whether this was checked).
-
-    Args:
-        plan: The plan, as `make_plan` returns it.
-
-    Returns:
-        The columns `set` (its number, from 0), `node` ("": any node), `kind` ("request", "selector", "link"), `subject`
-        and `text` (of a selector or link).
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import conflicts_frame, load_cluster, make_plan, read_sketch
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
-        >>> frame = conflicts_frame(plan)
-        >>> frame[frame.node == ""][["kind", "subject"]].values.tolist()
-        [['request', 'nic'], ['selector', 'nic']]
-    """
+def _conflicts(plan: Plan) -> pd.DataFrame:
+    """Return one row for each part of each set that is impossible together."""
     rows = [
         [number, conflict.node, element.kind, element.subject, element.text]
         for number, conflict in enumerate(plan.reasons.conflicts if plan.reasons else ())
@@ -263,103 +161,127 @@ def conflicts_frame(plan: Plan) -> pd.DataFrame:
     return frame_of(rows, ("set", "node", "kind", "subject", "text"))
 
 
-def scarcity_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each request: whether devices are too few, or enough but scattered over nodes.
-
-    Args:
-        plan: The plan, as `make_plan` returns it.
-
-    Returns:
-        The columns `request`, `kind` ("shortage", "fragmentation", "enough"), `needed`, `free`, `most` and `node`.
-        Numbers are devices: `free` in the cluster, and `most` on `node`. No rows for a claim that fits.
-
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch, scarcity_frame
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"))
-        >>> scarcity_frame(plan)[["request", "kind", "needed", "free", "most"]].values.tolist()
-        [['gpu', 'enough', 5, 18, 8], ['nic', 'fragmentation', 5, 9, 4]]
-    """
-    rows = [
-        [s.request, s.kind, s.needed, s.free, s.most, s.node] for s in (plan.reasons.scarcity if plan.reasons else ())
-    ]
+def _scarcity(plan: Plan) -> pd.DataFrame:
+    """Return one row for each request: whether devices are too few, or enough but scattered over nodes."""
+    scarce = plan.reasons.scarcity if plan.reasons else ()
+    rows = [[s.request, s.kind, s.needed, s.free, s.most, s.node] for s in scarce]
     return frame_of(rows, ("request", "kind", "needed", "free", "most", "node"))
 
 
-def regret_frame(plan: Plan) -> pd.DataFrame:
-    """Return one row for each kind of path between GPUs and NICs, in the best and in both first fits.
+_PATH_COLUMNS = ("path", "gpus", "low", "high", "kind", "sources", "outside")
 
-    Args:
-        plan: The plan, as `make_plan` returns it.
 
-    Returns:
-        The columns `allocation`, `path`, `gpus`, `low`, `high`, `kind`, `sources` and `outside`. `allocation` is
-        "best", "manifest" or "plain", as in `goals_frame`. `low` and `high` are ratios to the bandwidth on one PCIe
-        root, None if unknown. `kind` is "reference", "measured", "yours", "derived" or "unknown". `outside` names
-        published measurements outside the range. No rows without GPUs and NICs.
+def _path_cells(shares: Iterable[PathShare]) -> Iterator[list[object]]:
+    for share in shares:
+        cells = (share.words, share.gpus, share.low, share.high, share.kind)
+        yield [*cells, "; ".join(share.sources), "; ".join(share.against)]
 
-    Raises:
-        MissingPackage: pandas is not installed; the extra `charts` brings it.
 
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch, regret_frame
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-        >>> regret_frame(plan)[["allocation", "path", "gpus", "high"]].values.tolist()[-1]
-        ['plain', 'on another NUMA node', 1, 0.64]
-    """
+def _bandwidth(plan: Plan | FleetPlan) -> pd.DataFrame:
+    """Return one row for each kind of path between GPUs and NICs, of the plan and of each first fit."""
     allocations = [("best", plan.regrets[0].best)] if plan.regrets else []
     allocations += [(regret.against, regret.theirs) for regret in plan.regrets]
-    rows = [
-        [
-            name,
-            share.words,
-            share.gpus,
-            share.low,
-            share.high,
-            share.kind,
-            "; ".join(share.sources),
-            "; ".join(share.against),
-        ]
-        for name, shares in allocations
-        for share in shares
-    ]
-    return frame_of(rows, ("allocation", "path", "gpus", "low", "high", "kind", "sources", "outside"))
+    rows = [[name, *cells] for name, shares in allocations for cells in _path_cells(shares)]
+    return frame_of(rows, ("allocation", *_PATH_COLUMNS))
 
 
-def _device_rows(cluster: Cluster, node: str) -> Iterator[dict[str, Any]]:
-    places = localities(cluster, node)
-    for item in devices_on(gather_pools(cluster, node)):
-        yield _row(cluster, node, item.id, item.device, places.get(item.id), device_use(cluster, item))
-    for skipped in skipped_devices(cluster, node):
-        yield _row(cluster, node, skipped.id, skipped.device, places.get(skipped.id), "skipped")
+def _pods_against_first_fit(plan: FleetPlan) -> pd.DataFrame:
+    """Return one row for each pod and goal, beside the value of the pod that first fit put in its place."""
+    theirs = {(r.workload, r.number): r for r in (plan.first_fit.replicas if plan.first_fit else ())}
+    rows = []
+    for replica in sorted(plan.replicas, key=lambda r: (r.workload, r.number)):
+        found = theirs.get((replica.workload, replica.number))
+        values = {goal.goal: goal.value for goal in found.goals} if found else {}
+        for goal in replica.goals:
+            value = values.get(goal.goal)
+            regret = None if value is None else value - goal.value
+            rows.append([replica.workload, replica.number, replica.node, goal.goal, goal.value, value, regret])
+    return frame_of(rows, ("workload", "number", "node", "goal", "best", "first_fit", "regret"))
 
 
-def _row(
-    cluster: Cluster, node: str, device_id: DeviceID, device: Device, place: Locality | None, state: str
-) -> dict[str, Any]:
-    numa = place.numa_node if place else None
-    return {
-        "node": node,
-        "id": device_id,
-        "device": str(device_id),
-        "kind": kind_words(place.kind, guessed=place.guessed) if place else "other",
-        "model": place.label if place else "",
-        "state": state,
-        "used_by": ", ".join(cluster.allocated.holders(device_id)),
-        "numa_node": _value(numa),
-        "numa_source": numa.source if numa else "",
-        "pcie_root": _value(place.pcie_root if place else None),
-        "switch": _value(place.switch if place else None),
-        "socket": _value(place.socket if place else None),
-        "address": place.address if place else "",
-        "taints": ", ".join(str(taint) for taint in cluster.taints_of(device_id, device)),
-        "capacity": ", ".join(f"{key}: {capacity.value}" for key, capacity in device.capacity.items()),
-    }
+def _nodes_of_headroom(headrooms: Iterable[Headroom]) -> pd.DataFrame:
+    """Return one row for each node and workload; nodes that share devices are one row, for all of them together."""
+    rows: list[list[object]] = []
+    for headroom in headrooms:
+        for nodes_class in headroom.classes:
+            together = nodes_class.nodes in headroom.together
+            names: Sequence[str] = (", ".join(nodes_class.nodes),) if together else nodes_class.nodes
+            state = [headroom.workload, nodes_class.each, nodes_class.bound, nodes_class.proven]
+            rows += [[name, *state] for name in names]
+    rows.sort(key=lambda row: (str(row[0]), str(row[1])))
+    return frame_of(rows, ("node", "workload", "each", "bound", "proven"))
 
 
-def _value(place: Place | None) -> str | int | None:
-    return place.value if place is not None else None
+def _nodes_of_stranded(found: Stranded) -> pd.DataFrame:
+    """Return one row for each node and kind; `least` is stranded for certain, CPUs are whole CPUs."""
+    rows: list[list[object]] = []
+    for node_class in found.nodes:
+        for kind in node_class.kinds:
+            numbers = [kind.free, kind.usable, kind.stranded, kind.least, kind.partitions, kind.proven]
+            names = [" + ".join(node_class.nodes)] if node_class.together else node_class.nodes
+            rows += [[node, kind.kind, *numbers] for node in names]
+    rows.sort(key=lambda row: (str(row[0]), str(row[1])))
+    return frame_of(rows, ("node", "kind", "free", "usable", "stranded", "least", "partitions", "proven"))
+
+
+def _scenarios(answers: Iterable[ScenarioAnswer]) -> pd.DataFrame:
+    """Return one row for each scenario; `placed` and `wanted` count pods, `used` counts nodes."""
+    goals = dict.fromkeys((*FLEET_GOALS, *GOALS))
+    rows = []
+    for answer in answers:
+        plan = answer.plan
+        head: list[object] = [answer.scenario, plan.status.value if plan else "not answered", plan and plan.proven]
+        values = {goal.goal: goal.value for goal in plan.goals} if plan else {}
+        rows.append([*head, *_numbers(plan), *map(values.get, goals), answer.seconds, str(answer.error or "")])
+    return frame_of(rows, ("scenario", "status", "proven", "placed", "wanted", "used", *goals, "seconds", "error"))
+
+
+def _numbers(plan: Plan | FleetPlan | None) -> tuple[int | None, int | None, int | None]:
+    if plan is None:
+        return None, None, None
+    if isinstance(plan, FleetPlan):
+        return len(plan.replicas), sum(w.replicas for w in plan.workloads), len(plan.nodes)
+    return int(plan.fits), 1, int(plan.fits)
+
+
+_OF_ONE: Mapping[type, _Views] = {
+    Cluster: {
+        "devices": devices_frame,
+        "in-use": in_use_frame,
+        "counters": counters_frame,
+        "audit": audit_frame,
+        "findings": _findings_of,
+    },
+    Plan: {
+        "devices": _devices,
+        "nodes": _nodes_of_plan,
+        "goals": lambda plan: as_frame(goals_table(plan)),
+        "reasons": _reasons,
+        "tests": _tests,
+        "changes": _changes,
+        "conflicts": _conflicts,
+        "scarcity": _scarcity,
+        "bandwidth": _bandwidth,
+        "findings": _findings_of,
+    },
+    FleetPlan: {
+        "devices": _devices,
+        "workloads": lambda plan: as_frame(workloads_table(plan)),
+        "goals": lambda plan: as_frame(fleet_goals_table(plan)),
+        "pods": _pods_against_first_fit,
+        "bandwidth": _bandwidth,
+        "reasons": _reasons,
+        "findings": _findings_of,
+    },
+    GangPlan: {"devices": _devices, "reasons": _reasons, "findings": _findings_of},
+    Headroom: {"nodes": lambda headroom: _nodes_of_headroom([headroom])},
+    Stranded: {"nodes": _nodes_of_stranded},
+    AddedNodes: {"nodes": lambda added: as_frame(added_table(added))},
+    GangVerdicts: {"questions": lambda found: as_frame(questions_table(found))},
+    Trace: {"steps": trace_frame},
+}
+_OF_SEVERAL: Mapping[type, _Views] = {
+    Finding: {"findings": _findings},
+    Headroom: {"nodes": _nodes_of_headroom},
+    ScenarioAnswer: {"scenarios": _scenarios},
+}

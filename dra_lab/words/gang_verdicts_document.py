@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdicts, QuotaAmount, Says
 from dra_lab.scheduler.kueue.quota_verdict import amount_words
 from dra_lab.words.answer_json import answer_json
-from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_frame, printable
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 
 MOST = 12
 """Domains that are shown one by one."""
@@ -50,7 +47,7 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
     yield Sentence(verdict_sentence(found))
     if found.advice and any(row.says in STOPS for row in found.rows):
         yield Words(printable(found.advice))
-    yield _questions(found)
+    yield questions_table(found)
     if found.quota.amounts:
         yield _amounts(found)
     yield _domains(found)
@@ -58,7 +55,8 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
     yield Lines("Assumed, or not known", [printable(note) for note in notes])
 
 
-def _questions(found: GangVerdicts) -> Table:
+def questions_table(found: GangVerdicts) -> Table:
+    """Return what stops a gang in Kueue: a row for each question, with its answer and reason."""
     heads = (Column("question", "question"), Column("answer", "answer"), Column("reason", "reason"))
     return Table(heads, [(row.question, row.says.value, row.sentence) for row in found.rows])
 
@@ -123,31 +121,3 @@ def verdicts_json(found: GangVerdicts) -> dict[str, Any]:
 
 def _open(found: GangVerdicts) -> bool:
     return any(row.says is Says.UNKNOWN for row in found.rows)
-
-
-def verdicts_frame(found: GangVerdicts) -> pd.DataFrame:
-    """Return what stops a gang in Kueue as a table.
-
-    Args:
-        found: The answer of `gang_verdicts`.
-
-    Returns:
-        A row for each question, with the columns question, answer and reason.
-
-    Raises:
-        MissingPackage: pandas is missing.
-
-    Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch, verdicts_frame
-
-        Both workers start together or not at all.
-
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-
-        The sample has no queue of Kueue.
-
-        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)]))
-        >>> verdicts_frame(found)[["question", "answer"]].values.tolist()
-        [['quota', 'unknown'], ['topology counts', 'unknown'], ['devices', 'yes']]
-    """
-    return as_frame(_questions(found))

@@ -77,13 +77,12 @@ def _grouped(rows: Sequence[Step]) -> Iterator[tuple[str, ...]]:
         yield step_range(first.first, group[-1].last), position_words(first), devices, ", ".join(results), tests
 
 
-def trace_frame(trace: Trace[FirstFit], first: int = 1, last: int | None = None) -> pd.DataFrame:
-    """Return one row for each row of a trace (`COLUMNS`); with `last`, each step from `first` to it.
+def trace_frame(trace: Trace[FirstFit]) -> pd.DataFrame:
+    """Return one row for each row of a trace (`COLUMNS`).
 
     `device` lists the devices of a folded row, separated by spaces.
     """
-    rows = trace.rows if last is None else trace.steps(first, last)
-    return frame_of([_frame_row(row) for row in rows if row.last >= first], COLUMNS)
+    return frame_of([_frame_row(row) for row in trace.rows], COLUMNS)
 
 
 def _frame_row(row: Step) -> list[object]:

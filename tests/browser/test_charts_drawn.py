@@ -10,7 +10,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def set_up():
-    """One plan, a fleet of that plan, and costs."""
+    """One plan, and a fleet of that plan."""
     from dataclasses import replace
 
     from dra_lab import FleetPlan, KubernetesRelease, Workload, load_cluster, make_plan, read_sketch
@@ -27,18 +27,14 @@ def set_up():
     fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), replicas=replicas, goals=plan.goals)
     each = tuple(fleet_values.HeadroomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
     none = (fleet_values.HeadroomOnNodes(cluster.node_names, 0, 0),)
-    costs = [{"what": "scan", "nodes": size, "seconds": size / 1000} for size in (10, 100, 1000, 5000)]
-    return charts, renamed, fleet, each, none, costs
+    return charts, renamed, fleet, each, none
 
 
 CELLS = [
     code_of(set_up),
-    "charts.utilisation_chart(renamed, fleet)",
-    "charts.fits_chart([fleet_values.Headroom(hostile, 5, 7, each), fleet_values.Headroom('datum.x + 1', 0, 0, none)])",
-    "charts.regret_chart(plan)",
-    "charts.devices_chart(cluster, plan.node, plan)",
-    "charts.cost_chart(costs, 'nodes', 'Cost by number of nodes')",
-    "charts.fits_chart([])",
+    "charts.chart(renamed, plan=fleet)",
+    "charts.chart([fleet_values.Headroom(hostile, 5, 7, each), fleet_values.Headroom('datum.x + 1', 0, 0, none)])",
+    "charts.chart(plan)",
 ]
 
 

@@ -10,8 +10,9 @@ from signs import signs_function
 from small_nodes import a_slice, cluster, device, gpu
 from small_plans import GPU, SKETCH, a_plan, busy_cluster
 
-from dra_lab import DeviceID, hardware_svg, load_cluster
+from dra_lab import DeviceID, load_cluster
 from dra_lab.model.plan import Placement
+from dra_lab.pictures.hardware import hardware_svg
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

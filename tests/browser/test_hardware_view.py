@@ -149,5 +149,8 @@ def test_a_guessed_kind_is_corrected_on_the_picture(open_notebook):
         panel.wait_for(state="hidden")
     button.click()
     panel.locator("select").select_option("nic")
-    until(lambda: planner.lab.eval("lab.devices().kind.tolist()") == ["nic", "nic"], "the kind reaches the cluster")
+    until(
+        lambda: planner.lab.eval('__import__("dra_lab").frame(lab.cluster).kind.tolist()') == ["nic", "nic"],
+        "the kind reaches the cluster",
+    )
     until(lambda: "kind: nic" in panel.locator("pre").inner_text(), "the profile has the kind")

@@ -9,8 +9,7 @@ from lab_page import LabPage
 from lab_server import until
 from playwright.sync_api import Locator, expect
 
-from dra_lab import lessons
-from dra_lab.course.lesson_text import LessonText
+from dra_lab.course.lesson_text import LessonText, lessons
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

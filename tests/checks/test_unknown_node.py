@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 from checked_plans import checked_plan
 
-from dra_lab import KubernetesRelease, graph_page, hardware_svg, load_cluster, read_sketch
+from dra_lab import KubernetesRelease, load_cluster, read_sketch
 from dra_lab.checks.plans import check_plan
 from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.pictures.graph_page import graph_page
+from dra_lab.pictures.hardware import hardware_svg
 
 CLUSTER = load_cluster("sample:eks-p4d")
 

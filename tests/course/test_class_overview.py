@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab import class_overview, open_lesson
+from dra_lab import class_overview
+from dra_lab.course.lesson_run import open_lesson
 from dra_lab.errors import SourceError
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from dra_lab import Lesson, lessons
+from dra_lab import Lesson
+from dra_lab.course.lesson_text import lessons
 
 COURSE = Path(__file__).parents[2] / "notebooks" / "course"
 LESSONS = sorted(COURSE.glob("[0-9]*.ipynb"))

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from dra_lab import check_cluster, load_cluster, open_lesson
+from dra_lab import check_cluster, load_cluster
+from dra_lab.course.lesson_run import open_lesson
 from dra_lab.manifests.plan_files import drawing_of
 from dra_lab.model.sketch import DRAWING_VERSION, Drawing
 from dra_lab.sketch.compile import compile_claim

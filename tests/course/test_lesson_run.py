@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from dra_lab import ClaimSketch, open_lesson
+from dra_lab import ClaimSketch
+from dra_lab.course.lesson_run import open_lesson
 from dra_lab.course.lesson_text import TASKS
 from dra_lab.errors import InputError
 

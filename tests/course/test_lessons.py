@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import lessons, make_plan, open_lesson, samples
-from dra_lab.course.lesson_text import TASKS, LessonText
+from dra_lab import make_plan, samples
+from dra_lab.course.lesson_run import open_lesson
+from dra_lab.course.lesson_text import TASKS, LessonText, lessons
 from dra_lab.course.varied_cluster import invariants, lesson_cluster
 
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.id)

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from dra_lab import load_cluster, open_lesson
+from dra_lab import load_cluster
+from dra_lab.course.lesson_run import open_lesson
 from dra_lab.course.topology_manager import NumaSupply, Policy, admit, baseline_lines, supplies_of
 
 NUMA = (0, 1)

@@ -9,6 +9,7 @@ import pytest
 
 import dra_lab
 from dra_lab.cli import main
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.pictures.hardware import hardware_svg
 
 
@@ -61,12 +62,12 @@ def cluster_of(tmp_path):
 
 def kind_in_all(cluster) -> set[str]:
     """Return the kinds of all devices."""
-    return set(dra_lab.devices_frame(cluster).kind)
+    return set(dra_lab.frame(cluster).kind)
 
 
 def kind_in(cluster, driver: str) -> str:
     """Return the kind of the driver's devices in the frame of devices."""
-    frame = dra_lab.devices_frame(cluster)
+    frame = dra_lab.frame(cluster)
     return frame[frame.device.str.startswith(f"{driver}/")].kind.item()
 
 
@@ -165,8 +166,8 @@ def test_a_guess_is_marked_in_text_counts_and_picture(cluster_of):
 def test_stranded_devices_are_of_the_guessed_kind(cluster_of, driver, name, attribute):
     """The planner counts a device under the kind that the frame shows, whatever gave it."""
     cluster = cluster_of(driver, [attribute], {name: f'device.driver == "{driver}"'})
-    pair = dra_lab.ExactDeviceRequest(device_class_name=name, count=2)
-    claim = dra_lab.ClaimSketch("pair", (dra_lab.DeviceRequest(name="one", exactly=pair),))
+    pair = ExactDeviceRequest(device_class_name=name, count=2)
+    claim = dra_lab.ClaimSketch("pair", (DeviceRequest(name="one", exactly=pair),))
     (node,) = dra_lab.stranded(cluster, [claim]).nodes
     assert {kind.kind for kind in node.kinds} == {kind_in(cluster, driver).removesuffix(" (guessed)")} == {"gpu"}
 
@@ -201,7 +202,7 @@ def test_a_copy_of_a_shipped_profile_changes_nothing():
 def test_a_profile_gives_places_and_offers(cluster_of):
     """The level that a driver publishes under a name of its own is a place once the profile says so."""
     profile = OWN | {"topology": {"numaNode": ["npu.acme.io/zone"]}}
-    frame = dra_lab.devices_frame(cluster_of("npu.acme.io", ["zone"], drivers=profile))
+    frame = dra_lab.frame(cluster_of("npu.acme.io", ["zone"], drivers=profile))
     assert frame.numa_source.tolist()[-1] == "npu.acme.io/zone"
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from dra_lab import KubernetesRelease, load_cluster, manifest_yaml, read_sketch, samples
+from dra_lab import KubernetesRelease, load_cluster, read_sketch, samples
 from dra_lab.checks.document_checks import check_text
+from dra_lab.exports.manifests import manifest_yaml
 
 EXAMPLES = [(sample.name, example) for sample in samples() for example in sample.examples]
 

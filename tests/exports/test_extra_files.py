@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import KubernetesRelease, Wanted, load_cluster, read_sketch
+from dra_lab import KubernetesRelease, load_cluster, read_sketch
 from dra_lab.errors import InputError
-from dra_lab.exports.bundle import make_bundle
+from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.sketch.manifest_target import Target
 
 

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab import ClaimSketch, KubernetesRelease, Wanted, Workload, pod_drawing
+from dra_lab import ClaimSketch, KubernetesRelease, Workload
 from dra_lab.cli import main
 from dra_lab.errors import InputError
-from dra_lab.exports.bundle import make_bundle
+from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.fleet_bundle import make_fleet_bundle
+from dra_lab.model.sketch import pod_drawing
 from dra_lab.session.outputs import fleet_bundle
 from dra_lab.sketch.manifest_target import Target
 

@@ -17,7 +17,8 @@ from small_nodes import a_slice, cluster, gpu, nic
 from small_plans import HOSTILE
 from strict_schemas import validate_strictly
 
-from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster, manifest_yaml, samples
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster, samples
+from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.claims import DeviceToleration
 from dra_lab.model.release import RELEASES
 from dra_lab.sources import example_path, read_drawing
@@ -64,7 +65,8 @@ def test_random_drawings_are_accepted_by_the_strict_schemas():
 
 def print_manifest():
     """Print the manifest of a drawing of a sample."""
-    from dra_lab import KubernetesRelease, load_cluster, manifest_yaml, read_sketch
+    from dra_lab import KubernetesRelease, load_cluster, read_sketch
+    from dra_lab.exports.manifests import manifest_yaml
 
     sketch, cluster = read_sketch("sample:dgx-h100/gpu-nic-cpu"), load_cluster("sample:dgx-h100")
     print(manifest_yaml(sketch, cluster, KubernetesRelease("1.36")).text, end="")

@@ -7,10 +7,12 @@ import yaml
 from checked_plans import checked_plan
 from msgspec.structs import replace
 
-from dra_lab import KubernetesRelease, Session, Wanted, claims_of, load_cluster, pod_drawing, read_sketch, read_workload
-from dra_lab.exports.bundle import make_bundle
+from dra_lab import KubernetesRelease, Session, load_cluster, read_sketch
+from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.measure import measure_files
+from dra_lab.exports.workload_file import read_workload
 from dra_lab.gitops.claims_of_file import read_pod
+from dra_lab.model.sketch import claims_of, pod_drawing
 from dra_lab.session.outputs import bundle, drawn_of
 from dra_lab.sketch.manifest_target import Target
 

@@ -12,8 +12,9 @@ from checked_plans import checked_fleet
 from exported_runs import LONGEST, Judge, kept, pods_of
 from random_exports import irregular_export, random_export
 
-from dra_lab import DraLabError, KubernetesRelease, Wanted
+from dra_lab import DraLabError, KubernetesRelease
 from dra_lab.errors import ExportError
+from dra_lab.exports.bundle import Wanted
 from dra_lab.session.outputs import fleet_bundle
 from dra_lab.sketch.manifest_target import Target
 

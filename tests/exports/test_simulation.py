@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, Session, Wanted, export, read_sketch
+from dra_lab import ClaimSketch, Session, export, read_sketch
 from dra_lab.errors import ExportError
+from dra_lab.exports.bundle import Wanted
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.session.outputs import bundle, drawn_of
 from dra_lab.sketch.manifest_target import Target
 

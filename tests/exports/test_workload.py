@@ -12,11 +12,11 @@ from small_claims import request
 from strict_schemas import validate_strictly
 from test_manifest_text import ON, PAIRS, R136
 
-from dra_lab import Wanted, read_workload
 from dra_lab.errors import ExportError, InputError
-from dra_lab.exports.bundle import make_bundle
+from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import kustomize_patch, patch_copy
+from dra_lab.exports.workload_file import read_workload
 from dra_lab.findings import Severity
 from dra_lab.sketch.manifest_target import Target
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab import read_workload
+from dra_lab.exports.workload_file import read_workload
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "real-files"
 RAY = "device-plugin/ray-project+kuberay/ray-operator/config/samples"

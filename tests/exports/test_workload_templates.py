@@ -4,11 +4,11 @@ import pytest
 import yaml
 from test_manifest_text import ON, PAIRS, R136
 
-from dra_lab import read_workload
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import patch_copy
+from dra_lab.exports.workload_file import read_workload
 from dra_lab.sketch.manifest_target import Target
 
 CLAIM = manifest_files(PAIRS, ON, Target(R136)).claims[0]

@@ -8,10 +8,11 @@ import pytest
 import yaml
 from test_manifest_text import ON, PAIRS, R136
 
-from dra_lab import ClaimSketch, manifest_yaml
+from dra_lab import ClaimSketch
 from dra_lab.errors import ExportError
 from dra_lab.exports import written_files
 from dra_lab.exports.bundle import write_manifests
+from dra_lab.exports.manifests import manifest_yaml
 
 NAMES = [
     "deviceclass-dranet.yaml",

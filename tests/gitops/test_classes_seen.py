@@ -11,25 +11,16 @@ import yaml
 from checked_plans import checked_plan
 from small_manifests import device_class, request, template
 
-from dra_lab import (
-    ClaimSketch,
-    DeviceRequest,
-    ExactDeviceRequest,
-    KubernetesRelease,
-    ObjectMeta,
-    ResourceClaim,
-    load_cluster,
-    manifest_yaml,
-    read_manifests,
-    samples,
-)
+from dra_lab import ClaimSketch, KubernetesRelease, load_cluster, read_manifests, samples
 from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
 from dra_lab.drivers import all_profiles
+from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.given_classes import with_own_classes
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.model.claims import DeviceSubRequest
+from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.needed_classes import needed_classes

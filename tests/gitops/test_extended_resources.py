@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import CELDeviceSelector, DeviceSelector, KubernetesRelease, ObjectMeta
+from dra_lab import KubernetesRelease
 from dra_lab.errors import InputError
 from dra_lab.gitops.extended import class_of_resource, extended_claim, served_by_plugin
-from dra_lab.model.claims import DeviceClass, DeviceClassSpec
-from dra_lab.model.nodes import Node, NodeStatus
+from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
 
 RELEASE = KubernetesRelease("1.36")

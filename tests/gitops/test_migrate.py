@@ -8,9 +8,10 @@ import yaml
 from gitops.manifests_written import write
 from msgspec.structs import replace as changed
 
-from dra_lab import KubernetesRelease, keep_names, load_cluster, migrate, read_manifests
+from dra_lab import KubernetesRelease, load_cluster, migrate, read_manifests
 from dra_lab.checks.document_checks import check_text
 from dra_lab.findings import Severity
+from dra_lab.gitops.keep_names import keep_names
 
 RELEASE = KubernetesRelease("1.36")
 EKS, HAMI = load_cluster("sample:eks-p4d"), load_cluster("sample:shared-gpu")

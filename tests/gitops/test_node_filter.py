@@ -2,9 +2,9 @@
 
 import pytest
 
-from dra_lab import Cluster, ObjectMeta, load_cluster
+from dra_lab import Cluster, load_cluster
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
-from dra_lab.model.nodes import Node, NodeSpec
+from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
 
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 NODES = Cluster(

@@ -13,13 +13,14 @@ from small_manifests import device_class, request, same, selector, template
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as small
 
-from dra_lab import DeviceRequest, ExactDeviceRequest, ObjectMeta, ResourceClaim, load_cluster, read_manifests
+from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.report_text import review_text
 from dra_lab.gitops.review import Fit
-from dra_lab.model.claims import DeviceClaim, ResourceClaimSpec
+from dra_lab.model.claims import DeviceClaim, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec
+from dra_lab.model.nodes import ObjectMeta
 
 CLUSTER = load_cluster("sample:eks-p4d")
 REAL = Path(__file__).parents[2] / ".." / "shared" / "real-files"

@@ -8,22 +8,21 @@ import pytest
 from msgspec.structs import replace
 
 import dra_lab
-from dra_lab import Cluster, ExactDeviceRequest
+from dra_lab import Cluster
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pictures.charts import devices_chart, node_amounts
+from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.device_states import State, device_states
 from dra_lab.sketch.kind_counts import kind_counts
 
 
 def test_a_partition_in_use_blocks_eight_others_everywhere():
-    """Picture, chart, table and palette show the partition in use, the eight that it blocks, and 41 free ones."""
+    """Picture, table and palette show the partition in use, the eight that it blocks, and 41 free ones."""
     mig = dra_lab.load_cluster("sample:mig")
     node = mig.node_names[0]
     states = Counter(state.state for state in device_states(mig, node).values())
-    rows = devices_chart(mig, node).to_dict()["data"]["values"]
     assert (states[State.IN_USE], states[State.BLOCKED]) == (1, 8)
-    assert sum(row["state"] == "F free" for row in rows) == 41
-    assert (dra_lab.devices_frame(mig)["state"] == "free").sum() == 41
+    assert (dra_lab.frame(mig)["state"] == "free").sum() == 41
     assert kind_counts(mig, KubernetesRelease("1.36"))["gpu"].possible == 41
 
 
@@ -45,6 +44,6 @@ def test_an_incomplete_pool_of_another_node_with_counters_is_seen_until_1_37(rel
                 metadata = replace(slice_.metadata, name=f"{node}-{slice_.metadata.name}")
                 slices.append(replace(slice_, metadata=metadata, spec=spec))
     every = ExactDeviceRequest(device_class_name="mig.nvidia.com", allocation_mode="All")
-    sketch = dra_lab.ClaimSketch(requests=(dra_lab.DeviceRequest(name="all", exactly=every),))
+    sketch = dra_lab.ClaimSketch(requests=(DeviceRequest(name="all", exactly=every),))
     plan = dra_lab.make_plan(Cluster(slices=tuple(slices), classes=sample.classes), sketch, node="b", release=release)
     assert ["gpu.nvidia.com/a is not complete" in short.message for short in plan.shortfalls] == [seen]

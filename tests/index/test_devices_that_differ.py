@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 from small_nodes import a_slice, attribute, cluster, gpu
 
-from dra_lab import CELDeviceSelector, ClaimSketch, DeviceRequest, DeviceSelector, ExactDeviceRequest, make_plan
+from dra_lab import ClaimSketch, make_plan
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.device import DeviceCapacity, DeviceTaint
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks

@@ -64,7 +64,7 @@ CHANGES = {
 def answers(cluster: Cluster) -> tuple[object, ...]:
     """Return what is shown of a cluster, and the plan of a claim on it."""
     plan = dra_lab.make_plan(cluster, dra_lab.read_sketch("sample:eks-p4d/gpu-nic-pairs"), release="1.37")
-    devices = [dra_lab.devices_frame(cluster, node).to_dict("list") for node in cluster.node_names]
+    devices = dra_lab.frame(cluster).to_dict("list")
     return (
         devices,
         [str(finding) for finding in dra_lab.check_cluster(cluster)],
@@ -93,5 +93,6 @@ def test_a_label_moves_devices_whose_slice_selects_nodes():
     spec = replace(cluster.slices[0].spec, node_name=None, node_selector=NodeSelector(node_selector_terms=(term,)))
     before = cluster.with_objects(slices=(replace(cluster.slices[0], spec=spec), *cluster.slices[1:]))
     after = before.with_objects(**labelled(before))
-    shown = [dra_lab.devices_frame(world, cluster.nodes[0].name)["device"] for world in (before, after)]
+    node = before.nodes[0].name
+    shown = [dra_lab.frame(world).groupby("node")["device"].get_group(node) for world in (before, after)]
     assert [names.str.startswith(f"{spec.driver}/").any() for names in shown] == [True, False]

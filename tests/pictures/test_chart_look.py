@@ -9,10 +9,8 @@ import altair as alt
 import pytest
 from code_of import code_of
 
-from dra_lab import cost_chart
+import dra_lab
 from dra_lab.pictures.charts.look import VEGALITE
-
-ROWS = [{"what": "scan", "nodes": 10, "seconds": 0.1}]
 
 
 def check_iris():
@@ -29,7 +27,7 @@ def check_iris():
 @pytest.fixture
 def chart():
     """Give a small chart."""
-    return cost_chart(ROWS, "nodes", "Cost")
+    return dra_lab.chart(dra_lab.load_cluster("sample:two-sockets"))
 
 
 def test_a_chart_has_no_ground_and_no_ink_of_its_own(chart):

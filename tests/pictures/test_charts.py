@@ -18,20 +18,16 @@ from dra_lab import (
     FleetPlan,
     KubernetesRelease,
     Workload,
-    cost_chart,
-    fits_chart,
+    chart,
     load_cluster,
     read_sketch,
-    regret_chart,
     samples,
-    scenarios_chart,
-    utilisation_chart,
     with_more_nodes,
 )
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import Headroom, HeadroomOnNodes, Replica, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
-from dra_lab.pictures.charts import devices_chart, node_amounts
+from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
 from dra_lab.planner.scenarios import ScenarioAnswer
 
@@ -133,9 +129,9 @@ def test_stranded_is_a_part_of_what_is_free(cluster):
         ("w",), (StrandedKind("gpu", 8, 2, 6),), (StrandedNodes((node,), (StrandedKind("gpu", 8, 2, 6),)),)
     )
     assert next(a.stranded for a in node_amounts(cluster, stranded=unsure) if (a.node, a.kind) == (node, "gpu")) == 2
-    assert "up to 4 GPUs may be" in str(utilisation_chart(cluster, stranded=unsure))
+    assert "up to 4 GPUs may be" in str(chart(cluster, stranded=unsure))
     assert found["nic"].free == 0
-    assert "stranded on 3 nodes is not known" in str(utilisation_chart(cluster, stranded=replace(lost, not_examined=3)))
+    assert "stranded on 3 nodes is not known" in str(chart(cluster, stranded=replace(lost, not_examined=3)))
 
 
 def test_every_node_is_in_exactly_one_row():
@@ -156,52 +152,35 @@ def test_every_node_is_in_exactly_one_row():
 def test_hovering_over_a_row_tells_its_nodes():
     """The tooltip of both charts over nodes contains the names of the nodes, as they are in the cluster."""
     headroom = Headroom("w", 2, 2, (HeadroomOnNodes(tuple(f"n{at}" for at in range(50)), 1, 1),))
-    assert [row["which"] for row in rows_of(fits_chart([headroom]))] == [
-        "n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"
-    ]
-    rows = rows_of(utilisation_chart(load_cluster("sample:dgx-h100")))
+    assert [row["which"] for row in rows_of(chart([headroom]))] == ["n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"]
+    rows = rows_of(chart(load_cluster("sample:dgx-h100")))
     assert {row["which"] for row in rows} == {f"dgx-0{at}" for at in range(1, 9)}
 
 
 @pytest.mark.long
 def test_a_large_cluster_makes_a_small_chart():
     """1,000 busy nodes in hundreds of states: under 500 kB, and Altair's limit of 5,000 rows stops nothing."""
-    chart = utilisation_chart(big_cluster(1000))
-    assert len(json.dumps(chart.to_dict())) < LARGEST
-    assert "1,000 nodes" in str(chart)
-
-
-def test_all_128_devices_of_a_slice_are_shown(cluster):
-    """A slice holds 128 devices at most; each of them is a field of the chart and a line of its table."""
-    first = cluster.slices[0]
-    device = first.spec.devices[0]
-    from msgspec.structs import replace
-
-    many = tuple(replace(device, name=f"d-{at}") for at in range(128))
-    large = replace(first, spec=replace(first.spec, devices=many))
-    made = dataclasses.replace(cluster, slices=(large,), claims=())
-    chart = devices_chart(made, first.spec.node_name)
-    assert {row["device"] for row in rows_of(chart)} == {f"d-{at}" for at in range(128)}
-    assert len({(row["pool"], row["column"]) for row in rows_of(chart)}) == 128
-    assert all(f"d-{at} " in str(chart) for at in range(128))
+    drawn = chart(big_cluster(1000))
+    assert len(json.dumps(drawn.to_dict())) < LARGEST
+    assert "1,000 nodes" in str(drawn)
 
 
 def test_numbers_that_are_not_proven_say_so():
     """A heat map writes ≥ before a number that could be larger, and a range for nodes that differ."""
     classes = (HeadroomOnNodes(("a", "b"), 2, 2), HeadroomOnNodes(("c",), 1, 3))
-    rows = rows_of(fits_chart([Headroom("w", 5, 7, classes)]))
+    rows = rows_of(chart([Headroom("w", 5, 7, classes)]))
     assert {row["node"]: row["words"] for row in rows} == {"a": "2", "b": "2", "c": "≥1"}
 
 
 def test_nodes_that_share_devices_are_one_row():
     """The number of nodes whose devices are seen from several of them holds for all of them together."""
     headroom = Headroom("w", 3, 3, (HeadroomOnNodes(("a", "b"), 3, 3),), together=(("a", "b"),))
-    assert [row["node"] for row in rows_of(fits_chart([headroom]))] == ["a + b together"]
+    assert [row["node"] for row in rows_of(chart([headroom]))] == ["a + b together"]
 
 
 def test_regret_tells_best_first_fit_and_difference(plan):
     """Every goal of the plan is there with kube-scheduler's two values and how much worse they are."""
-    rows = rows_of(regret_chart(plan))
+    rows = rows_of(chart(plan))
     plain = {goal.goal: goal.value for goal in plan.first_fit_plain.goals}
     worse = [row["worse"] for row in rows if row.get("who", "").startswith("L")]
     assert worse == [plain[goal.goal] - goal.value for goal in plan.goals]
@@ -218,14 +197,14 @@ def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> FleetPlan:
 
 def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload():
     """A part for each workload that has places, how many that is of all, and a bound where no proof is."""
-    chart = scenarios_chart(
+    drawn = chart(
         [
             ScenarioAnswer("now", a_fleet({"large": 0, "small": 5}, bound=5, proven=True)),
             ScenarioAnswer("more", a_fleet({"large": 2, "small": 5}, bound=1, proven=False)),
             ScenarioAnswer("broken", error=InputError("no such node")),
         ]
     )
-    rows = rows_of(chart)
+    rows = rows_of(drawn)
     assert [(r["scenario"], r["workload"], r["from"], r["to"]) for r in rows if "workload" in r] == [
         ("now", "B small", 0, 5),
         ("more", "A large", 0, 2),
@@ -238,14 +217,11 @@ def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload(
 def charts(cluster: Cluster, plan):
     """Return one of every chart."""
     fits = [Headroom(HOSTILE, 1, 1, tuple(HeadroomOnNodes((name,), 1, 1) for name in cluster.node_names))]
-    costs = [{"what": HOSTILE, "nodes": 10, "seconds": 0.1}]
     return (
-        utilisation_chart(cluster),
-        fits_chart(fits),
-        regret_chart(plan),
-        devices_chart(cluster, cluster.node_names[-1]),
-        cost_chart(costs, "nodes", HOSTILE),
-        scenarios_chart([ScenarioAnswer(HOSTILE, a_fleet({HOSTILE: 3}, bound=2, proven=True))]),
+        chart(cluster),
+        chart(fits),
+        chart(plan),
+        chart([ScenarioAnswer(HOSTILE, a_fleet({HOSTILE: 3}, bound=2, proven=True))]),
     )
 
 
@@ -256,8 +232,8 @@ def test_names_from_a_cluster_are_data_and_never_expressions(cluster, plan):
 
     bad = replace(node, metadata=replace(node.metadata, name=HOSTILE))
     made = dataclasses.replace(cluster, nodes=(bad,), name=HOSTILE)
-    for chart in charts(with_more_nodes(made, like=cluster.node_names[1], count=1), plan):
-        spec = chart.to_dict()
+    for drawn in charts(with_more_nodes(made, like=cluster.node_names[1], count=1), plan):
+        spec = drawn.to_dict()
         assert "\u202e" not in json.dumps(spec, ensure_ascii=False)
         for text, path in strings(spec):
             if "img src" in text:
@@ -267,8 +243,8 @@ def test_names_from_a_cluster_are_data_and_never_expressions(cluster, plan):
 
 def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
     """What a notebook gets holds Vega-Lite for JupyterLab and a table, no script and no address but the schema's."""
-    for chart in charts(cluster, plan):
-        bundle = chart._repr_mimebundle_()
+    for drawn in charts(cluster, plan):
+        bundle = drawn._repr_mimebundle_()
         assert set(bundle) == {"application/vnd.vegalite.v5+json", "text/plain"}
         spec = dict(bundle["application/vnd.vegalite.v5+json"])
         assert spec.pop("$schema").endswith("/v5.json")
@@ -277,9 +253,6 @@ def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
 
 def test_nothing_to_draw_is_reported_in_words():
     """Empty questions give a chart with a sentence."""
-    assert "No devices to show" in str(utilisation_chart(Cluster()))
-    assert "Nothing to show" in str(fits_chart([]))
-    assert "Nothing to show" in str(scenarios_chart([]))
-    assert "nothing to compare" in str(regret_chart(FleetPlan(PlanStatus.STOPPED, ())))
-    for chart in (utilisation_chart(Cluster()), fits_chart([])):
-        assert chart.to_dict()
+    assert "No devices to show" in str(chart(Cluster()))
+    assert "nothing to compare" in str(chart(FleetPlan(PlanStatus.STOPPED, ())))
+    assert chart(Cluster()).to_dict()

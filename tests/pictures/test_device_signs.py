@@ -8,8 +8,9 @@ from xml.etree import ElementTree as ET
 from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu
 from small_plans import a_plan, busy_cluster, held
 
-from dra_lab import DeviceID, hardware_svg, load_cluster
+from dra_lab import DeviceID, load_cluster
 from dra_lab.model.plan import Placement
+from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.tree_svg import tree_svg
 
 SVG = "{http://www.w3.org/2000/svg}"

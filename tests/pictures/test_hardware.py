@@ -9,7 +9,8 @@ import pytest
 from small_nodes import a_slice, cluster, device
 from small_plans import HOSTILE, SKETCH, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
-from dra_lab import hardware_svg, load_cluster, samples
+from dra_lab import load_cluster, samples
+from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.topology import localities
 
 SVG = "{http://www.w3.org/2000/svg}"

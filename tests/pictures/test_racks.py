@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import Cluster, ObjectMeta
-from dra_lab.model.nodes import Node
+from dra_lab import Cluster
+from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.pictures.racks import Heat, Racks, grade_words, heat, racks
 
 

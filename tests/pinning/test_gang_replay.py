@@ -10,12 +10,13 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab import Gang, GangGroup, Workload, replay_kueue, replay_pod_group
+from dra_lab import Gang, GangGroup, Workload
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
+from dra_lab.pinning.replay_gang import replay_kueue, replay_pod_group
 
 R136 = KubernetesRelease("1.36")
 GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"

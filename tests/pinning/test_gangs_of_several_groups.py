@@ -8,11 +8,12 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab import ClaimSketch, Gang, GangGroup, KubernetesRelease, Link, ObjectMeta, Workload, replay_pod_group
+from dra_lab import ClaimSketch, Gang, GangGroup, KubernetesRelease, Link, Workload
 from dra_lab.model.gang_replay import GangVerdict
-from dra_lab.model.nodes import Node, NodeStatus
+from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.pinning.gang_fills import GangFills
+from dra_lab.pinning.replay_gang import replay_pod_group
 
 R136 = KubernetesRelease("1.36")
 ROOTS = ("r1", "r2")

@@ -18,17 +18,16 @@ from dra_lab import (
     How,
     KubernetesRelease,
     Link,
-    ObjectMeta,
-    ResourceClaim,
     Workload,
     load_cluster,
     pin_plan,
     read_sketch,
-    replay_plan,
 )
-from dra_lab.model.nodes import Node
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.pinning.node_pins import admitted_nodes
+from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 from dra_lab.scheduler.first_fit import first_fit

@@ -10,8 +10,8 @@ from small_claims import request
 from small_nodes import a_slice, gpu
 from small_nodes import cluster as made
 
-from dra_lab import ClaimSketch, DeviceRequest, How, KubernetesRelease, Link, Workload, pin_plan
-from dra_lab.model.claims import DeviceSubRequest
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link, Workload, pin_plan
+from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
 from dra_lab.pinning.claim_edits import with_alternatives
 
 R136 = KubernetesRelease("1.36")

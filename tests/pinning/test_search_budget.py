@@ -9,18 +9,13 @@ from small_claims import request
 from small_holders import a_claim, result
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab import (
-    ClaimSketch,
-    How,
-    KubernetesRelease,
-    Link,
-    replay_plan,
-    within_search_budget,
-)
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.errors import ExportError
 from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.node_search import judged, search_pod
 from dra_lab.pinning.pin_budget import budget_of
+from dra_lab.pinning.plan_replay import replay_plan
+from dra_lab.pinning.search_budget import within_search_budget
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dranet"

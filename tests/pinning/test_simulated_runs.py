@@ -8,8 +8,8 @@ import pytest
 from random_clusters import random_fleet, random_sketch
 from small_nodes import a_slice, cluster, device
 
-from dra_lab import CELDeviceSelector, ClaimSketch, DeviceRequest, DeviceSelector, KubernetesRelease
-from dra_lab.model.claims import DeviceSubRequest
+from dra_lab import ClaimSketch, KubernetesRelease
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.replay_result import Expected

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from random_devices import CLASSES, device_class, selector
 from small_nodes import NUMA, ROOT, a_slice, device
 
-from dra_lab import ClaimSketch, Cluster, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link, Workload
+from dra_lab import ClaimSketch, Cluster, How, KubernetesRelease, Link, Workload
 from dra_lab.model.claims import (
     CapacityRequirements,
     DeviceClaim,
     DeviceConstraint,
+    DeviceRequest,
     DeviceSubRequest,
+    ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
 )

@@ -6,8 +6,10 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from dra_lab import ClaimSketch, DeviceRequest, How, asks
+from dra_lab import ClaimSketch, How
+from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.reasons import Element
+from dra_lab.model.sketch import asks
 
 
 def elements(sketch: ClaimSketch) -> tuple[Element, ...]:

@@ -17,9 +17,11 @@ from kept_cases import kept_case
 from random_pods import Case, a_case
 from rules_occur import occurs
 
-from dra_lab import ClaimSketch, Cluster, KubernetesRelease, ResourceClaim, asks, without_nodes
+from dra_lab import ClaimSketch, Cluster, KubernetesRelease, without_nodes
 from dra_lab.gitops.extended import extended_claim, served_by_plugin
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.plan import DAMAGE, NodeFit, Plan, goal_order
+from dra_lab.model.sketch import asks
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_MIXED", "2000"))
 PARTS = [part if part < 1 else pytest.param(part, marks=pytest.mark.long) for part in range(100)]

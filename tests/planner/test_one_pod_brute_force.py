@@ -20,7 +20,8 @@ from random_clusters import PLAIN, SHARING, random_cluster, random_fleet, random
 from random_devices import CLASSES, GPU, NIC, NUMA, ROOT, TAG, device_class
 from small_nodes import a_slice, cluster, device
 
-from dra_lab import ClaimSketch, Cluster, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link, Workload
+from dra_lab import ClaimSketch, Cluster, How, KubernetesRelease, Link, Workload
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.plan import NodeFit, PlanStatus, goal_order
 
 TIMES = int(os.environ.get("DRA_LAB_RANDOM_PLANS", "1"))

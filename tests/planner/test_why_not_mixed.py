@@ -16,8 +16,9 @@ from random_devices import TELLS
 from random_pods import Case, a_case
 from test_all_rules_mixed import models_of, question_of
 
-from dra_lab import ClaimSketch, asks, claims_of
+from dra_lab import ClaimSketch
 from dra_lab.model.reasons import Element
+from dra_lab.model.sketch import asks, claims_of
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_MISFITS", "20"))
 FIRST = 500_000

@@ -7,9 +7,10 @@ import random
 from small_claims import CLASSES, a_claim, holding, request
 from small_nodes import ROOT, a_slice, cluster, device, gpu, nic
 
-from dra_lab import ClaimSketch, How, KubernetesRelease, Link, ObjectMeta
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.model.claims import DeviceConstraint
 from dra_lab.model.device import DeviceTaint
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from dra_lab.pinning.node_search import search_pod
 from dra_lab.pinning.pin_budget import PinBudget

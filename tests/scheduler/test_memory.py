@@ -9,8 +9,8 @@ from random_devices import ROOT, device_class, selector, text
 from random_searches import BAD, CPU, GPU, KIND, NIC, OF_KIND, TOLERATED, claim_of, random_claim, random_node
 from small_nodes import a_slice
 
-from dra_lab import Cluster, DeviceRequest, ExactDeviceRequest, KubernetesRelease
-from dra_lab.model.claims import DeviceConstraint, DeviceSubRequest
+from dra_lab import Cluster, KubernetesRelease
+from dra_lab.model.claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.device import Device
 from dra_lab.scheduler import depth_first
 from dra_lab.scheduler import first_fit as door

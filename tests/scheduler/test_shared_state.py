@@ -6,7 +6,7 @@ import pytest
 from small_claims import CLASSES, a_claim, holding, request, taken
 from small_nodes import a_slice, cluster, device
 
-from dra_lab import KubernetesRelease, ObjectMeta
+from dra_lab import KubernetesRelease
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceDerivedAttribute, OpaqueDeviceConfiguration
 from dra_lab.model.device import (
@@ -16,6 +16,7 @@ from dra_lab.model.device import (
     DeviceCounterConsumption,
     DeviceTaint,
 )
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.scheduler.first_fit import first_fit

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from random_clusters import RULES, random_sketch
 from random_pods import a_release
 
-from dra_lab import DraLabError, KubernetesRelease, Session, hardware_svg, make_plan
+from dra_lab import DraLabError, KubernetesRelease, Session, make_plan
+from dra_lab.pictures.hardware import hardware_svg
 
 WORLDS, TURNS = int(os.environ.get("DRA_LAB_RANDOM_CHANGES", "12")), 8
 

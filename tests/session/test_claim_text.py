@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from dra_lab import CELDeviceSelector, DeviceSelector, How, Session
+from dra_lab import How, Session
 from dra_lab.errors import ManifestError
+from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
 from dra_lab.session.claim_text import claim_text, edit_claim, open_drawable
 from dra_lab.session.drawables import drawables
 

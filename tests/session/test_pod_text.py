@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 
-from dra_lab import ClaimSketch, Session, claims_of, pod_drawing
+from dra_lab import ClaimSketch, Session
 from dra_lab.errors import ManifestError
+from dra_lab.model.sketch import claims_of, pod_drawing
 from dra_lab.session.claim_text import claim_text, edit_claim
 
 POD = """---

@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from dra_lab import Session, claims_of, pod_drawing, read_sketch
+from dra_lab import Session, read_sketch
 from dra_lab.errors import ManifestError, SourceError
+from dra_lab.model.sketch import claims_of, pod_drawing
 
 TEMPLATE = """apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate

@@ -11,8 +11,9 @@ from api_server.server import ApiServer
 from api_server.small_cluster import claim, recorded_store
 from widget_messages import say
 
-from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, HardwareView, Session
+from dra_lab import ClaimSketch, HardwareView, Session
 from dra_lab.errors import InputError
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.sources.live import FollowState
 
 GPU = ClaimSketch(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, Link, Session
+from dra_lab import ClaimSketch, Link, Session
 from dra_lab.errors import SketchError
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import Drawing
 
 CPU = ClaimSketch("cpus", (DeviceRequest("cpu", ExactDeviceRequest("dra.cpu")),))

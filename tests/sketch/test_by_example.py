@@ -7,9 +7,10 @@ from itertools import combinations
 import pytest
 from checked_plans import checked_plan
 
-from dra_lab import DeviceID, KubernetesRelease, asks, load_cluster, samples
+from dra_lab import DeviceID, KubernetesRelease, load_cluster, samples
 from dra_lab.errors import InputError
 from dra_lab.index.catalogue import catalogue
+from dra_lab.model.sketch import asks
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sketch.by_example import added_to, by_example
 from dra_lab.sketch.cluster_candidates import candidates

@@ -10,8 +10,11 @@ from msgspec.structs import replace
 from random_clusters import random_cluster, random_sketch
 from random_devices import TAG
 
-from dra_lab import ClaimSketch, How, KubernetesRelease, ObjectMeta, ResourceClaim, asks
+from dra_lab import ClaimSketch, How, KubernetesRelease
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.sketch import asks
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import compile_claim
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from sketch.test_compile_meaning import case
 
-from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, How, KubernetesRelease, Link, load_cluster
-from dra_lab.model.claims import DeviceConstraint, ResourceClaimSpec
+from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster
+from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest, ResourceClaimSpec
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.edited_claim import taken_over
 from dra_lab.sketch.read_back import sketch_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from random_devices import GPU, ROOT
 
-from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, How, Link
+from dra_lab import ClaimSketch, How, Link
 from dra_lab.errors import SketchError
-from dra_lab.model.claims import DeviceConstraint
+from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import LINK_KINDS, constrained
 from dra_lab.model.sketch_rules import check_sketch
 

@@ -13,9 +13,10 @@ from small_claims import request
 from small_nodes import a_slice, attribute, cluster, device, gpu, nic
 from strict_schemas import validate_strictly
 
-from dra_lab import ClaimSketch, KubernetesRelease, Link, manifest_yaml
+from dra_lab import ClaimSketch, KubernetesRelease, Link
 from dra_lab.checks.admission import admit
 from dra_lab.errors import InputError
+from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.claims import ResourceClaimTemplate
 from dra_lab.model.release import RELEASES

@@ -11,12 +11,13 @@ from api_server.answers import Refused
 from api_server.watched import QUICK, Watched
 from kueue_queues import cluster_queue, cohort, config_map, configuration, flavor, local_queue, workload
 
-from dra_lab import hierarchies, hierarchy_findings, load_cluster
+from dra_lab import hierarchies, load_cluster
 from dra_lab.findings import Severity
 from dra_lab.sources import load_texts
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.live import ReadLimits, load_context
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
+from dra_lab.topology.hierarchies import hierarchy_findings
 
 LEVELS = ("example.com/hall", "example.com/rack")
 CONFIG_MAP = "/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"

@@ -12,7 +12,8 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from widget_messages import answered, say, set_traits
 
-from dra_lab import ClaimCanvas, ClaimSketch, Link, PlanView, Session, pod_drawing, read_sketch
+from dra_lab import ClaimCanvas, ClaimSketch, Link, PlanView, Session, read_sketch
+from dra_lab.model.sketch import pod_drawing
 
 ROOT = Path(__file__).parents[2]
 GPU = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}

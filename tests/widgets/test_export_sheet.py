@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 from widget_messages import say
 
-from dra_lab import ClaimSketch, DeviceRequest, ExactDeviceRequest, PlanView, Session, read_sketch
+from dra_lab import ClaimSketch, PlanView, Session, read_sketch
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.sketch import GangDrawing
 
 EKS = "sample:eks-p4d"

@@ -9,7 +9,7 @@ import pytest
 from ipywidgets import Widget
 from widget_messages import answered, say
 
-from dra_lab import ClusterBar, HardwareView, Lab, PlanView, Session, devices_frame, load_cluster, read_sketch
+from dra_lab import ClusterBar, HardwareView, Lab, PlanView, Session, frame, load_cluster, read_sketch
 from dra_lab.model.plan import PlanStatus
 
 # ---------------------------------------------------------------- HardwareView
@@ -74,7 +74,7 @@ def test_the_kind_of_an_unknown_driver_is_set_and_its_profile_can_be_kept(tmp_pa
         assert "use one of gpu, nic" in view.problem
         (tmp_path / "own.yaml").write_text(view.kinds[0]["profile"])
     kept = load_cluster(tmp_path / "slices.json", drivers=tmp_path / "own.yaml")
-    assert devices_frame(kept).kind.tolist() == ["nic"]
+    assert frame(kept).kind.tolist() == ["nic"]
 
 
 def test_what_is_shown_redraws_the_picture(session):
@@ -188,7 +188,7 @@ def test_lab_writes_pictures_manifests_and_tables(lab, tmp_path):
     assert lab.draw(tmp_path / "plan.html").read_text().startswith("<!")
     names = ["resourceclaimtemplate.yaml", "pod.yaml", "kustomization.yaml", "plan.json"]
     assert [path.name for path in lab.export(tmp_path / "out", pin=True)] == names
-    assert len(lab.devices()) == 60
+    assert len(frame(lab.cluster)) == 60
 
 
 def test_the_first_screen_is_small(session):

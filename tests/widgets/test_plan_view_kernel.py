@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 from widget_messages import answered, say
 
-from dra_lab import CELDeviceSelector, DeviceSelector, HardwareView, PlanView, Session, read_sketch
+from dra_lab import HardwareView, PlanView, Session, read_sketch
+from dra_lab.model.claims import CELDeviceSelector, DeviceSelector
 
 
 def test_the_answer_strip_has_sentence_figures_and_proof(session):

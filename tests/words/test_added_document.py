@@ -9,7 +9,8 @@ import pytest
 from dra_lab.model.gang import Gang
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus, Shortfall
-from dra_lab.words.added_document import added_frame, added_sentence
+from dra_lab.words.added_document import added_sentence
+from dra_lab.words.frames import frame
 from dra_lab.words.shown import in_html, in_words
 
 ANSWER = AddedNodes(
@@ -61,4 +62,4 @@ def test_html_escapes_names():
 
 def test_a_frame_has_every_row():
     """One row for each type and domain."""
-    assert added_frame(ANSWER)["nodes"].tolist() == [2, 18]
+    assert frame(ANSWER)["nodes"].tolist() == [2, 18]

@@ -12,7 +12,7 @@ from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, h
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.words.frames import devices_frame
+from dra_lab.words.frames import frame
 from dra_lab.words.plan_document import answer_sentence, plan_text
 from dra_lab.words.plan_json import plan_json
 
@@ -87,8 +87,8 @@ def test_plain_values_are_the_same_on_every_run_and_carry_the_regret():
 
 
 def test_every_device_of_every_node_has_a_row_with_its_state():
-    frame = devices_frame(busy_cluster(), plan=a_plan())
-    states = dict(zip(frame["device"], frame["state"], strict=True))
+    rows = frame(busy_cluster())
+    states = dict(zip(rows["device"], rows["state"], strict=True))
     assert states["gpu.nvidia.com/n1/gpu-3"] == "in use"
     assert states["gpu.nvidia.com/n1/gpu-4"] == "tainted"
     assert states["dra.cpu/n1/cpudevnuma001"] == "shared"
@@ -96,19 +96,20 @@ def test_every_device_of_every_node_has_a_row_with_its_state():
     assert states["gpu.nvidia.com/n1/gpu-0"] == "free"
 
 
-def test_the_chosen_devices_carry_their_request_on_the_plans_node_only():
-    frame = devices_frame(busy_cluster(), plan=a_plan())
-    assert list(frame[frame["request"] == "gpu"]["device"]) == ["gpu.nvidia.com/n1/gpu-0", "gpu.nvidia.com/n1/gpu-2"]
-    assert not any(devices_frame(busy_cluster(), plan=a_plan(node="n2"))["request"])
+def test_a_plan_has_a_row_for_each_chosen_device():
+    rows = frame(a_plan())
+    assert list(rows[rows["request"] == "gpu"]["device"]) == ["gpu.nvidia.com/n1/gpu-0", "gpu.nvidia.com/n1/gpu-2"]
+    assert set(rows["node"]) == {"n1"}
 
 
 def test_unknown_places_are_none_and_numbers_stay_whole():
-    frame = devices_frame(busy_cluster(), "n1").set_index("device")
-    assert frame.loc["gpu.nvidia.com/n1/gpu-4", "numa_node"] is None
-    assert repr(frame.loc["dra.net/n1/a", "numa_node"]) == "0"
+    rows = frame(busy_cluster())
+    places = rows[rows["node"] == "n1"].set_index("device")["numa_node"]
+    assert places["gpu.nvidia.com/n1/gpu-4"] is None
+    assert repr(places["dra.net/n1/a"]) == "0"
 
 
 def test_a_table_in_a_notebook_shows_hostile_names_as_text():
-    html = devices_frame(hostile_cluster()).to_html()
+    html = frame(hostile_cluster()).to_html()
     assert "<img" not in html
     assert HOSTILE.split()[0].replace("<", "&lt;") in html

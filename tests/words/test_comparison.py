@@ -10,7 +10,6 @@ from dra_lab.model.layers import read_layer
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.words.comparison import (
     comparison_csv,
-    comparison_frame,
     comparison_json,
     comparison_parts,
     comparison_rows,
@@ -101,7 +100,6 @@ def test_every_form_has_the_same_rows():
     labels = [row.label for row in comparison_rows(plans)]
     assert [row["label"] for row in comparison_json(plans)["rows"]] == labels
     assert [line[0] for line in csv.reader(comparison_csv(plans).splitlines())][1:] == labels
-    assert list(comparison_frame(plans)["row"]) == labels
     parts = list(comparison_parts(plans))
     assert all(label in as_markdown(parts) and label in as_html(parts) for label in labels)
 

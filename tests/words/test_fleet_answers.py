@@ -20,7 +20,6 @@ from dra_lab.model.fleet import (
 )
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pictures.charts.amounts import amounts_frame
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.document import as_text
@@ -32,16 +31,9 @@ from dra_lab.words.fleet_document import (
     short_fleet_parts,
     stranded_sentence,
 )
-from dra_lab.words.fleet_frames import (
-    fleet_frame,
-    headroom_frame,
-    replicas_frame,
-    scenarios_frame,
-    stranded_frame,
-    workloads_frame,
-)
 from dra_lab.words.fleet_json import fleet_json, headroom_json, job_json, stranded_json
 from dra_lab.words.fleet_verdict import stranded_words
+from dra_lab.words.frames import frame
 from dra_lab.words.plan_outcome import pod_outcome
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
@@ -93,10 +85,9 @@ def test_the_exit_status_is_0_only_when_all_are_placed_and_1_only_with_a_proof(f
 
 def test_tables_hold_every_device_of_every_replica(plan, cluster):
     """A row for each placement; goals, workloads and amounts whole."""
-    assert len(replicas_frame(plan)) == sum(len(replica.placements) for replica in plan.replicas)
-    assert list(fleet_frame(plan)["goal"]) == [goal.goal for goal in plan.goals]
-    assert workloads_frame(plan).to_dict("records") == [{"workload": "pairs", "wanted": 8, "placed": 4, "nodes": 3}]
-    assert amounts_frame(cluster, plan)["planned"].sum() == len(replicas_frame(plan))
+    assert len(frame(plan)) == sum(len(replica.placements) for replica in plan.replicas)
+    assert list(frame(plan, "goals")["goal"]) == [goal.goal for goal in plan.goals]
+    assert frame(plan, "workloads").to_dict("records") == [{"workload": "pairs", "wanted": 8, "placed": 4, "nodes": 3}]
 
 
 def test_numbers_that_are_not_proven_are_ranges():
@@ -112,8 +103,8 @@ def test_numbers_that_are_not_proven_are_ranges():
     assert "12 of 19 free GPUs (at least 0; 18 of these are partitions" in stranded_sentence(parts)
     assert not parts.proven
     assert [headroom_json(headroom)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
-    assert list(headroom_frame([headroom])["node"]) == ["a", "b", "c"]
-    assert list(stranded_frame(lost)["stranded"]) == [3, 3]
+    assert list(frame(headroom)["node"]) == ["a", "b", "c"]
+    assert list(frame(lost)["stranded"]) == [3, 3]
 
 
 def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
@@ -168,6 +159,6 @@ def test_scenarios_are_rows_with_their_errors(cluster):
         Scenario("a", cluster, workloads=wanted),
         Scenario("b", cluster, sketch=read_sketch(PAIRS), node="nowhere"),
     ]
-    rows = scenarios_frame(plan_scenarios(asked, jobs=1, progress=False)).to_dict("records")
+    rows = frame(plan_scenarios(asked, jobs=1, progress=False)).to_dict("records")
     assert [rows[0][key] for key in ("status", "placed", "wanted")] == ["optimal", 4, 8]
     assert (rows[1]["status"], "nowhere" in rows[1]["error"]) == ("not answered", True)

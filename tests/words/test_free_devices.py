@@ -13,7 +13,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pictures.charts import devices_chart, utilisation_chart
+from dra_lab.pictures.charts import chart
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.report import report_page
 from dra_lab.session import read_sketch
@@ -50,8 +50,7 @@ COUNTS = {
 }
 PICTURES = {
     "hardware": lambda c: hardware_svg(c, c.node_names[0]),
-    "devices": lambda c: str(devices_chart(c, c.node_names[0])),
-    "utilisation": lambda c: str(utilisation_chart(c)),
+    "utilisation": lambda c: str(chart(c)),
     "report": _report,
     "fleet": _fleet,
 }

@@ -10,7 +10,7 @@ from checked_plans import checked_plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.frames import conflicts_frame, funnel_frame, regret_frame, relaxations_frame, scarcity_frame
+from dra_lab.words.frames import frame
 from dra_lab.words.plan_json import plan_json
 
 RELEASE = KubernetesRelease("1.36")
@@ -34,13 +34,13 @@ def fitting(cluster):
 def test_json_and_frames_have_the_same_figures(misfit, fitting):
     """Nothing is lost between the plan, its JSON and its frames."""
     values = json.loads(json.dumps(plan_json(misfit)))["reasons"]
-    assert len(relaxations_frame(misfit)) == len(values["relaxations"]) == len(misfit.reasons.relaxations)
-    assert len(funnel_frame(misfit)) == sum(len(funnel["steps"]) for funnel in values["funnels"])
-    assert len(conflicts_frame(misfit)) == sum(len(conflict["elements"]) for conflict in values["conflicts"])
-    assert list(scarcity_frame(misfit)["kind"]) == ["enough", "fragmentation"]
+    assert len(frame(misfit, "changes")) == len(values["relaxations"]) == len(misfit.reasons.relaxations)
+    assert len(frame(misfit, "tests")) == sum(len(funnel["steps"]) for funnel in values["funnels"])
+    assert len(frame(misfit, "conflicts")) == sum(len(conflict["elements"]) for conflict in values["conflicts"])
+    assert list(frame(misfit, "scarcity")["kind"]) == ["enough", "fragmentation"]
     regret = json.loads(json.dumps(plan_json(fitting)))["regrets"]
     assert [row["against"] for row in regret] == ["manifest", "plain"]
     assert {goal["goal"] for goal in regret[1]["goals"]} == {"numa", "unpaired", "roots"}
-    frame = regret_frame(fitting)
-    assert frame[frame["allocation"] == "plain"]["low"].tolist() == [1.0, 0.45]
+    rows = frame(fitting, "bandwidth")
+    assert rows[rows["allocation"] == "plain"]["low"].tolist() == [1.0, 0.45]
     assert plan_json(fitting)["reasons"] is None

@@ -56,7 +56,8 @@ def provisioning_request(
 
     Example:
         >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add
-        >>> from dra_lab import provisioning_request, read_sketch
+        >>> from dra_lab import read_sketch
+        >>> from dra_lab.exports.gangs.provisioning_request import provisioning_request
 
         Each of three gangs needs a node for its two workers.
 

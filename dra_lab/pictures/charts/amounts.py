@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from dra_lab.index.pools import Pool, gather_pools
 from dra_lab.model.cluster import Cluster
@@ -19,11 +18,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.sketch.device_use import keeps_away
 from dra_lab.sketch.kind_counts import guessed_only
 from dra_lab.topology.locality import kinds, skipped_devices
-from dra_lab.words.document import frame_of
 from dra_lab.words.facts import KINDS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NETWORK = "(seen by several nodes)"
 """Stands for the node of devices that are not one node's own."""
@@ -109,16 +104,6 @@ def _parts(
 def amount_names(cluster: Cluster, kinds: Iterable[str] = KINDS) -> Mapping[str, str]:
     """Return the word for the devices of each kind, marked if every device of the kind is guessed."""
     return {kind: kind_words(KINDS[kind], guessed=kind in guessed_only(cluster)) for kind in kinds}
-
-
-def amounts_frame(cluster: Cluster, fleet: FleetPlan | None = None, lost: Stranded | None = None) -> pd.DataFrame:
-    """Return one row for each node and kind: the amounts that `utilisation_chart` draws."""
-    names = amount_names(cluster)
-    rows = [
-        [a.node, names[a.kind], a.in_use, a.planned, a.free, a.stranded, a.blocked, a.total]
-        for a in node_amounts(cluster, fleet, lost)
-    ]
-    return frame_of(rows, ("node", "kind", "in_use", "planned", "free", "stranded", "not_available", "total"))
 
 
 def _lost(stranded: Stranded | None) -> Mapping[tuple[str, str], int]:

@@ -24,28 +24,6 @@ def fits_chart(headroom: Sequence[Headroom]) -> alt.TopLevelMixin:
     "≥2" is a number that is not proven to be the most. Darker is more; grey is none. Each column is counted by itself,
     so the numbers of two workloads do not hold together. The chart has at most 40 rows. On larger clusters, identical
     or similar nodes share a row, which shows the range of their numbers.
-
-    Args:
-        headroom: Answers of `how_many_more` for one cluster, one per workload.
-
-    Returns:
-        An Altair chart. Printed, it is the table of all its rows.
-
-    Raises:
-        MissingPackage: Altair is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import Workload, fits_chart, how_many_more, load_cluster, read_sketch
-        >>> # On a sample cluster.
-        >>> pod = Workload("lesson", read_sketch("sample:two-sockets/lesson"))
-        >>> # What it returns.
-        >>> print(fits_chart([how_many_more(load_cluster("sample:two-sockets"), pod)]))
-        How many more replicas fit, by node and workload
-        in total, each workload by itself: lesson: 3
-        <BLANKLINE>
-        node   nodes  lesson
-        lab-1      1       2
-        lab-2      1       1
     """
     from dra_lab.pictures.charts.look import empty, finish
 

@@ -39,24 +39,6 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
 
     If a plan knows how the GPUs reach their NICs, a second part shows the bandwidth left, as the range of published
     measurements. Measurements that do not agree with a range appear beside it.
-
-    Args:
-        answer: The plan of one claim or of a fleet.
-
-    Returns:
-        An Altair chart. Printed, it is the table of all its rows.
-
-    Raises:
-        MissingPackage: Altair is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch, regret_chart
-        >>> # On a sample cluster.
-        >>> plan = make_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-        >>> lines = str(regret_chart(plan)).splitlines()
-        >>> # What it returns.
-        >>> [" ".join(line.split()) for line in lines if line.startswith("PCIe roots")][-1]
-        'PCIe roots spanned by GPUs and NICs L kube-scheduler without links 3 1'
     """
     from dra_lab.pictures.charts.look import empty, finish
 

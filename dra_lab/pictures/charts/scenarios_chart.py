@@ -39,26 +39,6 @@ def scenarios_chart(answers: Iterable[ScenarioAnswer]) -> alt.TopLevelMixin:
 
     Each part shows the letter of its workload and its number. The text after a bar shows how many of the wanted
     replicas are placed and whether more may fit, or why there is no answer. A plan of one claim counts as one replica.
-
-    Args:
-        answers: The answers of `plan_scenarios`.
-
-    Returns:
-        An Altair chart. Printed, it is the table of all its rows.
-
-    Raises:
-        MissingPackage: Altair is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch, scenarios_chart
-        >>> # On a sample cluster.
-        >>> asked = Scenario("now", load_cluster("sample:two-sockets"), sketch=read_sketch("sample:two-sockets/lesson"))
-        >>> # What it returns.
-        >>> print(scenarios_chart(plan_scenarios([asked], jobs=1, progress=False)))
-        Replicas placed, by scenario and workload
-        <BLANKLINE>
-        scenario  lesson  placed  wanted
-        now            1       1       1
     """
     from dra_lab.pictures.charts.look import empty, finish
 

@@ -25,30 +25,11 @@ _WIDE, _NARROW = 0.11, 0.045
 def utilisation_chart(
     cluster: Cluster, fleet: FleetPlan | None = None, stranded: Stranded | None = None
 ) -> alt.TopLevelMixin:
-    """Return a chart of how much of each kind of device is in use, planned, free or stranded on every node.
+    """Return how much of each kind of device is in use, planned, free or stranded on every node.
 
     It has a column for each kind (CPUs are whole CPUs, the others devices) and at most 40 rows. On larger clusters,
-    identical or similar nodes share a row, and the chart says so.
-
-    Args:
-        cluster: The cluster to show.
-        fleet: A plan whose devices are shown as planned; default: none.
-        stranded: The answer of `stranded`; default: free devices are not divided. What is stranded for certain is
-            drawn, and the text below the title says how much more may be.
-
-    Returns:
-        An Altair chart. Each part has its letter and its amount. Printed, it is the table of all its rows.
-
-    Raises:
-        MissingPackage: Altair is not installed; the extra `charts` brings it.
-
-    Example:
-        >>> from dra_lab import load_cluster, utilisation_chart
-        >>> lines = str(utilisation_chart(load_cluster("sample:two-sockets"))).splitlines()
-        >>> lines[2]
-        'node   nodes  kind  in use  planned  free  stranded  not available'
-        >>> lines[-3]
-        'lab-2      1  GPUs       1        0     3         0              0'
+    identical or similar nodes share a row, and the chart says so. What is stranded for certain is drawn, and the text
+    below the title says how much more may be.
     """
     from dra_lab.pictures.charts.look import empty, finish
 

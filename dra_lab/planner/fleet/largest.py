@@ -166,7 +166,8 @@ def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> Claim
         InputError: `times` is no whole number from 1, or `scale` names no request.
 
     Example:
-        >>> from dra_lab import multiple, read_sketch
+        >>> from dra_lab import read_sketch
+        >>> from dra_lab.planner.fleet import multiple
         >>> multiple(read_sketch("sample:two-sockets/lesson"), 3).request("gpu").exactly.count
         6
     """

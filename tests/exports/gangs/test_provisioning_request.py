@@ -8,20 +8,10 @@ import pytest
 import yaml
 from crd_schemas import problems
 
-from dra_lab import (
-    ClaimSketch,
-    DeviceRequest,
-    ExactDeviceRequest,
-    Gang,
-    GangGroup,
-    NewDomains,
-    NodeType,
-    Workload,
-    load_cluster,
-    nodes_to_add,
-    provisioning_request,
-)
+from dra_lab import ClaimSketch, Gang, GangGroup, NewDomains, NodeType, Workload, load_cluster, nodes_to_add
 from dra_lab.errors import InputError
+from dra_lab.exports.gangs.provisioning_request import provisioning_request
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 
 
 def pods(name: str, count: int, gpus: int) -> Workload:

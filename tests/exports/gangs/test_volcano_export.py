@@ -7,8 +7,8 @@ import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Hierarchy, gang_files
-from dra_lab.model.hierarchy import Domain, Level
+from dra_lab import gang_files
+from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 
 
 def exported(one, hierarchy=None):

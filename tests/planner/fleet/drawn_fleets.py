@@ -13,8 +13,8 @@ from random_clusters import TREES, Has, random_fleet, random_workloads, small_fl
 from random_devices import CORES, CPU, FABRIC, GPU, NIC, RDMA, SHARES, TAG, TELLS, WIDE, device_class, selector
 from small_nodes import a_slice, device
 
-from dra_lab import ClaimSketch, Cluster, DeviceRequest, ExactDeviceRequest, How, Link, Workload
-from dra_lab.model.claims import ALL, CapacityRequirements
+from dra_lab import ClaimSketch, Cluster, How, Link, Workload
+from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.device import Counter, Device, DeviceCapacity, DeviceCounterConsumption
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.slices import CounterSet, ResourceSlice

@@ -12,8 +12,9 @@ from cancelled import CancelledAfter
 from msgspec.structs import replace
 from random_clusters import random_sketch, small_fleet, switches
 
-from dra_lab import KubernetesRelease, Workload, asks, how_many_more, largest_job, stranded
+from dra_lab import KubernetesRelease, Workload, how_many_more, largest_job, stranded
 from dra_lab.errors import InputError
+from dra_lab.model.sketch import asks
 
 CLUSTERS = int(os.environ.get("DRA_LAB_RANDOM_ROOMS", "80"))
 """How many random clusters are compared for each question in all; more with the environment variable."""

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from dra_lab import ClaimSketch, Workload, multiple, read_sketch
+from dra_lab import ClaimSketch, Workload, read_sketch
 from dra_lab.errors import InputError
+from dra_lab.planner.fleet import multiple
 
 ONE = ClaimSketch(name="one")
 
