@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dra_lab import Cluster, GangPlan, plan_gangs
+from dra_lab import Cluster, GangPlan
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.planner.gangs import plan_gangs
 
 
 def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), release=None, **options) -> GangPlan:

@@ -1,4 +1,4 @@
-"""`make_plan` and `plan_fleet` for tests; every plan must keep the rules of DRA and count its goals correctly."""
+"""Plans of one pod and of fleets for tests; every plan must keep the rules of DRA and count its goals correctly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from recounted_goals import wrong_goals, wrong_sums
 
-from dra_lab import make_plan, plan_fleet
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
@@ -24,11 +23,13 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import release_of
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.plan_pod import plan_pod
 
 
 def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
-    """Return what `make_plan` returns; assert `check_plan` and its goals."""
-    plan = make_plan(cluster, claims, release=release, **options)
+    """Return what `plan_pod` returns; assert `check_plan` and its goals."""
+    plan = plan_pod(cluster, claims, release=release, **options)
     assert not (broken := broken_rules(cluster, plan, release)), "\n".join(broken)
     asked, nodes = options.get("node"), getattr(claims, "nodes", None)
     assert not plan.fits or plan.node == (asked or plan.node)

@@ -394,11 +394,11 @@ def _json(plan: FleetPlan, after: _After) -> dict[str, Any]:
 
 def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> Part:
     """Return why one replica of each workload does not fit, as the plan of one claim says it."""
-    from dra_lab.planner import make_plan
+    from dra_lab.planner.plan_pod import plan_pod
     from dra_lab.words.document import Lines, Words
     from dra_lab.words.plan_document import answer_sentence
 
-    plans = {w.name: make_plan(cluster, w, release=release, time_limit=10.0) for w in workloads}
+    plans = {w.name: plan_pod(cluster, w, release=release, time_limit=10.0) for w in workloads}
     lines = [f"{name}: {answer_sentence(plan, cluster)}" for name, plan in plans.items() if not plan.fits]
     fits = "One replica of each workload fits. --objective replicas places as many as possible."
     return Lines("Why one replica does not fit", lines) if lines else Words(fits)

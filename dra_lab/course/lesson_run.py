@@ -21,7 +21,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, Drawing
-from dra_lab.planner import make_plan
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.topology.locality import localities
 
 NOTHING_ELSE = "The claim gets no other kind of device."
@@ -100,7 +100,7 @@ class LessonRun:
     @cached_property
     def searched(self) -> Plan:
         """Return the plan of the claim to predict, with kube-scheduler's first fit on the node of the lesson."""
-        return make_plan(self.cluster, self.lesson.predict.sketch, node=self.lesson.predict.node)
+        return plan_pod(self.cluster, self.lesson.predict.sketch, node=self.lesson.predict.node)
 
     @cached_property
     def names(self) -> Mapping[DeviceID, str]:

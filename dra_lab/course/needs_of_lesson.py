@@ -23,9 +23,9 @@ from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, Drawing, PodDrawing, asks
 from dra_lab.pinning.plan_replay import replay_plan
-from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.topology.hierarchies import hierarchies
 
@@ -51,7 +51,7 @@ class DrawnAnswer:
     @cached_property
     def plan(self) -> Plan:
         """Return the best allocation of the drawn claims."""
-        return make_plan(self.cluster, self.sketch)
+        return plan_pod(self.cluster, self.sketch)
 
     @cached_property
     def first_fits(self) -> tuple[FirstFit, ...]:
@@ -59,7 +59,7 @@ class DrawnAnswer:
 
         A drawing that gets the right devices only because of the order in which the drivers list them does not pass.
         """
-        plans = self.plan, make_plan(_reordered(self.cluster, self.class_of), self.sketch)
+        plans = self.plan, plan_pod(_reordered(self.cluster, self.class_of), self.sketch)
         return tuple(plan.trace(node).end for plan in plans for node in self.plan.fitting_nodes)
 
     @cached_property

@@ -16,7 +16,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.planner import make_plan
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.sources import load_cluster
 
 TRIES = 200
@@ -60,8 +60,8 @@ def invariants(lesson: LessonText, cluster: Cluster) -> tuple[Hashable, ...]:
 
     It is the values of the optimum and of the first fit, the numbers of fitting nodes, and the devices given back.
     """
-    best = make_plan(cluster, lesson.answers.right.sketch)
-    searched = make_plan(cluster, lesson.predict.sketch, node=lesson.predict.node)
+    best = plan_pod(cluster, lesson.answers.right.sketch)
+    searched = plan_pod(cluster, lesson.predict.sketch, node=lesson.predict.node)
     given_back = searched.trace(lesson.predict.node).counts.given_back
     found = searched.first_fit
     taken = [placement.device for placement in found.placements] if found else []

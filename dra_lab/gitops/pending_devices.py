@@ -27,7 +27,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import GIVES_UP, OPEN, never_starts
-from dra_lab.planner import make_plan
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
@@ -65,7 +65,7 @@ class _Asked(Struct, frozen=True):
         own = frozenset(self.cluster.node_names) if nodes is None else nodes
         pod = PodClaims(self.claims, frozenset(self.claims), allocated=self.allocated, nodes=own)
         left = max(1.0, self.end - time.monotonic())
-        return make_plan(self.cluster, pod, release=self.release, node=self.node, time_limit=left, cancel=self.cancel)
+        return plan_pod(self.cluster, pod, release=self.release, node=self.node, time_limit=left, cancel=self.cancel)
 
 
 def device_answer(

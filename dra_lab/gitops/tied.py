@@ -17,7 +17,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner import make_plan
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.words.plan_document import answer_sentence
 
 MOST_CLAIMS = 64
@@ -75,7 +75,7 @@ def answer_tied(
     part = only_nodes(cluster, nodes)
     try:
         drawn: Any = next(iter(claims.values())) if len(claims) == 1 else claims
-        plan = make_plan(part, drawn, release=release, time_limit=seconds, cancel=cancel)
+        plan = plan_pod(part, drawn, release=release, time_limit=seconds, cancel=cancel)
     except Cancelled:
         raise
     except (CelError, UnsupportedFeature) as error:

@@ -24,8 +24,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import OPEN, never_starts, with_start
-from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.words.facts import COUNTING_ENDS, counted
 from dra_lab.words.plan_document import answer_sentence
@@ -182,7 +182,7 @@ def _planned(
     sketches = question.claims
     drawn: Any = next(iter(sketches.values())) if len(sketches) == 1 else dict(sketches)
     try:
-        plan = make_plan(part, drawn, release=release, time_limit=seconds, cancel=cancel)
+        plan = plan_pod(part, drawn, release=release, time_limit=seconds, cancel=cancel)
         if cancel is not None and cancel.is_set():
             raise Cancelled(f"cancelled while {question.subject} was planned")
         if plan.status is PlanStatus.INFEASIBLE:

@@ -78,6 +78,10 @@ class Cluster:
         """Return what is in it as a terminal shows it: a line, a row for each kind of device, the fabric, findings."""
         return printed(self)
 
+    def __hash__(self) -> int:
+        """Return the hash of what names it; clusters are equal if all that they hold is."""
+        return hash((self.name, len(self.slices), len(self.claims), len(self.nodes)))
+
     def __repr__(self) -> str:
         """Return what tells clusters apart in a line; `print` shows what is in it."""
         return f"<Cluster {self.name!r}: {len(self.nodes)} nodes, {len(self.slices)} slices, {len(self.claims)} claims>"

@@ -94,13 +94,17 @@ class FleetPlan:
     shortfalls: tuple[Shortfall, ...] = ()
     findings: tuple[Finding, ...] = ()
     regrets: tuple[Regret, ...] = ()
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     objective: str = "replicas"
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict, compare=False)
     states: int = 0
     not_examined: int = 0
     compared: tuple[str, ...] = ()
     start: Start = Start.NOT_SEARCHED
+
+    def __hash__(self) -> int:
+        """Return the hash of what is placed where; plans that differ in their seconds alone are equal."""
+        return hash((self.status, self.cluster, self.release, tuple((pod.workload, pod.node) for pod in self.replicas)))
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it; many equal nodes are one line."""

@@ -227,8 +227,8 @@ class GangPlan:
     headroom: tuple[GangHeadroom, ...] = ()
     shortfalls: tuple[Shortfall, ...] = ()
     findings: tuple[Finding, ...] = ()
-    seconds: float = 0.0
-    parts: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = field(default=0.0, compare=False)
+    parts: Mapping[str, float] = field(default_factory=dict, compare=False)
     states: int = 0
     not_examined: int = 0
     cordoned: int = 0
@@ -236,6 +236,10 @@ class GangPlan:
     def __str__(self) -> str:
         """Return the answer as a terminal shows it."""
         return printed(self)
+
+    def __hash__(self) -> int:
+        """Return the hash of what is placed where; plans that differ in their seconds alone are equal."""
+        return hash((self.status, self.cluster, self.release, tuple((gang.gang, gang.domain) for gang in self.placed)))
 
     def __repr__(self) -> str:
         """Return what tells plans apart in a line; `print` shows the answer."""

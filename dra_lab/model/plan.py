@@ -265,7 +265,7 @@ class Plan:
     shortfalls: tuple[Shortfall, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     findings: tuple[Finding, ...] = ()
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     reasons: Reasons | None = None
     regrets: tuple[Regret, ...] = ()
     claims: Mapping[str, ClaimSketch] = field(default_factory=dict)
@@ -273,6 +273,10 @@ class Plan:
     admitted: frozenset[str] | None = None
     start: Start = Start.NOT_SEARCHED
     tracer: Tracer | None = field(default=None, compare=False, repr=False)
+
+    def __hash__(self) -> int:
+        """Return the hash of the devices and where they are; plans that differ in their seconds alone are equal."""
+        return hash((self.status, self.cluster, self.release, self.node, tuple(self.chosen())))
 
     @property
     def fits(self) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import FleetPlan, Workload
-from dra_lab.model.gang import Gang, GangGroup, GangPlan
+from dra_lab.model.fleet import Workload
+from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.sketch import ClaimSketch
 
 MOST_WANTED = 1_000_000
@@ -55,15 +55,6 @@ def gangs_given(name: str, values: Any) -> tuple[Gang, ...]:
     _check_number(f"{name} want", "gangs", sum(gang.replicas for gang in found))
     _check_number(f"{name} want", "replicas", sum(gang.replicas * gang.size for gang in found))
     return found
-
-
-def plan_given(name: str, plan: Any) -> FleetPlan | None:
-    """Return a plan of replicas or of gangs as one of replicas, None for none. Raises InputError."""
-    if isinstance(plan, GangPlan):
-        return plan.as_fleet()
-    if plan is not None and not isinstance(plan, FleetPlan):
-        raise InputError(f"{name} is a plan of plan_fleet or plan_gangs, not a {type(plan).__name__}")
-    return plan
 
 
 def _check_gang(where: str, gang: Gang) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, SolverError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Progress
 
 
@@ -23,41 +23,36 @@ from dra_lab.planner.budget import Progress
 class Scenario:
     """One question for `plan_scenarios`: a cluster, what runs on it, and the settings.
 
-    A scenario has either `workloads`, which `plan_fleet` places, or `sketch`, which `make_plan` allocates.
-
     Args:
         name: The name of the scenario in the answers.
         cluster: The cluster to plan on.
-        workloads: The pods to place, each kind with its number of replicas; default: none.
-        sketch: The drawing to allocate; default None: `workloads`.
+        what: The pods, as in `make_plan`.
         release: The release to plan for; default: that of the cluster.
-        goals: Goals to put in front of the others, as in `make_plan` and `plan_fleet`; default: the usual order.
-        objective: "replicas" or "nodes", as in `plan_fleet`; for workloads only.
-        node: The only node to plan on; default "": all nodes. For a sketch only.
+        goals: Goals to put in front of the others, as in `make_plan`; default: the usual order.
+        node: The only node to plan on; default "": all nodes. For one pod only.
         time_limit: Seconds for this scenario; default None: no limit.
 
     Example:
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch
         >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
-        >>> (answer,) = plan_scenarios([Scenario("today", cluster, sketch=sketch)], jobs=1, progress=False)
+        >>> (answer,) = plan_scenarios([Scenario("today", cluster, sketch)], jobs=1, progress=False)
         >>> answer.plan.fits
         True
     """
 
     name: str
     cluster: Cluster
-    workloads: tuple[Workload, ...] = ()
-    sketch: ClaimSketch | None = None
+    what: Any
     release: KubernetesRelease | None = None
     goals: tuple[str, ...] = ()
-    objective: str = "replicas"
     node: str = ""
     time_limit: float | None = None
 
     def __repr__(self) -> str:
         """Return what tells scenarios apart in a line."""
-        asked = ", ".join(pod.name for pod in self.workloads) or (self.sketch.name if self.sketch else "nothing")
+        pods = self.what if isinstance(self.what, list | tuple) else [self.what]
+        asked = ", ".join(str(getattr(pod, "name", "a pod")) for pod in pods)
         return f"<Scenario {self.name!r}: {asked} on {self.cluster!r}>"
 
 
@@ -110,7 +105,7 @@ def plan_scenarios(
         >>> from dra_lab import Scenario, load_cluster, plan_scenarios, read_sketch, when_idle
         >>> # On a sample cluster.
         >>> cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
-        >>> scenarios = [Scenario("now", cluster, sketch=sketch), Scenario("idle", when_idle(cluster), sketch=sketch)]
+        >>> scenarios = [Scenario("now", cluster, sketch), Scenario("idle", when_idle(cluster), sketch)]
         >>> # What it returns.
         >>> [(one.scenario, one.plan.node) for one in plan_scenarios(scenarios, jobs=1, progress=False)]
         [('now', 'lab-1'), ('idle', 'lab-1')]
@@ -143,38 +138,22 @@ def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -
 
 
 def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
-    release = scenario.cluster.target_release(scenario.release)
-    limit = scenario.time_limit
-    if (scenario.sketch is None) == (not scenario.workloads):
-        raise InputError(f"scenario {scenario.name!r}: give either workloads or a sketch")
-    if scenario.sketch is not None:
-        from dra_lab.planner.plan_claim import make_plan
+    # The planner is imported only for an answer.
+    from dra_lab.planner.questions import AnyPlan, make_plan
 
-        goals, node = scenario.goals, scenario.node
-        return make_plan(
-            scenario.cluster,
-            scenario.sketch,
-            release=release,
-            node=node,
-            goals=goals,
-            time_limit=limit,
-            progress=_unheard,
-            cancel=cancel,
-        )
-    if scenario.node:
-        raise InputError(f"scenario {scenario.name!r}: a node is for one claim; workloads go where there is room")
-    from dra_lab.planner.fleet import plan_fleet
-
-    return plan_fleet(
+    plan: AnyPlan = make_plan(
         scenario.cluster,
-        scenario.workloads,
-        release=release,
+        scenario.what,
+        release=scenario.release,
+        node=scenario.node,
         goals=scenario.goals,
-        objective=scenario.objective,
-        time_limit=limit,
+        time_limit=scenario.time_limit,
         progress=_unheard,
         cancel=cancel,
     )
+    if isinstance(plan, GangPlan):
+        raise InputError(f"scenario {scenario.name!r} has gangs, which scenarios do not compare; use make_plan")
+    return plan
 
 
 def _unheard(progress: Progress) -> None:

@@ -226,7 +226,7 @@ class PlannerWorker:
             self.events.emit("copies")
 
     def _plan_of(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> Plan:
-        from dra_lab.planner import make_plan
+        from dra_lab.planner.plan_pod import plan_pod
 
         release = self._release_for(cluster, drawing)
         if self._drawn:
@@ -235,7 +235,7 @@ class PlannerWorker:
             if not is_prepared(cluster):
                 prepare(cluster, release)
                 self.events.emit("cluster")
-        return make_plan(
+        return plan_pod(
             cluster,
             drawing.sketch,
             release=release,

@@ -19,8 +19,6 @@ from dra_lab import (
     Session,
     Workload,
     load_cluster,
-    plan_fleet,
-    plan_gangs,
     read_sketch,
     samples,
 )
@@ -33,6 +31,8 @@ from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
 from dra_lab.model.plan import FirstFit, FirstFitStatus, NodeClass, NodeFit, Placement, Plan, PlanStatus
 from dra_lab.model.sketch import How
 from dra_lab.model.slices import CounterSet
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.gangs import plan_gangs
 
 GPU = "gpu.nvidia.com"
 RELEASE = KubernetesRelease("1.36")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import Cluster, Gang, KubernetesRelease, hierarchies, load_cluster, plan_gangs, read_gangs
+from dra_lab import Cluster, Gang, KubernetesRelease, hierarchies, load_cluster, read_gangs
 from dra_lab.errors import InputError
 from dra_lab.gitops.gangs_of_file import ReadGang
+from dra_lab.planner.gangs import plan_gangs
 
 BLOCK, RACK, CLIQUE = "example.com/block", "example.com/rack", "nvidia.com/gpu.clique"
 TEMPLATE = """

@@ -12,6 +12,8 @@ from golden_file import GoldenFile, LeastPods, in_a_file
 import dra_lab
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, Workload
 from dra_lab.model.plan import GoalValue
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.gangs import plan_gangs
 from tests.benchmarks import bench_gangs
 from tests.benchmarks.big_cluster import big_cluster
 from tests.benchmarks.crowded_cluster import (
@@ -114,7 +116,7 @@ def rows(*quick: str, long: Iterable[str] = (), suffix: str = "json"):
 def test_fleets_without_a_limit_are_as_good_as_recorded(name, snapshot):
     """The number of pods, every goal and every proof are the same on each run."""
     cluster, wanted = (QUICK | WITHOUT_LIMIT)[Path(name).stem]()
-    plan = dra_lab.plan_fleet(cluster, wanted, release=RELEASE, first_fit=False)
+    plan = plan_fleet(cluster, wanted, release=RELEASE, first_fit=False)
     assert row(len(plan.replicas), plan.goals) == snapshot(extension_class=GoldenFile)
 
 
@@ -123,7 +125,7 @@ def test_fleets_without_a_limit_are_as_good_as_recorded(name, snapshot):
 def test_fleets_with_a_limit_place_at_least_the_recorded_pods(name, snapshot):
     """How many are placed depends on the machine, so the file has half of them."""
     made, limit = WITH_LIMIT[Path(name).stem]
-    plan = dra_lab.plan_fleet(*made(), release=RELEASE, time_limit=limit, first_fit=False)
+    plan = plan_fleet(*made(), release=RELEASE, time_limit=limit, first_fit=False)
     assert len(plan.replicas) == snapshot(extension_class=LeastPods)
 
 
@@ -141,5 +143,5 @@ def test_one_pod_is_as_good_as_recorded(name, snapshot):
 def test_gangs_are_as_good_as_recorded(name, snapshot):
     """40 gangs on 5,000 nodes in 300 racks: the gangs that start are the same and proven; later goals take longer."""
     cluster, hierarchy, gangs, pods = bench_gangs.instance(GANGS[Path(name).stem])
-    plan = dra_lab.plan_gangs(cluster, gangs, pods, hierarchies=[hierarchy], release=RELEASE, time_limit=20)
+    plan = plan_gangs(cluster, gangs, pods, hierarchies=[hierarchy], release=RELEASE, time_limit=20)
     assert row(len(plan.placed), plan.goals[:1]) == snapshot(extension_class=GoldenFile)

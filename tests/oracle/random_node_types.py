@@ -7,7 +7,7 @@ import random
 from random_gangs import random_case
 
 from dra_lab.model.node_type import NewDomains, NodeType
-from dra_lab.planner import make_plan
+from dra_lab.planner.plan_pod import plan_pod
 
 
 def random_node_case(rng: random.Random, release):
@@ -18,7 +18,7 @@ def random_node_case(rng: random.Random, release):
     types = random_types(rng, cluster.node_names, places)
     claims = [group.workload.claims for gang in gangs for group in gang.groups if group.least]
     like = {one.node for one in types}
-    able = [any(make_plan(cluster, one, release=release, node=node).fits for node in like) for one in claims]
+    able = [any(plan_pod(cluster, one, release=release, node=node).fits for node in like) for one in claims]
     if not types or (not all(able) and rng.random() < 0.95):
         return random_node_case(rng, release)
     return cluster, hierarchy, gangs, workloads, types

@@ -9,7 +9,7 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Gang, GangGroup, Workload, plan_gangs
+from dra_lab import Gang, GangGroup, Workload
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
@@ -19,6 +19,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.pinning.gang_choices import gang_choices
 from dra_lab.pinning.replay_gang import replay_kueue
+from dra_lab.planner.gangs import plan_gangs
 
 R136 = KubernetesRelease("1.36")
 GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"

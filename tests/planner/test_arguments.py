@@ -4,6 +4,7 @@ import math
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dra_lab import (
@@ -17,13 +18,17 @@ from dra_lab import (
     how_many_more_gangs,
     largest_job,
     load_cluster,
+    make_plan,
     nodes_to_add,
-    plan_fleet,
-    plan_gangs,
     read_sketch,
     stranded,
 )
 from dra_lab.errors import InputError
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.gang import GangPlan
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.gangs import plan_gangs
 
 REPRO = Path(__file__).parents[1] / "repro" / "questions"
 CLUSTER = load_cluster(REPRO / "six_nodes.json")
@@ -53,6 +58,15 @@ WRONG = {
         lambda: plan_fleet(CLUSTER, [pods(claims=["x"])]),
         r"workloads\[0\].claims\[0\] is a ClaimSketch",
     ),
+    "no cluster": (lambda: make_plan(None, CLAIM), "cluster is a Cluster, not a NoneType"),
+    "a name": (lambda: make_plan(CLUSTER, "pairs.yaml"), "'pairs.yaml' is no claim to be planned"),
+    "a name among workloads": (
+        lambda: make_plan(CLUSTER, [pods(), "w"]),
+        r"what\[1\] is a drawing",
+    ),
+    "a node for many pods": (lambda: make_plan(CLUSTER, pods(), node="n0"), "node is for one pod"),
+    "goals for gangs": (lambda: make_plan(CLUSTER, gang(), goals=("numa",)), "goals have one order for gangs"),
+    "an unknown goal": (lambda: make_plan(CLUSTER, pods(), goals="speed"), "goal 'speed' is not known"),
     "1.5 replicas": (lambda: plan_fleet(CLUSTER, [pods(1.5)]), r"workloads\[0\].replicas is a whole number, not 1.5"),
     "NaN replicas": (lambda: plan_fleet(CLUSTER, [pods(math.nan)]), "replicas is a whole number, not nan"),
     "true replicas": (lambda: plan_fleet(CLUSTER, [pods(True)]), "replicas is a whole number, not True"),
@@ -62,7 +76,7 @@ WRONG = {
     "NaN places": (lambda: NodeType.like("n0", places=math.nan, level="rack"), "nan places"),
     "a limit of text": (lambda: plan_fleet(CLUSTER, [pods()], time_limit="1"), "time_limit is a number of seconds"),
     "a limit of NaN": (lambda: plan_gangs(CLUSTER, [gang()], time_limit=math.nan), "time_limit is a number"),
-    "a plan of text": (lambda: how_many_more(CLUSTER, pods(), after="plan"), "after is a plan of plan_fleet"),
+    "a plan of text": (lambda: how_many_more(CLUSTER, pods(), after="plan"), "after is a plan"),
     "too many replicas": (lambda: plan_fleet(CLUSTER, [pods(1_000_001)]), "want 1,000,001 replicas; at most 1,000,000"),
     "too many gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=10**9)]), "want 1,000,000,000 gangs; at most"),
     "too many pods of gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=600_000)]), "want 1,200,000 replicas"),
@@ -84,6 +98,31 @@ def test_an_infinite_limit_is_no_limit():
     """Every question has the answer that it has without a limit."""
     assert plan_gangs(CLUSTER, [gang()], time_limit=math.inf).placed
     assert plan_fleet(CLUSTER, [pods()], time_limit=math.inf).proven
+
+
+def test_what_is_one_pod_many_pods_or_gangs():
+    """A drawing is one pod; workloads and lists of drawings are many; a gang makes a plan with gangs."""
+    other = msgspec.structs.replace(CLAIM, name="other")
+    found = [make_plan(CLUSTER, what) for what in (CLAIM, pods(), [CLAIM, other], [pods(), gang()])]
+    assert [type(plan) for plan in found] == [Plan, FleetPlan, FleetPlan, GangPlan]
+    assert found[2].placed == {CLAIM.name: 1, "other": 1}
+
+
+@pytest.mark.parametrize("what", [CLAIM, pods(), gang()], ids=["pod", "pods", "gang"])
+def test_the_pods_of_any_plan_are_there_for_the_next_one(what):
+    """With every GPU taken by a plan, nothing fits after it."""
+    assert make_plan(CLUSTER, what, after=full()).status is PlanStatus.INFEASIBLE
+    assert (
+        make_plan(CLUSTER, pods(24), after=make_plan(CLUSTER, what)).placed["w"]
+        < make_plan(CLUSTER, pods(24)).placed["w"]
+    )
+
+
+@pytest.mark.parametrize("what", [CLAIM, pods(), gang()], ids=["pod", "pods", "gang"])
+def test_equal_plans_are_one_key(what):
+    """Two plans of one question are equal, whatever time each took, and so are their clusters."""
+    again = load_cluster(REPRO / "six_nodes.json")
+    assert len({make_plan(CLUSTER, what), make_plan(again, what)}) == len({CLUSTER, again}) == 1
 
 
 @cache

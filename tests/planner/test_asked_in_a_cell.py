@@ -59,7 +59,7 @@ def kernel(request) -> Iterator[_Kernel]:
 def test_an_interrupt_gives_the_best_answer_so_far(kernel):
     """A bar is drawn while the cell waits; when it is interrupted, the cell continues with an answer and says so."""
     printed, failed, drawn = kernel.run(
-        "plan = dra_lab.plan_fleet(cluster, pods)\nprint(type(plan).__name__, plan.status.value)", interrupted=True
+        "plan = dra_lab.make_plan(cluster, pods)\nprint(type(plan).__name__, plan.status.value)", interrupted=True
     )
     assert failed == ""
     assert "FloatProgressModel" in drawn
@@ -70,6 +70,6 @@ def test_an_interrupt_gives_the_best_answer_so_far(kernel):
 @pytest.mark.long
 def test_a_listener_replaces_the_bar(kernel):
     """If the person gives `progress`, its steps are printed and no bar is drawn."""
-    printed, failed, drawn = kernel.run("plan = dra_lab.plan_fleet(cluster, pods, progress=print, time_limit=3)")
+    printed, failed, drawn = kernel.run("plan = dra_lab.make_plan(cluster, pods, progress=print, time_limit=3)")
     assert (failed, drawn) == ("", "")
     assert printed

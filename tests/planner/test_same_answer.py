@@ -9,7 +9,8 @@ import sys
 import pytest
 
 QUESTION = """
-from dra_lab import KubernetesRelease, Workload, load_cluster, make_plan, plan_fleet, read_sketch
+from dra_lab import KubernetesRelease, Workload, load_cluster, make_plan, read_sketch
+from dra_lab.planner.fleet import plan_fleet
 
 cluster, release = load_cluster("sample:dgx-h100"), KubernetesRelease("1.36")
 sketch = read_sketch("sample:dgx-h100/gpu-nic-cpu")

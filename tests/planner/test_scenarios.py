@@ -33,10 +33,10 @@ def scenarios() -> tuple[Scenario, ...]:
     pairs, five = read_sketch("sample:eks-p4d/gpu-nic-pairs"), read_sketch("sample:eks-p4d/five-pairs")
     first = cluster.node_names[0]
     return (
-        Scenario("as it is", cluster, sketch=pairs, release=RELEASE),
-        Scenario("five pairs", cluster, sketch=five, release=RELEASE),
-        Scenario("no such node", cluster, sketch=pairs, release=RELEASE, node="nowhere"),
-        Scenario("without a node", without_nodes(cluster, [first]), sketch=pairs, release=RELEASE),
+        Scenario("as it is", cluster, pairs, release=RELEASE),
+        Scenario("five pairs", cluster, five, release=RELEASE),
+        Scenario("no such node", cluster, pairs, release=RELEASE, node="nowhere"),
+        Scenario("without a node", without_nodes(cluster, [first]), pairs, release=RELEASE),
     )
 
 
@@ -47,7 +47,7 @@ def check(scenarios, answers) -> None:
         if scenario.node:
             assert isinstance(answer.error, InputError)
             continue
-        alone = checked_plan(scenario.cluster, scenario.sketch, release=RELEASE)
+        alone = checked_plan(scenario.cluster, scenario.what, release=RELEASE)
         assert answer.error is None
         assert (answer.plan.status, answer.plan.node, answer.plan.goals) == (alone.status, alone.node, alone.goals)
         assert answer.plan.placements == alone.placements
@@ -103,10 +103,10 @@ def test_an_interrupt_ends_everything_and_is_raised(scenarios):
         plan_scenarios(scenarios, jobs=2, progress=False, each=interrupt)
 
 
-def test_a_question_without_claims_is_an_error_of_that_scenario(scenarios):
-    """A scenario asks for either workloads or a sketch."""
-    (answer,) = plan_scenarios([Scenario("empty", scenarios[0].cluster)], jobs=1, progress=False)
-    assert "either workloads or a sketch" in str(answer.error)
+def test_a_question_that_is_none_is_an_error_of_that_scenario(scenarios):
+    """A name is no claim to be planned, and the other scenarios go on."""
+    (answer,) = plan_scenarios([Scenario("a file", scenarios[0].cluster, "pairs.yaml")], jobs=1, progress=False)
+    assert "'pairs.yaml' is no claim to be planned" in str(answer.error)
 
 
 def test_workloads_are_planned_as_fleets_in_other_processes():

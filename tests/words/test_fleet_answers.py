@@ -156,8 +156,8 @@ def test_scenarios_are_rows_with_their_errors(cluster):
     """Answers and errors side by side."""
     wanted = [Workload("pairs", read_sketch(PAIRS), 8)]
     asked = [
-        Scenario("a", cluster, workloads=wanted),
-        Scenario("b", cluster, sketch=read_sketch(PAIRS), node="nowhere"),
+        Scenario("a", cluster, wanted),
+        Scenario("b", cluster, read_sketch(PAIRS), node="nowhere"),
     ]
     rows = frame(plan_scenarios(asked, jobs=1, progress=False)).to_dict("records")
     assert [rows[0][key] for key in ("status", "placed", "wanted")] == ["optimal", 4, 8]

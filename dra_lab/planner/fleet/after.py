@@ -1,48 +1,71 @@
-"""What is in use once a plan for a fleet has come true."""
+"""The cluster in which the pods of a plan are there."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Iterator
+from typing import Any
 
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.errors import InputError
+from dra_lab.model.allocation import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaimStatus,
+)
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import FleetPlan, Replica, Workload
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
-from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner.arguments import plan_given
+
+_NAMESPACE = "dra-lab-plan"
 
 
-def held_after(
-    cluster: Cluster, plan: FleetPlan | GangPlan | None, release: KubernetesRelease
-) -> AllocatedDevices | None:
-    """Return what claims and the pods of a plan hold together; None, meaning what the cluster says, without a plan.
+def cluster_after(
+    cluster: Cluster, plan: Plan | FleetPlan | GangPlan | None, release: KubernetesRelease | str | None = None
+) -> Cluster:
+    """Return the cluster with an allocated claim for each pod of a plan, the same object without a plan.
 
-    Raises InputError for what is no plan of replicas or gangs.
+    Raises InputError for what is no plan.
     """
-    plan = plan_given("after", plan)
     if plan is None:
-        return None
-    held = cluster.allocated
-    exclusive, shares = dict(held.exclusive), dict(held.shares)
-    consumed = {device: dict(amounts) for device, amounts in held.consumed.items()}
-    shareable = shareable_devices(cluster, release)
-    admin = {workload.name: admin_requests(workload) for workload in plan.workloads}
-    for replica in plan.replicas:
-        holder = f"{replica.workload}-{replica.number}"
-        for placement in replica.placements:
-            if (placement.claim, placement.request) in admin[replica.workload]:
-                continue
-            if placement.device not in shareable:
-                exclusive[placement.device] = holder
-                continue
-            shares[placement.device] = (*shares.get(placement.device, ()), holder)
-            mine = consumed.setdefault(placement.device, {})
-            for key, amount in placement.consumed.items():
-                mine[key] = mine.get(key, Fraction()) + parse_quantity(amount)
-    return AllocatedDevices(exclusive, shares, consumed)
+        return cluster
+    shareable = shareable_devices(cluster, cluster.target_release(release))
+    claims = []
+    for pod, admin in _pods(plan):
+        name = f"{pod.workload}-{pod.number}"
+        results = tuple(
+            DeviceRequestAllocationResult(
+                request=placed.request,
+                **placed.device._asdict(),
+                share_id=f"{name}-{number}" if placed.device in shareable else None,
+                consumed_capacity=dict(placed.consumed),
+                admin_access=(placed.claim, placed.request) in admin or None,
+            )
+            for number, placed in enumerate(pod.placements)
+        )
+        status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=results)))
+        claims.append(ResourceClaim(metadata=ObjectMeta(name=name, namespace=_NAMESPACE), status=status))
+    return cluster.with_objects(claims=(*cluster.claims, *claims))
+
+
+def _pods(plan: Any) -> Iterator[tuple[Replica, set[tuple[str, str]]]]:
+    """Yield each pod of a plan, and its requests with admin access, which take nothing."""
+    if isinstance(plan, Plan):
+        workload = Workload(plan.sketch.name or "pod", plan.sketch)
+        if plan.fits:
+            yield Replica(workload.name, 0, plan.node, plan.placements), admin_requests(workload)
+        return
+    fleet = plan.as_fleet() if isinstance(plan, GangPlan) else plan
+    if not isinstance(fleet, FleetPlan):
+        raise InputError(f"after is a plan, not a {type(plan).__name__}")
+    admin = {workload.name: admin_requests(workload) for workload in fleet.workloads}
+    for replica in fleet.replicas:
+        yield replica, admin[replica.workload]
 
 
 def shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:

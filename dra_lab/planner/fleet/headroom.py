@@ -21,7 +21,7 @@ from dra_lab.model.sketch import Ask
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.question import Question, Work
 from dra_lab.planner.fleet.together import shared_nodes
@@ -90,7 +90,8 @@ def how_many_more(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     workload = workload_given("workload", workload)
-    headroom = headroom_of_claim(cluster, workload, release, held_after(cluster, after, release), budget, solver)
+    cluster = cluster_after(cluster, after, release)
+    headroom = headroom_of_claim(cluster, workload, release, None, budget, solver)
     return changed(headroom, seconds=time.monotonic() - began)
 
 

@@ -23,7 +23,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.headroom import headroom_of_claim, pods_on
 from dra_lab.planner.fleet.pods import look_at
 from dra_lab.planner.fleet.question import Question, Work
@@ -84,7 +84,7 @@ def largest_job(
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     names = [request.name for request in given("claim", claim, ClaimSketch).requests]
     _check_scale(names, scale)
-    held = held_after(cluster, after, release)
+    cluster, held = cluster_after(cluster, after, release), None
     # Half of the time: how many fit as drawn is the lesser question.
     headroom = headroom_of_claim(
         cluster, Workload(claim.name, (claim,)), release, held, budget.part(budget.shares.step), solver

@@ -15,7 +15,7 @@ from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Progress
-from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 
 Pins = Mapping[str, Mapping[str, int]]
@@ -57,9 +57,8 @@ def plan_pinned(
 
     def plan(on: Cluster, wanted: Sequence[Workload], before: FleetPlan | None) -> FleetPlan:
         left = None if ends is None else max(0.0, ends - time.monotonic())
-        held = held_after(cluster, before, target)
         common = {"release": target, "goals": goals, "progress": progress, "cancel": cancel}
-        return plan_fleet(on, wanted, time_limit=left, held=held, first_fit=False, **common)  # type: ignore[arg-type]
+        return plan_fleet(cluster_after(on, before, target), wanted, time_limit=left, first_fit=False, **common)  # type: ignore[arg-type]
 
     on_nodes = {w.name: {node: n for node, n in pins.get(w.name, {}).items() if n} for w in workloads}
     if not any(on_nodes.values()):

@@ -46,36 +46,12 @@ def plan_fleet(
 ) -> FleetPlan:
     """Return where the replicas of workloads go, best first, with what is proven of it.
 
-    Args:
-        cluster: The cluster to plan on.
-        workloads: The pods to place, each kind with its number of replicas.
-        release: The release to plan for; default: that of the cluster.
-        goals: Goals of FLEET_GOALS to put in front of the others, after `unplaced`, `alternatives` and `preferences`.
-            `damage`, which is about one claim, is passed over.
-        objective: "replicas" places as many as can be; "nodes" places all of them on the fewest nodes, or proves that
-            they do not all fit.
-        time_limit: Seconds after which the best plan so far is returned. Default None: no limit, but a fleet with many
-            different node states, or many ways on nodes that share devices, is improved for `Shares.improve` seconds.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-        held: The devices in use, instead of those of the cluster's claims.
-        first_fit: Compare with the replicas that kube-scheduler would place, if time suffices to look at every node.
-
-    Returns:
-        The plan, with the bounds that were reached. Its status is STOPPED if there is none, and NOT_CHECKED if what the
-        claims need of the cluster could not be read.
-
-    Raises:
-        InputError: A goal, the objective or the release is unknown, or an argument is not what it has to be.
-        SketchError: A drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
+    Arguments and errors are those of `make_plan`. `goals` are of FLEET_GOALS; `damage`, which is about one claim, is
+    passed over. `objective` "nodes" places all pods on the fewest nodes, or proves that they do not all fit.
+    `first_fit` compares with the replicas that kube-scheduler would place, if time suffices to look at every node.
 
     Example:
         >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch
-        >>> # Three pods with the claim of the sample.
         >>> pods = Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=3)
         >>> plan = plan_fleet(load_cluster("sample:two-sockets"), [pods])
         >>> plan.placed, plan.proven

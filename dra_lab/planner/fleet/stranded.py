@@ -25,7 +25,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.arguments import listed
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.together import shared_nodes
@@ -109,7 +109,7 @@ def stranded(
         for at, claim in enumerate(claims)
     ]
     looking = budget.part(budget.shares.first)
-    fleet = look_at(cluster, pods, release, looking, held_after(cluster, after, release))
+    fleet = look_at(cluster_after(cluster, after, release), pods, release, looking)
     rows = tuple(_rows(fleet, budget, solver))
     names = tuple(claim.name for claim in claims)
     left = len(set(fleet.scan.rules.nodes).difference(*(row.nodes for row in rows)))

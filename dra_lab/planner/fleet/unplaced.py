@@ -15,7 +15,7 @@ from dra_lab.model.sketch import Ask, asks
 from dra_lab.planner.budget import default_shares
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.node.device_tests import Stage
-from dra_lab.planner.plan_claim import make_plan
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import read_claims
 from dra_lab.planner.why.funnel import matching_devices
 from dra_lab.planner.why.node_reasons import devices
@@ -99,7 +99,7 @@ def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None
     """Return why not even one pod fits, as its plan says it; None if one fits alone, or if that is not known."""
     claims = replace(read_claims(pod.workload), nodes=fleet.scan.rules.only)
     try:
-        plan = make_plan(fleet.scan.cluster, claims, release=fleet.scan.release, time_limit=default_shares().explain)
+        plan = plan_pod(fleet.scan.cluster, claims, release=fleet.scan.release, time_limit=default_shares().explain)
     except DraLabError:
         return None
     if plan.status is not PlanStatus.INFEASIBLE or not plan.shortfalls:

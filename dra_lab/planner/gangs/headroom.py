@@ -18,7 +18,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.after import held_after
+from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import wanted
 from dra_lab.planner.gangs.levels import Path, Together, together
@@ -83,7 +83,7 @@ def how_many_more_gangs(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     (gang,) = gangs_given("gang", [gang])
-    held = held_after(cluster, after, release)
+    cluster, held = cluster_after(cluster, after, release), None
     known = levels_of(cluster) if hierarchies is None else hierarchies
     every = dict(_by_level(cluster, gang, known, together(cluster, release)))
     problem = problem_of(cluster, every[gang.required], release, budget, held, solver, Clock())

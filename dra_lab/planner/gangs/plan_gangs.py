@@ -50,36 +50,12 @@ def plan_gangs(
 ) -> GangPlan:
     """Return where gangs and ordinary workloads go, best first, with what is proven of it.
 
-    A gang has all pods of its minimum or none. All its pods are in one domain of its required level. Nodes that are
-    cordoned take no pods.
-
-    Args:
-        cluster: The cluster to plan on.
-        gangs: The gangs to place.
-        workloads: Ordinary pods beside them, of priority 0.
-        hierarchies: The levels above the nodes; default: those of the cluster.
-        release: The release to plan for; default: that of the cluster.
-        time_limit: Seconds after which the best plan so far is returned. Default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-        held: The devices in use, instead of those of the cluster's claims.
-
-    Returns:
-        The plan, with the bounds that were reached, and what every domain has for each gang.
-
-    Raises:
-        InputError: A gang, a level or the release is unknown or makes no sense.
-        SketchError: A drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
+    A gang has all pods of its minimum or none. All its pods are in one domain of its required level. Ordinary pods have
+    priority 0. Nodes that are cordoned take no pods. Arguments and errors are those of `make_plan`; `hierarchies` are
+    the levels above the nodes, those of the cluster by default.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
-
-        Both workers must be on one node.
-
         >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
         >>> gang = Gang("train", [GangGroup(worker)], required="host")
         >>> plan = plan_gangs(load_cluster("sample:two-sockets"), [gang])

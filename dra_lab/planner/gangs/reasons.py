@@ -15,7 +15,7 @@ from dra_lab.planner.gangs.needs import GangNeed, GroupNeed
 from dra_lab.planner.gangs.new_nodes import AddQuestion
 from dra_lab.planner.gangs.problem import GangProblem
 from dra_lab.planner.node.device_tests import Stage
-from dra_lab.planner.plan_claim import make_plan
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.why.funnel import matching_devices, noun_of
 from dra_lab.topology.new_nodes import NewNode, with_new_nodes
 
@@ -113,7 +113,7 @@ def _claims(
         who = next((name for name, claims in _names(question) if claims == kind.claims), repr(kind.name))
         lacks = []
         for one in models:
-            plan = make_plan(alone, kind.claims, release=release, node=one.name, time_limit=2 * budget.shares.explain)
+            plan = plan_pod(alone, kind.claims, release=release, node=one.name, time_limit=2 * budget.shares.explain)
             message = plan.shortfalls[0].message if plan.shortfalls else "it does not fit"
             lacks.append(f"{one.type.name}: {message.replace(one.name, one.type.name)}")
         message = f"no node type can have a pod of {who}"

@@ -9,12 +9,13 @@ import yaml
 from gangs_to_export import BLOCK, GPUS, RACK, cliques, gang, group, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Cluster, KubernetesRelease, gang_files, plan_gangs
+from dra_lab import Cluster, KubernetesRelease, gang_files
 from dra_lab.exports.gangs.level_keys import pin_affinity
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import patch_copy
 from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
+from dra_lab.planner.gangs import plan_gangs
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.topology.presets import HOSTNAME
 

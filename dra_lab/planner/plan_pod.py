@@ -1,4 +1,4 @@
-"""make_plan: one claim on every node: the best allocation with its proof, or the reasons why there is none."""
+"""One pod on every node: the best allocation with its proof, or the reasons why there is none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dra_lab.planner.waiting import awaited
 
 
 @awaited
-def make_plan(
+def plan_pod(
     cluster: Cluster,
     claims: Planned,
     *,
@@ -43,37 +43,8 @@ def make_plan(
 ) -> Plan:
     """Return the best allocation of a drawing on a cluster, proven goal by goal, or why it does not fit.
 
-    The node is the one with the best values, then the first by name. Claims that hold devices already keep them and tie
-    the pod to their nodes.
-
-    Args:
-        cluster: The cluster to plan on.
-        claims: One drawing, or the claims of one pod: a sequence, a mapping from names, a Workload, or PodClaims.
-        release: The release to plan for; default: that of the cluster.
-        node: The only node to plan on; default "": all nodes.
-        goals: Goals to put in front of the others, after `alternatives` and `preferences` (`model.plan.goal_order`).
-        time_limit: Seconds after which the best answer so far is returned; default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-        early: Is called in this thread with the proof that a claim fits nowhere, before the search for the reasons.
-
-    Returns:
-        The plan. An answer that was ended early is marked as not proven; if there is none, the status is STOPPED.
-        The status is NOT_CHECKED if what the claims need of the cluster could not be read.
-
-    Raises:
-        SketchError: The drawing is inconsistent.
-        InputError: The node or a goal is unknown.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: The claim uses a rule of DRA that is not known here yet.
-        SolverError: The solver is missing or failed.
-
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch
-        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
-        >>> plan.node, plan.fits, plan.proven
-        ('lab-1', True, True)
+    Arguments are those of `make_plan`; `early` is called in this thread with the proof that a claim fits nowhere,
+    before the search for the reasons.
     """
     began = time.monotonic()
     release = cluster.target_release(release)

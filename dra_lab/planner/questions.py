@@ -1,0 +1,147 @@
+"""make_plan: where the pods of drawings, workloads and gangs go, best first, with what is proven of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypedDict, Unpack, overload
+
+from dra_lab.errors import InputError
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.gang import Gang, GangPlan
+from dra_lab.model.plan import Plan, named_goals
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.arguments import given
+from dra_lab.planner.budget import Progress
+from dra_lab.planner.fleet.after import cluster_after
+from dra_lab.planner.plan_pod import plan_pod
+from dra_lab.planner.pod_claims import PodClaims
+from dra_lab.sources import own_profiles
+
+AnyPlan = Plan | FleetPlan | GangPlan
+OnePod = ClaimSketch | ResourceClaim | PodClaims | Mapping[str, ClaimSketch | ResourceClaim]
+ManyPods = Workload | Sequence[Workload | ClaimSketch]
+WithGangs = Gang | Sequence[Gang | Workload | ClaimSketch]
+
+
+class Options(TypedDict, total=False):
+    """The keywords of a question, for the type checker."""
+
+    node: str
+    after: AnyPlan | None
+    release: KubernetesRelease | str | None
+    goals: Sequence[str]
+    drivers: Any
+    time_limit: float | None
+    progress: Callable[[Progress], None] | None
+    cancel: threading.Event | None
+    solver: str
+
+
+@overload
+def make_plan(cluster: Cluster, what: OnePod | Sequence[ResourceClaim], **options: Unpack[Options]) -> Plan: ...
+@overload
+def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> FleetPlan: ...  # type: ignore[overload-overlap]
+@overload
+def make_plan(cluster: Cluster, what: WithGangs, **options: Unpack[Options]) -> GangPlan: ...
+def make_plan(
+    cluster: Cluster,
+    what: Any,
+    *,
+    node: str = "",
+    after: AnyPlan | None = None,
+    release: KubernetesRelease | str | None = None,
+    goals: Sequence[str] = (),
+    drivers: Any = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+) -> AnyPlan:
+    """Return where pods go, best first, with a proof or a bound of each goal, or the reasons why they do not fit.
+
+    One pod goes on the node with the best values, then the first by name. Claims that hold devices already keep them
+    and tie the pod to their nodes.
+
+    Args:
+        cluster: The cluster to plan on.
+        what: A drawing or a ResourceClaim is one pod; so are a mapping from names to claims, and several
+            ResourceClaims. A Workload, a Gang, or a list of drawings, workloads and gangs are many pods.
+        node: The only node for one pod; default "": all nodes.
+        after: A plan whose pods are there already; default: none.
+        release: The release to plan for; default: that of the cluster.
+        goals: Goals to put in front of the others, after `unplaced`, `alternatives` and `preferences`, such as `nodes`
+            for the fewest nodes. Gangs have one order of goals.
+        drivers: Your own profiles of drivers, a file or a mapping; default None: those of the cluster.
+        time_limit: Seconds after which the best plan so far is returned. Default None: no limit, but many pods on many
+            different nodes are improved for a minute.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+
+    Returns:
+        The plan of one pod (`Plan`), of many pods (`FleetPlan`), or with gangs (`GangPlan`). An answer that was ended
+        early is not proven; if there is none, the status is STOPPED. It is NOT_CHECKED if what the claims need of the
+        cluster could not be read.
+
+    Raises:
+        InputError: An argument is not what it has to be, or a node or goal is unknown.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import Workload, load_cluster, make_plan, read_sketch
+        >>> cluster, lesson = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+        >>> plan = make_plan(cluster, lesson)
+        >>> plan.node, plan.fits, plan.proven
+        ('lab-1', True, True)
+        >>> make_plan(cluster, Workload("pods", lesson, replicas=3), after=plan).placed
+        {'pods': 2}
+    """
+    on = given("cluster", cluster, Cluster)
+    on = cluster_after(on if drivers is None else on.with_profiles(own_profiles(drivers)), after)
+    goals = named_goals(goals)
+    common: dict[str, Any] = {
+        "release": release,
+        "time_limit": time_limit,
+        "progress": progress,
+        "cancel": cancel,
+        "solver": solver,
+    }
+    pods = pods_of(what)
+    if pods is None:
+        return plan_pod(on, what, node=node, goals=goals, **common)
+    if node:
+        raise InputError("node is for one pod; many pods go where there is room")
+    gangs = [one for one in pods if isinstance(one, Gang)]
+    workloads = [one for one in pods if isinstance(one, Workload)]
+    if not gangs:
+        from dra_lab.planner.fleet.plan_fleet import plan_fleet
+
+        return plan_fleet(on, workloads, goals=goals, **common)
+    if goals:
+        raise InputError("goals have one order for gangs; leave them out")
+    from dra_lab.planner.gangs.plan_gangs import plan_gangs
+
+    return plan_gangs(on, gangs, workloads, **common)
+
+
+def pods_of(what: Any) -> tuple[Workload | Gang, ...] | None:
+    """Return workloads and gangs, each drawing of a list as a workload; None for the claims of one pod."""
+    if isinstance(what, Workload | Gang):
+        return (what,)
+    if isinstance(what, str | Mapping) or not isinstance(what, Iterable):
+        return None
+    every = tuple(what)
+    if any(isinstance(one, ResourceClaim) for one in every):
+        return None
+    every = tuple(Workload(one.name, one) if isinstance(one, ClaimSketch) else one for one in every)
+    for number, one in enumerate(every):
+        if not isinstance(one, Workload | Gang):
+            raise InputError(f"what[{number}] is a drawing, a Workload or a Gang, not a {type(one).__name__}")
+    return every
