@@ -92,10 +92,10 @@ class _Published(Struct, frozen=True):
     """
 
     by_node: Mapping[str, tuple[ResourceSlice, ...]]
-    by_pool: Mapping[_Key, tuple[ResourceSlice, ...]]
     network: tuple[ResourceSlice, ...]
     counters: Mapping[_Key, tuple[ResourceSlice, ...]]
     everywhere: frozenset[_Key]
+    guesses: Guesses
     kinds: DeviceKinds
     pools: dict[tuple[bool, bool], dict[str, tuple[Pool, ...]]] = field(default_factory=dict)
     shared: dict[object, Pool | None] = field(default_factory=dict)
@@ -103,10 +103,9 @@ class _Published(Struct, frozen=True):
 
 @once_per_devices
 def _published(cluster: Cluster, guesses: Guesses) -> _Published:
-    by_pool, counters = cluster.slices_by_pool, grouped(cluster.counter_slices, pool_of)
-    kinds = device_kinds(cluster, guesses)
-    everywhere = frozenset(key for key, slices in counters.items() if _is_seen(key, slices, by_pool[key], kinds))
-    return _Published(cluster.slices_by_node, by_pool, cluster.network_slices, counters, everywhere, kinds)
+    counters, kinds = grouped(cluster.counter_slices, pool_of), device_kinds(cluster, guesses)
+    everywhere = frozenset(key for key, slices in counters.items() if _is_seen(cluster, key, slices, kinds))
+    return _Published(cluster.slices_by_node, cluster.network_slices, counters, everywhere, guesses, kinds)
 
 
 def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tuple[bool, bool]) -> tuple[Pool, ...]:
@@ -153,14 +152,12 @@ def _counters_elsewhere(published: _Published, node: Node, seen: Sequence[Resour
     return [s for key in keys for s in published.counters.get(key, ()) if s.spec.node_name != node.name]
 
 
-def _is_seen(
-    key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice], kinds: DeviceKinds
-) -> bool:
+def _is_seen(cluster: Cluster, key: _Key, counters: Sequence[ResourceSlice], kinds: DeviceKinds) -> bool:
     """Say whether nodes see anything of other nodes' counters but a complete and valid pool without devices."""
     counters = [s for s in counters if s.spec.shared_counters is not None]
     if not counters:
         return False
-    pool = _build(everywhere, key, newest(counters), _NOBODY, kinds)
+    pool = _build(cluster, key, newest(counters), _NOBODY, kinds)
     return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 
@@ -188,20 +185,17 @@ def _device_on(device: Device, node: Node) -> bool:
 def _pool(
     cluster: Cluster, published: _Published, key: _Key, slices: list[ResourceSlice], node: Node, *, counting: bool
 ) -> Pool | None:
-    if (
-        len(slices) == 1
-        and slices[0].spec.pool.resource_slice_count == 1
-        and not slices[0].spec.per_device_node_selection
-    ):
-        return _pool_of_slice(cluster, slices[0], counting, guessed_kinds(cluster))
+    first = slices[0].spec
+    if len(slices) == 1 and first.pool.resource_slice_count == 1 and not first.per_device_node_selection:
+        return _pool_of_slice(cluster, slices[0], counting, published.guesses)
     for s in slices:
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
-            return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
+            return _build(cluster, key, slices, node, published.kinds, counting=counting)
     # Nodes that see the same slices share one object: 5,000 nodes before 200 network-attached devices were a
     # million. Slices are distinguished by identity, and live as long as the memo.
     known, ids = published.shared, (key, counting, *map(id, slices))
     if ids not in known:
-        known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
+        known[ids] = _build(cluster, key, slices, node, published.kinds, counting=counting)
     return known[ids]
 
 
@@ -213,22 +207,16 @@ def _pool_of_slice(
     guesses: Guesses,
 ) -> Pool | None:
     """Return the pool of which a slice is the only one, as every node sees it that sees the slice."""
-    return _build((slice_,), pool_of(slice_), [slice_], _NOBODY, device_kinds(cluster, guesses), counting=counting)
+    return _build(cluster, pool_of(slice_), [slice_], _NOBODY, device_kinds(cluster, guesses), counting=counting)
 
 
 def _build(
-    everywhere: Sequence[ResourceSlice],
-    key: _Key,
-    slices: list[ResourceSlice],
-    node: Node,
-    kinds: DeviceKinds,
-    *,
-    counting: bool = True,
+    cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node, kinds: DeviceKinds, *, counting: bool = True
 ) -> Pool | None:
     driver, name = key
-    wanted = slices[0].spec.pool
-    published = list(slices)
+    wanted, published = slices[0].spec.pool, slices
     if len(slices) != wanted.resource_slice_count:
+        everywhere = cluster.slices_by_pool[key]
         if any(s.spec.pool.generation > wanted.generation for s in everywhere):
             return None
         published = [s for s in everywhere if s.spec.pool.generation == wanted.generation]
@@ -239,11 +227,12 @@ def _build(
     counter_sets = tuple([c for s in published for c in s.spec.shared_counters or ()])
     if invalid:
         return Pool(driver, name, wanted.generation, invalid=invalid)
-    devices: list[PoolDevice] = []
+    devices, new = list[PoolDevice](), tuple.__new__
     for s in ordered:
         own, selects = s.spec.devices or (), s.spec.per_device_node_selection
+        # Made without `DeviceID()`, which takes as long as all the rest.
         devices += [
-            PoolDevice(DeviceID(driver, name, d.name), d, s, kind, not selects or _device_on(d, node))
+            PoolDevice(new(DeviceID, (driver, name, d.name)), d, s, kind, not selects or _device_on(d, node))
             for d, kind in zip(own, kinds.of(driver, own), strict=True)
         ]
     return Pool(driver, name, wanted.generation, tuple(devices), counter_sets)
@@ -288,4 +277,5 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
 
 
 def _order(pool: Pool) -> tuple[bool, bytes, bytes]:
-    return any(item.device.binding_conditions for item in pool.devices), pool.driver.encode(), pool.name.encode()
+    binding = [item for item in pool.devices if item.device.binding_conditions]
+    return bool(binding), pool.driver.encode(), pool.name.encode()
