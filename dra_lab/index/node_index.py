@@ -175,7 +175,8 @@ class NodeIndex:
         found = nodes.get(node_name)
         if found is None:
             devices = self.view(node_name).devices
-            alone = frozenset([at for at, item in enumerate(devices) if item.id in held.exclusive])
+            one_each = enumerate(devices) if held.exclusive else ()
+            alone = frozenset([at for at, item in one_each if item.id in held.exclusive])
             shared: tuple[tuple[int, Taken], ...] = ()
             if held.shares:
                 takes = [(at, self._taken_of(held, item.id)) for at, item in enumerate(devices)]

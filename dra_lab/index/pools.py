@@ -12,7 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.gates import Gates
 from dra_lab.model.grouped import grouped, newest, pool_of
-from dra_lab.model.memo import once_per_devices, once_per_slice
+from dra_lab.model.memo import once_per_devices, once_per_slice, slice_values
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta, node_matches
 from dra_lab.model.slices import CounterSet, ResourceSlice
@@ -88,15 +88,16 @@ class _Published(Struct, frozen=True):
     """The parts of the pools of all nodes: slices by node and by pool, and kinds of devices.
 
     `counters` are the slices with shared counters by pool, `everywhere` the pools with counters of which every node
-    sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see.
+    sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see, and
+    `of_slice` those of a single slice, by whether counters count and by its place in memory.
     """
 
     by_node: Mapping[str, tuple[ResourceSlice, ...]]
     network: tuple[ResourceSlice, ...]
     counters: Mapping[_Key, tuple[ResourceSlice, ...]]
     everywhere: frozenset[_Key]
-    guesses: Guesses
     kinds: DeviceKinds
+    of_slice: Mapping[bool, dict[int, Pool | None]]
     pools: dict[tuple[bool, bool], dict[str, tuple[Pool, ...]]] = field(default_factory=dict)
     shared: dict[object, Pool | None] = field(default_factory=dict)
 
@@ -105,7 +106,8 @@ class _Published(Struct, frozen=True):
 def _published(cluster: Cluster, guesses: Guesses) -> _Published:
     counters, kinds = grouped(cluster.counter_slices, pool_of), device_kinds(cluster, guesses)
     everywhere = frozenset(key for key, slices in counters.items() if _is_seen(cluster, key, slices, kinds))
-    return _Published(cluster.slices_by_node, cluster.network_slices, counters, everywhere, guesses, kinds)
+    of_slice = {counting: slice_values(cluster, Pool, counting, guesses) for counting in (False, True)}
+    return _Published(cluster.slices_by_node, cluster.network_slices, counters, everywhere, kinds, of_slice)
 
 
 def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tuple[bool, bool]) -> tuple[Pool, ...]:
@@ -187,7 +189,11 @@ def _pool(
 ) -> Pool | None:
     first = slices[0].spec
     if len(slices) == 1 and first.pool.resource_slice_count == 1 and not first.per_device_node_selection:
-        return _pool_of_slice(cluster, slices[0], counting, published.guesses)
+        of_slice, place = published.of_slice[counting], id(slices[0])
+        if place not in of_slice:
+            # Two threads that ask at once get the same pool.
+            of_slice.setdefault(place, _build(cluster, key, slices, _NOBODY, published.kinds, counting=counting))
+        return of_slice[place]
     for s in slices:
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
             return _build(cluster, key, slices, node, published.kinds, counting=counting)
@@ -197,17 +203,6 @@ def _pool(
     if ids not in known:
         known[ids] = _build(cluster, key, slices, node, published.kinds, counting=counting)
     return known[ids]
-
-
-@once_per_slice
-def _pool_of_slice(
-    cluster: Cluster,
-    slice_: ResourceSlice,
-    counting: bool,  # noqa: FBT001  it is a part of the key
-    guesses: Guesses,
-) -> Pool | None:
-    """Return the pool of which a slice is the only one, as every node sees it that sees the slice."""
-    return _build(cluster, pool_of(slice_), [slice_], _NOBODY, device_kinds(cluster, guesses), counting=counting)
 
 
 def _build(
