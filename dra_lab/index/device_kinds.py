@@ -82,10 +82,10 @@ class DeviceKinds:
                 same = by_names.setdefault(names, self._same_names(driver, names))
             values, others, known = same
             content = (
-                values(published),
-                tuple([_TEXT if (s := a.string) and not s.isspace() else type_of(a) for a in others(published)]),
-                tuple(capacity.items()) if capacity else (),
-                bool(device.allow_multiple_allocations),
+                *values(published),
+                *[_TEXT if (s := a.string) and not s.isspace() else type_of(a) for a in others(published)],
+                *capacity.items(),
+                device.allow_multiple_allocations or None,
                 _rare(device)
                 if device.taints
                 or device.consumes_counters
@@ -93,7 +93,7 @@ class DeviceKinds:
                 or device.binds_to_node
                 or device.node_allocatable_resources
                 or device.node_allocatable_resource_mappings
-                else (),
+                else None,
             )
             found.append(known.get(content) or self._new(driver, known, content, device))
         return found
@@ -101,6 +101,10 @@ class DeviceKinds:
     def _same_names(self, driver: str, names: tuple[str, ...]) -> _SameNames:
         keys = self._profile(driver).keys
         return _SameNames(_reader(n for n in names if n in keys), _reader(n for n in names if n not in keys), {})
+
+    def profile(self, driver: str) -> DriverProfile:
+        """Return what is known of a driver, with its guessed kind."""
+        return self._profile(driver).profile
 
     def _profile(self, driver: str) -> _Profile:
         found = self._profiles.get(driver)
@@ -147,7 +151,10 @@ def _profile(driver: str, own: Profiles, guess: str) -> _Profile:
 def _reader(names: Iterable[str]) -> _Reader:
     """Return a function that returns the values of some names."""
     wanted = tuple(names)
-    return itemgetter(*wanted) if len(wanted) > 1 else lambda published: tuple([published[name] for name in wanted])
+    if not wanted:
+        return lambda _: ()
+    # of one name `itemgetter` would return no tuple
+    return itemgetter(*(wanted if len(wanted) > 1 else wanted * 2))
 
 
 def _rare(device: Device) -> Hashable:
@@ -194,22 +201,22 @@ def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:
     return attribute.kind, attribute.kind != "bool"
 
 
-def decided_by_kind(matching: Matching, ask: Ask, known: DriverProfile) -> bool:
-    """Say whether an ask has the same answer for all devices of a kind; the message of an error may differ."""
+def keys_beside_kind(matching: Matching, ask: Ask, known: DriverProfile) -> frozenset[str] | None:
+    """Return the keys by which an ask's answers differ within a kind, None for all; messages of errors may differ."""
     if matching.stage_of_all(ask, known.driver):
-        return True
+        return frozenset()
     read = matching.keys_read(ask, known.driver)
-    return read is not None and read <= keys_read(known)
+    return None if read is None else read - keys_read(known)
 
 
 def stages_of_kinds(matching: Matching, ask: Ask, kinds: Iterable[DeviceKind]) -> Mapping[int, str]:
     """Return how far devices come with an ask (`Match.stage`) by the number of their kind, if the kind decides that."""
-    decided: dict[str, bool] = {}
+    beside: dict[str, frozenset[str] | None] = {}
     found: dict[int, str] = {}
     for kind in kinds:
-        if kind.driver not in decided:
-            decided[kind.driver] = decided_by_kind(matching, ask, kind.profile)
-        if decided[kind.driver]:
+        if kind.driver not in beside:
+            beside[kind.driver] = keys_beside_kind(matching, ask, kind.profile)
+        if beside[kind.driver] == frozenset():
             stage = matching.match(ask, kind.driver, kind.example).stage
             if stage != ERROR:
                 found[kind.number] = stage

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
-from itertools import chain, count, groupby, repeat
+from itertools import chain, count
 
 from msgspec import Struct, field
 
-from dra_lab.cel.matching import Match, Matching
+from dra_lab.cel.matching import ERROR, Match, Matching
 from dra_lab.drivers import attributes_of_machines
 from dra_lab.index.counter_draws import consumption, counted_pools
-from dra_lab.index.device_kinds import decided_by_kind
+from dra_lab.index.device_kinds import device_kinds, keys_beside_kind
+from dra_lab.index.driver_kinds import guessed_kinds
 from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices
@@ -51,17 +52,23 @@ class IndexedNode(Struct, frozen=True):
     counted: tuple[Pool, ...] = ()
 
 
+Looked = tuple[tuple[str, tuple[str, ...] | None], ...]
+"""Attributes by driver, by their keys: these tell devices of one kind apart, None for every attribute."""
+
+
 class Answers(Struct):
     """How far the devices of the nodes looked at come with one class and selectors.
 
-    `by_node` holds for each node the number of its `stages`, `by_kinds` the same by the kinds of its
-    devices, where these decide (`decided`, by driver). `failures` are the devices on which a selector fails, `shared`
-    the answers for devices that several nodes see, by the place in memory of what the cluster keeps.
+    The answer for a device depends on its kind and the attributes in `looked`, hence on its look (`_looks_on`).
+    `by_node` holds for each node the number of its `stages`, `by_looks` the same by the looks of its devices, and
+    `by_look` the stage by look. `failures` are the devices on which a selector fails, `shared` the answers for devices
+    that several nodes see, by the place in memory of what the cluster keeps.
     """
 
+    looked: Looked
     by_node: dict[str, int] = field(default_factory=dict)
-    by_kinds: dict[tuple[int, ...], int] = field(default_factory=dict)
-    decided: dict[str, bool] = field(default_factory=dict)
+    by_looks: dict[tuple[int, ...], int] = field(default_factory=dict)
+    by_look: dict[int, str] = field(default_factory=dict)
     stages: dict[int, tuple[str, ...]] = field(default_factory=dict)
     failures: dict[Failure, None] = field(default_factory=dict)
     shared: dict[int, Match] = field(default_factory=dict)
@@ -98,6 +105,7 @@ class NodeIndex:
         self._read: dict[str, tuple[str, ...]] = {}
         self._ruled = bool(cluster.taint_rules) and self._taint_rules
         self._answers: dict[tuple[str, tuple[str, ...]], Answers] = {}
+        self._looks: dict[Looked, dict[str, tuple[int, ...]]] = {}
         self._values: dict[str, dict[str, int]] = {}
         self.nodes: dict[str, IndexedNode] = {}
         self._held: tuple[AllocatedDevices | None, dict[str, Held]] = (None, {})
@@ -142,7 +150,7 @@ class NodeIndex:
         key = (ask.device_class_name, ask.selectors)
         found = self._answers.get(key)
         if found is None:
-            found = self._answers[key] = Answers()
+            found = self._answers[key] = Answers(self._looked_at(ask))
             # a person types selector after selector, and each takes some hundred kilobytes on a large cluster
             for old in tuple(self._answers)[:-_MOST_ANSWERS]:
                 self._answers.pop(old, None)
@@ -184,7 +192,8 @@ class NodeIndex:
         known = self._held_of.get(id(pool))
         if known is not None:
             return known[1]
-        alone = frozenset([at for at, item in enumerate(pool.here) if item.id in held.exclusive])
+        one_each = enumerate(pool.here) if held.exclusive else ()
+        alone = frozenset([at for at, item in one_each if item.id in held.exclusive])
         takes = [(at, self._taken_of(held, item.id)) for at, item in enumerate(pool.here)] if held.shares else ()
         found = alone, tuple([(at, taken) for at, taken in takes if taken is not None])
         if pool.here and not pool.here[0].slice.spec.node_name:
@@ -221,41 +230,59 @@ class NodeIndex:
         for key in tuple(self._shapes)[:-_QUESTIONS]:
             self._shapes.pop(key, None)
 
-    def _answer(self, found: Answers, ask: Ask, node_name: str) -> None:
+    def _looked_at(self, ask: Ask) -> Looked:
+        kinds = device_kinds(self.cluster, guessed_kinds(self.cluster))
+        found = []
+        for driver in self.cluster.drivers:
+            keys = keys_beside_kind(self.matching, ask, kinds.profile(driver))
+            if keys is None or keys:
+                found.append((driver, None if keys is None else tuple(sorted(keys))))
+        return tuple(found)
+
+    def _looks_on(self, node_name: str, looked: Looked) -> tuple[int, ...]:
+        """Return numbers that devices of a node share if their kinds and some attributes are equal, -1 for none."""
         view = self.view(node_name)
-        known = found.by_kinds.get(view.kinds)
-        if known is not None:
-            found.by_node[node_name] = known
-            return
-        stages: list[str] = []
-        decided = True
-        # whole drivers at once where the driver alone decides, as it does for most devices and requests
-        for driver, group in groupby(view.devices, _driver):
-            items = tuple(group)
-            stage_of_all = self.matching.stage_of_all(ask, driver)
-            if stage_of_all:
-                stages.extend(repeat(stage_of_all, len(items)))
-                continue
-            if driver not in found.decided:
-                found.decided[driver] = decided_by_kind(self.matching, ask, items[0].kind.profile)
-            decided = decided and found.decided[driver]
-            match_of = self.matching.matcher(ask, driver)
-            for item in items:
-                match = found.shared.get(id(item.device))
-                if match is None:
-                    match = match_of(item.device)
-                    if not item.slice.spec.node_name:
-                        found.shared[id(item.device)] = match
-                stages.append(match.stage)
-                if match.stage == "error":
-                    decided = False
-                    found.failures[item.id, match.expression, match.error] = None
-        reached = tuple(stages)
-        number = self.numbers.of("stages", reached)
-        found.stages[number] = reached
+        if not looked:
+            return view.kinds
+        nodes = self._looks.get(looked)
+        if nodes is None:
+            nodes = self._looks[looked] = {}
+            for old in tuple(self._looks)[:-_QUESTIONS]:
+                self._looks.pop(old, None)
+        found = nodes.get(node_name)
+        if found is None:
+            keys = dict(looked)
+            found = nodes[node_name] = tuple([self._look(item, keys.get(item.id.driver, ())) for item in view.devices])
+        return found
+
+    def _look(self, item: PoolDevice, keys: tuple[str, ...] | None) -> int:
+        if keys is None:
+            return -1
+        return self.numbers.of("look", (item.kind.number, *map(item.device.attributes.get, keys)))
+
+    def _answer(self, found: Answers, ask: Ask, node_name: str) -> None:
+        looks = self._looks_on(node_name, found.looked)
+        number = found.by_looks.get(looks)
+        if number is None:
+            devices = zip(looks, self.view(node_name).devices, strict=True)
+            stages = tuple([found.by_look.get(look) or self._stage(found, ask, item, look) for look, item in devices])
+            number = self.numbers.of("stages", stages)
+            found.stages[number] = stages
+            if ERROR not in stages and -1 not in looks:
+                found.by_looks[looks] = number
         found.by_node[node_name] = number
-        if decided:
-            found.by_kinds[view.kinds] = number
+
+    def _stage(self, found: Answers, ask: Ask, item: PoolDevice, look: int) -> str:
+        match = found.shared.get(id(item.device))
+        if match is None:
+            match = self.matching.match(ask, item.id.driver, item.device)
+            if not item.slice.spec.node_name:
+                found.shared[id(item.device)] = match
+        if match.stage == ERROR:
+            found.failures[item.id, match.expression, match.error] = None
+        elif look >= 0:
+            found.by_look[look] = match.stage
+        return match.stage
 
     def _counters(self, pools: Sequence[Pool], counted: Sequence[Pool]) -> Hashable:
         """Return what devices draw on and what there is: equal for nodes with equal counters.
@@ -324,10 +351,6 @@ class NodeIndex:
 
 def _looked_at(asks: Sequence[Ask], wheres: Sequence[str]) -> Hashable:
     return tuple((ask.device_class_name, ask.selectors) for ask in asks), tuple(wheres)
-
-
-def _driver(item: PoolDevice) -> str:
-    return item.id.driver
 
 
 def _drawn(pool: Pool) -> Hashable:

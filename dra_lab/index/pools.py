@@ -13,7 +13,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.gates import Gates
 from dra_lab.model.grouped import grouped, newest, pool_of
-from dra_lab.model.memo import once_per_devices, once_per_slice
+from dra_lab.model.memo import once_per_devices, once_per_slice, slice_values
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta, node_matches
 from dra_lab.model.slices import CounterSet, ResourceSlice
@@ -94,25 +94,26 @@ class _Published(Struct, frozen=True):
     """The parts of the pools of all nodes: slices by node and by pool, and kinds of devices.
 
     `counters` are the slices with shared counters by pool, `everywhere` the pools with counters of which every node
-    sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see.
+    sees more than the counters. `pools` are those of each node by gates, `shared` those that several nodes see, and
+    `of_slice` those of a single slice, by whether counters count and by its place in memory.
     """
 
     by_node: Mapping[str, tuple[ResourceSlice, ...]]
-    by_pool: Mapping[_Key, tuple[ResourceSlice, ...]]
     network: tuple[ResourceSlice, ...]
     counters: Mapping[_Key, tuple[ResourceSlice, ...]]
     everywhere: frozenset[_Key]
     kinds: DeviceKinds
+    of_slice: Mapping[bool, dict[int, Pool | None]]
     pools: dict[tuple[bool, bool], dict[str, tuple[Pool, ...]]] = field(default_factory=dict)
     shared: dict[object, Pool | None] = field(default_factory=dict)
 
 
 @once_per_devices
 def _published(cluster: Cluster, guesses: Guesses) -> _Published:
-    by_pool, counters = cluster.slices_by_pool, grouped(cluster.counter_slices, pool_of)
-    kinds = device_kinds(cluster, guesses)
-    everywhere = frozenset(key for key, slices in counters.items() if _is_seen(key, slices, by_pool[key], kinds))
-    return _Published(cluster.slices_by_node, by_pool, cluster.network_slices, counters, everywhere, kinds)
+    counters, kinds = grouped(cluster.counter_slices, pool_of), device_kinds(cluster, guesses)
+    everywhere = frozenset(key for key, slices in counters.items() if _is_seen(cluster, key, slices, kinds))
+    of_slice = {counting: slice_values(cluster, Pool, counting, guesses) for counting in (False, True)}
+    return _Published(cluster.slices_by_node, cluster.network_slices, counters, everywhere, kinds, of_slice)
 
 
 def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tuple[bool, bool]) -> tuple[Pool, ...]:
@@ -159,14 +160,12 @@ def _counters_elsewhere(published: _Published, node: Node, seen: Sequence[Resour
     return [s for key in keys for s in published.counters.get(key, ()) if s.spec.node_name != node.name]
 
 
-def _is_seen(
-    key: _Key, counters: Sequence[ResourceSlice], everywhere: Sequence[ResourceSlice], kinds: DeviceKinds
-) -> bool:
+def _is_seen(cluster: Cluster, key: _Key, counters: Sequence[ResourceSlice], kinds: DeviceKinds) -> bool:
     """Say whether nodes see anything of other nodes' counters but a complete and valid pool without devices."""
     counters = [s for s in counters if s.spec.shared_counters is not None]
     if not counters:
         return False
-    pool = _build(everywhere, key, newest(counters), _NOBODY, kinds)
+    pool = _build(cluster, key, newest(counters), _NOBODY, kinds)
     return pool is not None and (bool(pool.devices) or bool(pool.invalid) or not pool.complete)
 
 
@@ -194,47 +193,31 @@ def _device_on(device: Device, node: Node) -> bool:
 def _pool(
     cluster: Cluster, published: _Published, key: _Key, slices: list[ResourceSlice], node: Node, *, counting: bool
 ) -> Pool | None:
-    if (
-        len(slices) == 1
-        and slices[0].spec.pool.resource_slice_count == 1
-        and not slices[0].spec.per_device_node_selection
-    ):
-        return _pool_of_slice(cluster, slices[0], counting, guessed_kinds(cluster))
+    first = slices[0].spec
+    if len(slices) == 1 and first.pool.resource_slice_count == 1 and not first.per_device_node_selection:
+        of_slice, place = published.of_slice[counting], id(slices[0])
+        if place not in of_slice:
+            # Two threads that ask at once get the same pool.
+            of_slice.setdefault(place, _build(cluster, key, slices, _NOBODY, published.kinds, counting=counting))
+        return of_slice[place]
     for s in slices:
         if s.spec.per_device_node_selection or (s.spec.node_name and s.spec.devices):
-            return _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
+            return _build(cluster, key, slices, node, published.kinds, counting=counting)
     # Nodes that see the same slices share one object: 5,000 nodes before 200 network-attached devices were a
     # million. Slices are distinguished by identity, and live as long as the memo.
     known, ids = published.shared, (key, counting, *map(id, slices))
     if ids not in known:
-        known[ids] = _build(published.by_pool[key], key, slices, node, published.kinds, counting=counting)
+        known[ids] = _build(cluster, key, slices, node, published.kinds, counting=counting)
     return known[ids]
 
 
-@once_per_slice
-def _pool_of_slice(
-    cluster: Cluster,
-    slice_: ResourceSlice,
-    counting: bool,  # noqa: FBT001  it is a part of the key
-    guesses: Guesses,
-) -> Pool | None:
-    """Return the pool of which a slice is the only one, as every node sees it that sees the slice."""
-    return _build((slice_,), pool_of(slice_), [slice_], _NOBODY, device_kinds(cluster, guesses), counting=counting)
-
-
 def _build(
-    everywhere: Sequence[ResourceSlice],
-    key: _Key,
-    slices: list[ResourceSlice],
-    node: Node,
-    kinds: DeviceKinds,
-    *,
-    counting: bool = True,
+    cluster: Cluster, key: _Key, slices: list[ResourceSlice], node: Node, kinds: DeviceKinds, *, counting: bool = True
 ) -> Pool | None:
     driver, name = key
-    wanted = slices[0].spec.pool
-    published = list(slices)
+    wanted, published = slices[0].spec.pool, slices
     if len(slices) != wanted.resource_slice_count:
+        everywhere = cluster.slices_by_pool[key]
         if any(s.spec.pool.generation > wanted.generation for s in everywhere):
             return None
         published = [s for s in everywhere if s.spec.pool.generation == wanted.generation]
@@ -245,11 +228,12 @@ def _build(
     counter_sets = tuple([c for s in published for c in s.spec.shared_counters or ()])
     if invalid:
         return Pool(driver, name, wanted.generation, invalid=invalid)
-    devices: list[PoolDevice] = []
+    devices, new = list[PoolDevice](), tuple.__new__
     for s in ordered:
         own, selects = s.spec.devices or (), s.spec.per_device_node_selection
+        # Made without `DeviceID()`, which takes as long as all the rest.
         devices += [
-            PoolDevice(DeviceID(driver, name, d.name), d, s, kind, not selects or _device_on(d, node))
+            PoolDevice(new(DeviceID, (driver, name, d.name)), d, s, kind, not selects or _device_on(d, node))
             for d, kind in zip(own, kinds.of(driver, own), strict=True)
         ]
     return pool_of_devices(driver, name, wanted.generation, tuple(devices), counter_sets)
@@ -259,10 +243,12 @@ def pool_of_devices(
     driver: str, name: str, generation: int, devices: tuple[PoolDevice, ...], counter_sets: tuple[CounterSet, ...]
 ) -> Pool:
     """Return a complete and valid pool."""
-    here = devices if all(item.on_node for item in devices) else tuple([item for item in devices if item.on_node])
-    counted = any(item.device.consumes_counters for item in here)
-    binds = any(item.device.binding_conditions for item in devices)
-    return Pool(driver, name, generation, devices, counter_sets, here=here, counted=counted, binds=binds)
+    # Lists: a generator takes three times as long, and a large cluster has 90,000 devices.
+    elsewhere = [item for item in devices if not item.on_node]
+    here = tuple([item for item in devices if item.on_node]) if elsewhere else devices
+    counted = [item for item in here if item.device.consumes_counters]
+    binds = [item for item in devices if item.device.binding_conditions]
+    return Pool(driver, name, generation, devices, counter_sets, here=here, counted=bool(counted), binds=bool(binds))
 
 
 def why_unusable(cluster: Cluster, slices: Sequence[ResourceSlice]) -> str:

@@ -12,7 +12,7 @@ from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
 from dra_lab.model.allocated import AllocatedDevices, allocated_devices
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
-from dra_lab.model.device import Device, DeviceTaint, has_empty_attributes, has_lists
+from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint, without_scalar
 from dra_lab.model.driver_profile import Profiles
 from dra_lab.model.file_places import FilePlaces
 from dra_lab.model.grouped import grouped, node_of, pool_of
@@ -224,13 +224,13 @@ class Cluster:
     @once_per_devices
     def publishes_lists(self) -> bool:
         """Say whether any device publishes a list-typed attribute."""
-        return any(_has_lists(self, slice_) for slice_ in self.slices)
+        return any(attribute.is_list for slice_ in self.slices for attribute in _without_scalar(self, slice_))
 
     @property
     @once_per_devices
     def publishes_empty_attributes(self) -> bool:
         """Say whether any device publishes an attribute without a value; every selector fails on such a device."""
-        return any(_has_empty_attributes(self, slice_) for slice_ in self.slices)
+        return any(not attribute.is_list for slice_ in self.slices for attribute in _without_scalar(self, slice_))
 
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`).
@@ -331,13 +331,8 @@ class Cluster:
 
 
 @once_per_slice
-def _has_lists(_cluster: Cluster, slice_: ResourceSlice) -> bool:
-    return any(has_lists(device) for device in slice_.spec.devices or ())
-
-
-@once_per_slice
-def _has_empty_attributes(_cluster: Cluster, slice_: ResourceSlice) -> bool:
-    return any(has_empty_attributes(device) for device in slice_.spec.devices or ())
+def _without_scalar(_cluster: Cluster, slice_: ResourceSlice) -> tuple[DeviceAttribute, ...]:
+    return without_scalar(slice_.spec.devices or ())
 
 
 def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -160,22 +160,27 @@ class Device(Value, frozen=True):
         return found
 
 
+def without_scalar(devices: Iterable[Device]) -> tuple[DeviceAttribute, ...]:
+    """Return the attributes of devices that are lists, or have no value."""
+    # written out: this runs for every attribute of a cluster
+    return tuple(
+        [
+            a
+            for device in devices
+            for a in device.attributes.values()
+            if a.string is None and a.int_ is None and a.bool_ is None and a.version is None
+        ]
+    )
+
+
 def has_lists(device: Device) -> bool:
     """Say whether a device publishes a list-typed attribute."""
-    # written out, and scalars first (exactly one member is set): this runs for every attribute of a cluster
-    for a in device.attributes.values():
-        if a.string is None and a.int_ is None and a.bool_ is None and a.version is None and a.is_list:
-            return True
-    return False
+    return any(attribute.is_list for attribute in without_scalar((device,)))
 
 
 def has_empty_attributes(device: Device) -> bool:
     """Say whether an attribute of a device has no value; then every selector fails on the device."""
-    # written out, as for lists
-    for a in device.attributes.values():
-        if a.string is None and a.int_ is None and a.bool_ is None and a.version is None and not a.is_list:
-            return True
-    return False
+    return not all(attribute.is_list for attribute in without_scalar((device,)))
 
 
 def capacity_taken(

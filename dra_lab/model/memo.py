@@ -95,15 +95,18 @@ once_per_snapshot = _Once(lambda memo: memo.snapshot)
 once_per_rules = _Once(lambda memo: memo.rules)
 
 
+def slice_values(cluster: HasMemo, *key: Hashable) -> dict[int, Any]:
+    """Return the values that are kept of each slice under a key, by its place in memory."""
+    values = cluster.memo.slices.get(key)
+    return cluster.memo.slices.setdefault(key, {}) if values is None else values
+
+
 def once_per_slice(derive: _Derive[C, Concatenate[S, P], T]) -> _Derive[C, Concatenate[S, P], T]:
     """Keep what a function derives from one slice alone."""
 
     @wraps(derive)
     def known(cluster: C, slice_: S, /, *key: P.args, **named: P.kwargs) -> T:
-        whole, slices = (derive, *key, *named.items()), cluster.memo.slices
-        values = slices.get(whole)
-        if values is None:
-            values = slices.setdefault(whole, {})
+        values = slice_values(cluster, derive, *key, *named.items())
         found = values.get(id(slice_), _MISSING)
         if found is _MISSING:
             found = values.setdefault(id(slice_), derive(cluster, slice_, *key, **named))

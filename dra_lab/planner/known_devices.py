@@ -17,7 +17,7 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import NodeIndex
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.eligible import Rules
-from dra_lab.planner.node.link_places import LIST, typed
+from dra_lab.planner.node.link_places import LIST
 from dra_lab.planner.node_classes import Layout
 from dra_lab.topology.locality import localities, numa_and_root
 
@@ -57,7 +57,7 @@ class KnownDevices:
         if self._first is None or not self._is_simple(name):
             return None
         view = self.views.view(name)
-        if not all(number in self._published for number in view.numbers):
+        if not self._published.keys() >= {*view.numbers}:
             return None
         numbers = [self._groups.get(key, _EACH_NODE) for key in self._keys(name)]
         if _EACH_NODE in numbers:
@@ -107,14 +107,12 @@ class KnownDevices:
 
     def _keys(self, name: str) -> Iterable[_Key]:
         view = self.views.view(name)
-        places: list[object] = [()] * len(view.devices)
-        if not all(self._published[number] for number in view.numbers):
+        published = [self._published[number] for number in view.numbers]
+        places: list[object] = [()] * len(published)
+        if False in published:
             # What a device does not publish, others on the same node may tell.
             found = numa_and_root(self.rules.cluster, name)
-            places = [
-                () if self._published[number] else tuple([typed(value) for value in found[item.id]])
-                for number, item in zip(view.numbers, view.devices, strict=True)
-            ]
+            places = [() if known else found[item.id] for known, item in zip(published, view.devices, strict=True)]
         stages = [self.views.stages(ask, name) for ask in self.rules.selecting]
         values = [[item.device.lookup(where, item.driver) for item in view.devices] for where in self.rules.attributes]
         return zip(view.numbers, places, *stages, *values, strict=True)

@@ -51,6 +51,9 @@ __all__ = [
     "skipped_devices",
 ]
 
+_Number = str | int | None
+"""The number of a NUMA node or the name of a PCIe root, None where it is not known."""
+
 _KIND_WORDS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 
 
@@ -75,7 +78,7 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     return found
 
 
-def numa_and_root(cluster: Cluster, node_name: str) -> dict[DeviceID, tuple[str | int | None, str | int | None]]:
+def numa_and_root(cluster: Cluster, node_name: str) -> dict[DeviceID, tuple[_Number, _Number]]:
     """Return the NUMA node and the PCIe root of every device that a node sees, None where one is not known.
 
     They are those of `localities`, which takes several times longer on nodes that differ in how devices are mixed.
@@ -86,23 +89,31 @@ def numa_and_root(cluster: Cluster, node_name: str) -> dict[DeviceID, tuple[str 
             for one, found in localities(cluster, node_name).items()
         }
     memo, seen = _memo(cluster), _seen(cluster, node_name)
-    known = [_known(item, memo) for item in seen]
+    known = [_numa_and_root(item, memo) for item in seen]
     agreed: dict[str | int, set[str | int]] = {}
-    for locality in known:
-        if locality.pcie_root is not None and locality.numa_node is not None:
-            agreed.setdefault(locality.pcie_root.value, set()).add(locality.numa_node.value)
+    for numa, root, _ in known:
+        if root is not None and numa is not None:
+            agreed.setdefault(root, set()).add(numa)
     places = {}
-    for item, locality in zip(seen, known, strict=True):
-        root, numa = _value(locality.pcie_root), _value(locality.numa_node)
-        if numa is None and root is not None and len(agreed.get(root, ())) == 1:
-            (numa,) = agreed[root]
-        if numa is None:
-            numa = _value(_documented(locality, item.device, memo).numa_node)
-        places[item.id] = numa, root
+    for item, (numa, root, documented) in zip(seen, known, strict=True):
+        beside = agreed.get(root, ()) if numa is None and root is not None else ()
+        places[item.id] = next(iter(beside)) if len(beside) == 1 else documented, root
     return places
 
 
-def _value(place: Place | None) -> str | int | None:
+def _numa_and_root(item: PoolDevice | SkippedDevice, memo: _Memo) -> tuple[_Number, _Number, _Number]:
+    """Return the published NUMA node and PCIe root of a device, and the published or documented NUMA node."""
+    locality = _known(item, memo)
+    # The address tells it apart: the memo keeps what is published.
+    found = memo.numa_and_root.get(id(locality))
+    if found is None:
+        documented = locality if locality.numa_node else _documented(locality, item.device, memo)
+        found = _value(locality.numa_node), _value(locality.pcie_root), _value(documented.numa_node)
+        memo.numa_and_root[id(locality)] = found
+    return found
+
+
+def _value(place: Place | None) -> _Number:
     return None if place is None else place.value
 
 
@@ -183,6 +194,8 @@ class _Memo(Struct):
     kinds: dict[str, str | None] = field(default_factory=dict)
     # by the number of a device's kind
     of_kind: dict[int, Locality] = field(default_factory=dict)
+    # by the address of a locality that is published
+    numa_and_root: dict[int, tuple[_Number, _Number, _Number]] = field(default_factory=dict)
 
 
 def _memo(cluster: Cluster) -> _Memo:

@@ -166,7 +166,7 @@ def survey(rules: Rules, budget: Budget) -> Survey:
     for number, name in enumerate(rules.nodes):
         if budget.reached:
             break
-        shape = shape_key(views, name, rules.asks, rules.attributes)
+        shape = shape_key(views, name, rules.selecting, rules.attributes)
         if shape not in shapes:
             layout = devices.layout(name)
             if layout is None:
