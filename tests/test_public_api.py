@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -114,6 +115,16 @@ def test_the_example_of_a_public_name_runs(name, tmp_path, monkeypatch):
     printed: list[str] = []
     doctest.DocTestRunner(verbose=False).run(example, out=printed.append)
     assert "".join(printed) == ""
+
+
+def test_the_lines_of_the_readme_run(tmp_path, monkeypatch):
+    """A newcomer copies them as they are."""
+    monkeypatch.chdir(tmp_path)
+    (lines,) = re.findall(
+        r"^## In Python\n\n```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.M | re.S
+    )
+    exec(compile(lines, "README.md", "exec"), {})
+    assert {path.name for path in (tmp_path / "manifests").iterdir()} >= {"resourceclaimtemplate.yaml", "plan.json"}
 
 
 @pytest.mark.parametrize("manifest", ["widgets/package.json", "widgets/labextension/package.json"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
 from dra_lab.model.printing import printed
@@ -75,7 +76,7 @@ class FleetPlan:
     did not suffice for all, `first_fit` is STOPPED, and its `compared` names them. `parts` are the seconds of each part
     of the work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states, `not_examined`
     the nodes that were not examined before the time limit. `start` says whether the pods of every workload start with
-    their manifests.
+    their manifests. `on` is the cluster itself, None for a plan that was read or comes from another process.
 
     Example:
         >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch
@@ -101,6 +102,7 @@ class FleetPlan:
     not_examined: int = 0
     compared: tuple[str, ...] = ()
     start: Start = Start.NOT_SEARCHED
+    on: Cluster | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         """Return the hash of what is placed where; plans that differ in their seconds alone are equal."""

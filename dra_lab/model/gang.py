@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
@@ -204,7 +205,8 @@ class GangPlan:
     is the least value that could still exist, the goals before it being kept. The status is OPTIMAL only if every goal
     is proven, INFEASIBLE if it is proven that nothing fits, and STOPPED if time ended before any answer. `headroom` has
     for each gang what every domain of its required level has, before the plan. `not_examined` counts the nodes that
-    were not examined before the time limit, and `cordoned` the nodes that take no pods.
+    were not examined before the time limit, and `cordoned` the nodes that take no pods. `on` is the cluster itself,
+    None for a plan that was read.
 
     Example:
         >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
@@ -232,6 +234,7 @@ class GangPlan:
     states: int = 0
     not_examined: int = 0
     cordoned: int = 0
+    on: Cluster | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it."""
@@ -302,7 +305,7 @@ class GangPlan:
                 replicas.append(replace(placed.shared, workload=name))
         replicas = [replace(one, goals=()) for one in replicas]
         status = PlanStatus.FEASIBLE if replicas else PlanStatus.STOPPED
-        return FleetPlan(status, tuple(workloads), self.cluster, self.release, tuple(replicas))
+        return FleetPlan(status, tuple(workloads), self.cluster, self.release, tuple(replicas), on=self.on)
 
     def goal(self, name: str) -> GoalValue | None:
         """Return a goal with its bound.

@@ -207,17 +207,7 @@ class Suggestion(Struct, frozen=True):
 
 
 class Tracer(Protocol):
-    """Makes the traces of a plan. It has the cluster of the plan, and the node of a trace that names none."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """Return the cluster."""
-        ...
-
-    @property
-    def node(self) -> str:
-        """Return the node."""
-        ...
+    """What makes the traces of a plan."""
 
     def trace(
         self,
@@ -243,7 +233,8 @@ class Plan:
     traces of kube-scheduler's search. `admitted` are the nodes on which the pod may run, None for all; `start` whether
     it starts with its manifest. `node_classes` covers every node once. `reasons` is there for a claim that fits
     nowhere: counts, conflicts and relaxations behind the sentences of `shortfalls`. `regrets` compare with the two
-    first fits, where these allocated; `findings` include those of the cluster that matter.
+    first fits, where these allocated; `findings` include those of the cluster that matter. `on` is the cluster itself,
+    None for a plan that was read or comes from another process.
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch
@@ -273,6 +264,7 @@ class Plan:
     admitted: frozenset[str] | None = None
     start: Start = Start.NOT_SEARCHED
     tracer: Tracer | None = field(default=None, compare=False, repr=False)
+    on: Cluster | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
         """Return the hash of the devices and where they are; plans that differ in their seconds alone are equal."""

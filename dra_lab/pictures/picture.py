@@ -15,6 +15,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.pictures.graph_page import graph_frame, graph_page
 from dra_lab.pictures.hardware import hardware_svg
 
+AnyPlan = Plan | FleetPlan | GangPlan
+
 SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
 """What a picture marks: the plan, kube-scheduler with the manifest or with counts and selectors only, and both."""
 
@@ -53,14 +55,19 @@ class Picture:
 
 
 def picture(
-    answer: Cluster | Plan, node: str = "", *, plan: Any = None, kind: str = "hardware", show: str = "best"
+    answer: Cluster | Plan | FleetPlan | GangPlan,
+    node: str = "",
+    *,
+    plan: Any = None,
+    kind: str = "hardware",
+    show: str = "best",
 ) -> Picture:
     """Return the picture of a node: PCIe, NUMA and every device, in light and dark.
 
     Args:
-        answer: A cluster, or the plan of one pod.
-        node: The node to draw; default "": the plan's node, or the first one of the cluster.
-        plan: The plan whose devices are marked, of one pod, many pods or gangs; default: `answer` if it is a plan.
+        answer: A cluster or a plan.
+        node: The node to draw; default "": the first node that the plan uses, or that the cluster has.
+        plan: The plan whose devices are marked; default: `answer` if it is a plan.
         kind: "hardware", or "graph" for the levels from top to bottom as a page that people can move.
         show: What is marked of a plan of one pod, one of `SHOWN`. A dashed border marks a difference, and K marks what
             only kube-scheduler takes.
@@ -79,25 +86,32 @@ def picture(
         >>> picture(plan).node
         'lab-1'
     """
-    if isinstance(answer, Plan):
-        plan = plan or answer
-        if answer.tracer is None:
-            raise InputError("the plan has no node to draw; draw a node of the cluster: picture(cluster, node)")
-        node = node or answer.node or answer.tracer.node
-        answer = answer.tracer.cluster
-    if not isinstance(answer, Cluster):
-        raise InputError(f"answer is a Cluster or the plan of one pod, not a {type(answer).__name__}")
+    cluster = answer if isinstance(answer, Cluster) else getattr(answer, "on", None)
+    if isinstance(answer, Plan | FleetPlan | GangPlan):
+        plan, node = plan or answer, node or _first_node(answer)
+        if cluster is None:
+            raise InputError("the plan has no cluster to draw; draw it on one: picture(cluster, node, plan=plan)")
+    if not isinstance(cluster, Cluster):
+        raise InputError(f"answer is a Cluster or a plan, not a {type(answer).__name__}")
     if kind not in _KINDS:
         raise InputError(f"kind {kind!r} is not known; use {', '.join(_KINDS)}")
     if show not in SHOWN:
         raise InputError(f"show {show!r} is not known; use {', '.join(SHOWN)}")
-    name = node or next(iter(answer.node_names), "")
+    name = node or next(iter(cluster.node_names), "")
     if not name:
         raise InputError("the cluster has no nodes to draw")
-    return _KINDS[kind](answer, name, plan, show)
+    return _KINDS[kind](cluster, name, plan, show)
 
 
-def _hardware(cluster: Cluster, node: str, plan: Plan | FleetPlan | GangPlan | None, show: str) -> Picture:
+def _first_node(plan: AnyPlan) -> str:
+    """Return the first node that a plan uses, or else one that a reason names."""
+    if isinstance(plan, Plan):
+        return plan.node or next((reason.node for reason in plan.shortfalls if reason.node), "")
+    pods = plan.as_fleet().replicas if isinstance(plan, GangPlan) else plan.replicas
+    return min((pod.node for pod in pods), default="")
+
+
+def _hardware(cluster: Cluster, node: str, plan: AnyPlan | None, show: str) -> Picture:
     fleet = plan.as_fleet() if isinstance(plan, GangPlan) else plan
     marked: Mapping[str, Any] = {"plan": fleet, "show": show}
     if isinstance(fleet, FleetPlan):
@@ -107,9 +121,9 @@ def _hardware(cluster: Cluster, node: str, plan: Plan | FleetPlan | GangPlan | N
     return Picture(node, svg, svg)
 
 
-def _graph(cluster: Cluster, node: str, plan: Any, _show: str) -> Picture:
+def _graph(cluster: Cluster, node: str, plan: AnyPlan | None, _show: str) -> Picture:
     one_pod = plan if isinstance(plan, Plan) else None
     return Picture(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
 
 
-_KINDS: Mapping[str, Callable[[Cluster, str, Any, str], Picture]] = {"hardware": _hardware, "graph": _graph}
+_KINDS: Mapping[str, Callable[[Cluster, str, AnyPlan | None, str], Picture]] = {"hardware": _hardware, "graph": _graph}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack, overload
 
 from dra_lab.errors import InputError
@@ -115,7 +116,7 @@ def make_plan(
     }
     pods = pods_of(what)
     if pods is None:
-        return plan_pod(on, what, node=node, goals=goals, **common)
+        return replace(plan_pod(on, what, node=node, goals=goals, **common), on=on)
     if node:
         raise InputError("node is for one pod; many pods go where there is room")
     gangs = [one for one in pods if isinstance(one, Gang)]
@@ -123,12 +124,12 @@ def make_plan(
     if not gangs:
         from dra_lab.planner.fleet.plan_fleet import plan_fleet
 
-        return plan_fleet(on, workloads, goals=goals, **common)
+        return replace(plan_fleet(on, workloads, goals=goals, **common), on=on)
     if goals:
         raise InputError("goals have one order for gangs; leave them out")
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
-    return plan_gangs(on, gangs, workloads, **common)
+    return replace(plan_gangs(on, gangs, workloads, **common), on=on)
 
 
 def pods_of(what: Any) -> tuple[Workload | Gang, ...] | None:

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, SolverError
@@ -119,11 +119,15 @@ def plan_scenarios(
             arrived = next(answers, None)
             if arrived is None:
                 break
-            found[arrived[0]] = arrived[1]
+            found[arrived[0]] = _with_cluster(arrived[1], every[arrived[0]].cluster)
             bar.update()
             if each is not None:
-                each(arrived[1])
+                each(found[arrived[0]])
     return tuple(found.get(at) or _cancelled(scenario) for at, scenario in enumerate(every))
+
+
+def _with_cluster(answer: ScenarioAnswer, cluster: Cluster) -> ScenarioAnswer:
+    return answer if answer.plan is None else replace(answer, plan=replace(answer.plan, on=cluster))
 
 
 def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -> ScenarioAnswer:
@@ -153,7 +157,8 @@ def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
     )
     if isinstance(plan, GangPlan):
         raise InputError(f"scenario {scenario.name!r} has gangs, which scenarios do not compare; use make_plan")
-    return plan
+    # A plan goes back to the process that asked, which has the cluster.
+    return replace(plan, on=None)
 
 
 def _unheard(progress: Progress) -> None:

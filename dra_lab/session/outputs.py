@@ -18,8 +18,9 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, claims_of
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.sketch.object_names import object_name
@@ -122,7 +123,7 @@ def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
 
 
 def export(
-    session: PlannerWorker,
+    answer: PlannerWorker | Plan | FleetPlan | GangPlan,
     folder: str | Path,
     *,
     pin: bool = False,
@@ -134,13 +135,13 @@ def export(
     wanted: Wanted | None = None,
     gates: Mapping[str, bool] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the manifests of the present drawing to a folder.
+    """Write the manifests of a plan, or of the present drawing of a Session, to a folder.
 
     kube-scheduler is simulated on the manifests, and `plan.json` records the result. If it does not allocate the plan,
     or if there is no plan that fits, nothing is written unless `allow_worse` is True.
 
     Args:
-        session: The Session. Call its `plan()` first, so that it has a current answer.
+        answer: What `make_plan` returned for one pod or many, or a Session with a current answer.
         folder: The folder, which is made if it does not exist. Untouched files of an earlier export are replaced.
         pin: Add the pins with which kube-scheduler allocates the plan (`pin_plan`).
         allow_worse: Write the manifests even without a plan that kube-scheduler allocates.
@@ -149,7 +150,7 @@ def export(
         kind: "template" (each pod its own devices) or "claim" (pods share one ResourceClaim).
         namespace: The namespace of the objects; default "": that of the workload, or none.
         wanted: The other files of the folder; default: an example pod.
-        gates: Feature gates that are on besides the session's, such as `{"DRADerivedAttributes": True}`.
+        gates: Feature gates that are on besides those of the plan, such as `{"DRADerivedAttributes": True}`.
 
     Returns:
         The paths of the files, `plan.json` last.
@@ -160,17 +161,24 @@ def export(
         InputError: The target or the workload is not valid.
 
     Example:
-        >>> from contextlib import closing
-        >>> from dra_lab import Session, export
-        >>> with closing(Session("sample:two-sockets")) as session:
-        ...     _ = session.plan()
-        ...     files = export(session, "manifests", pin=True)
-        >>> [file.name for file in files]
+        >>> from dra_lab import export, load_cluster, make_plan, read_sketch
+        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
+        >>> [file.name for file in export(plan, "manifests", pin=True)]
         ['resourceclaimtemplate.yaml', 'pod.yaml', 'kustomization.yaml', 'plan.json']
     """
-    release = KubernetesRelease(session.release.version, {**session.release.gates, **(gates or {})})
+    if isinstance(answer, GangPlan):
+        raise InputError("a gang is written for one scheduler; use gang_files")
+    release = release_of_text(answer.release) if isinstance(answer, Plan | FleetPlan) else answer.release
+    release = KubernetesRelease(release.version, {**release.gates, **(gates or {})})
     target = Target(release, api_version, kind, namespace)
-    made = bundle(drawn_of(session), target, wanted, pin=pin)
+    if not isinstance(answer, Plan | FleetPlan):
+        made = bundle(drawn_of(answer), target, wanted, pin=pin)
+    elif answer.on is None:
+        raise InputError("the plan has no cluster; plan again with make_plan, then export")
+    elif isinstance(answer, FleetPlan):
+        made = fleet_bundle(answer.on, answer, target, wanted, pin=pin)
+    else:
+        made = bundle(Drawn(answer.sketch, answer.on, answer), target, wanted, pin=pin)
     if made.is_worse and not allow_worse:
         raise ExportError(made.refusal("pin=True", "allow_worse=True"))
     return write_bundle(folder, made, overwrite=overwrite)
