@@ -75,9 +75,7 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     def of_kinds(self, numbers: Collection[int]) -> tuple[PoolDevice, ...]:
         """Return the devices of some kinds."""
-        drivers = {kind.driver for kind in self.kinds if kind.number in numbers}
-        items = self.by_driver[drivers.pop()] if len(drivers) == 1 else self.devices
-        return tuple([item for item in items if item.kind.number in numbers])
+        return tuple([item for item in self.devices if item.kind.number in numbers])
 
     @cached_property
     def by_driver(self) -> Mapping[str, tuple[PoolDevice, ...]]:

@@ -21,11 +21,11 @@ from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.custom import CUSTOM_VERSIONS, is_custom
 from dra_lab.model.decoding import decoder, from_builtins, from_json
-from dra_lab.model.device import RESOURCE_V1
+from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
 from dra_lab.model.limits import too_many_values
 from dra_lab.model.nodes import Node
 from dra_lab.model.queues import CUSTOM_KINDS, CustomObject
-from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, share_attributes
 from dra_lab.model.workloads import Pod
 
 Object = (
@@ -292,6 +292,7 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
             return None
         objects: list[tuple[Object, Origin]] = []
         ignored: Counter[str] = Counter()
+        attributes: dict[DeviceAttribute, DeviceAttribute] = {}
         for index, raw in enumerate(items.items):
             head = _HEAD.decode(raw)
             if head.kind == "ConfigMap" and CONFIG_KEY.encode() in bytes(raw):
@@ -301,7 +302,10 @@ def _decode_list(data: bytes, source: str) -> Documents | None:
                 continue
             if not is_read(head.kind, head.api_version):
                 return None
-            objects.append((_decode_raw(raw, head), Origin(source, 1, f"items[{index}]")))
+            item = _decode_raw(raw, head)
+            if isinstance(item, ResourceSlice):
+                share_attributes((item,), attributes)
+            objects.append((item, Origin(source, 1, f"items[{index}]")))
     except (msgspec.MsgspecError, RecursionError):
         return None
     reader = _Reader(source, objects, ignored=ignored)

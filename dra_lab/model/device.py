@@ -27,7 +27,7 @@ class Value(
 AttributeValue = int | bool | str | tuple[int, ...] | tuple[bool, ...] | tuple[str, ...]
 
 
-class DeviceAttribute(Value, frozen=True):
+class DeviceAttribute(Value, frozen=True, cache_hash=True):
     """`devices[].attributes[*]`: exactly one member is set (docs/semantics.md 1.6)."""
 
     int_: int | None = field(default=None, name="int")

@@ -205,9 +205,9 @@ def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates
     if len(stage_of) < len(known.kinds):
         return _match_each(known, matching, ask, stage_of)
     matched = {kind: count for kind, count in known.kinds.items() if stage_of[kind.number] == MATCH}
-    in_class = known.of_kinds({number for number, stage in stage_of.items() if stage in _IN_CLASS})
-    numbers = {kind.number for kind in matched}
-    devices = tuple([item for item in in_class if item.kind.number in numbers])
+    within = {number for number, stage in stage_of.items() if stage in _IN_CLASS}
+    numbers, in_class = {kind.number for kind in matched}, known.of_kinds(within)
+    devices = in_class if numbers == within else known.of_kinds(numbers)
     return Candidates(devices, in_class, shapes=known.count(matched))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,7 +17,7 @@ from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
 from dra_lab.model.decoding import JsonDecoder, decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
-from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.slices import ResourceSlice, share_attributes
 from dra_lab.model.workloads import Container, Pod
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.refusals import Refusal
@@ -72,7 +72,7 @@ def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, sou
     attributes: dict[DeviceAttribute, DeviceAttribute] = {}
     for page in each_page(client, served, path, source, limit):
         if served.kind.model is ResourceSlice:
-            _share_attributes(page.items, attributes)
+            share_attributes(page.items, attributes)
         for item in page.items:
             if wanted(item):
                 kept = tidy(item)
@@ -82,20 +82,6 @@ def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, sou
         count(seen, page.meta.remaining_item_count)
         version = page.meta.resource_version
     return ListedObjects(objects, version, tuple(dict.fromkeys(findings)))
-
-
-def _share_attributes(slices: Iterable[ResourceSlice], known: dict[DeviceAttribute, DeviceAttribute]) -> None:
-    """Replace each attribute of the devices by the first equal one; `known` has those of earlier slices.
-
-    The 90,000 devices of 5,000 nodes publish 580,000 attributes, of which 40,000 differ. So the slices take 74 MB
-    instead of 133 MB, for 0.2 s of CPU.
-    """
-    first = known.setdefault
-    for slice_ in slices:
-        for device in slice_.spec.devices or ():
-            attributes = device.attributes
-            for name, value in attributes.items():
-                attributes[name] = first(value, value)
 
 
 def each_page(client: ReadingClient, served: Served, path: str, source: str, limit: int) -> Iterator[Page]:
