@@ -24,8 +24,8 @@ from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
-from dra_lab.planner.scan import Scan
-from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.scan import ProblemOf, Scan
+from dra_lab.planner.states.node_state import NodeState, state_problem
 from dra_lab.planner.states.survey import Counted, Left, counted_layout, idle_layout, state_on
 
 Order = tuple[str, ...]
@@ -77,6 +77,14 @@ class BestPods:
         if any(amount < 0 for _, amounts in found.left for _, amount in amounts):
             return None  # more is consumed than there is: then not even a request for nothing can be served
         return self.counted[number].on(scan, name, found) if number in self.counted else found
+
+    def problems(self, scan: Scan, name: str) -> tuple[ProblemOf, ProblemOf] | None:
+        """Return the problem of a node with nothing in use, and its problem now; None if the tables do not know it."""
+        node = self.state(scan, name, scan.exact[name][0], {})
+        if node is None:
+            return None
+        layout = self.layouts[node.layout]
+        return (node.layout, lambda: layout.problem), (node, lambda: state_problem(layout, node)[0])
 
     def best(self, node: NodeState, order: Order) -> Best:
         """Return the best pod on what a node offers."""

@@ -16,9 +16,8 @@ from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
 from dra_lab.planner.best_pods import Best, BestPods, Order, best_pods
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.solution import NodeSolution, report_goal
-from dra_lab.planner.plan_cache import put_cache
 from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
-from dra_lab.planner.scan import Scan, sort_nodes
+from dra_lab.planner.scan import Scan, put_cache, sort_nodes
 from dra_lab.planner.states.survey import Left
 
 
