@@ -1,17 +1,19 @@
-"""What a person should know beside the answer: selectors that fail or match nothing, NICs without RDMA."""
+"""What a person should know beside the answer: selectors that fail, NICs without RDMA, cordoned nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dra_lab.findings import Finding, Severity, sentence_case
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
+from dra_lab.model.plan import CORDONED, FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 from dra_lab.planner.node.placement_values import Scale, broken_links
 from dra_lab.planner.scan import Scan, failing_devices
+from dra_lab.topology.hierarchy_findings import some
 from dra_lab.topology.locality import localities
 
 RDMA = "dra.net/rdma"
@@ -174,3 +176,26 @@ def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> 
 def _ties(sketch: ClaimSketch, link: Link, placement: Placement) -> bool:
     found = [a for request in sketch.requests for a in asks(request) if a.reference == placement.request]
     return any(covers(reference, ask) for reference in link.requests for ask in found)
+
+
+_WHAT_IF = "kubectl uncordon NODE ends it; the what-if change --uncordon NODE plans as if it were done."
+
+
+def cordoned_nodes(cluster: Cluster) -> tuple[Finding, ...]:
+    """Return a note that names the cordoned nodes, on which no pod is planned; nothing without any."""
+    if not cluster.cordoned:
+        return ()
+    message = f"{_are_cordoned(cluster.cordoned)}, so no pod is planned there"
+    return (Finding("nodes-cordoned", Severity.NOTE, "nodes", message, _WHAT_IF),)
+
+
+def cordoned_shortfall(cluster: Cluster, nodes: Collection[str]) -> Shortfall:
+    """Return why a pod cannot start on the nodes that admit it: they are cordoned."""
+    which = "all nodes are cordoned" if len(nodes) == len(cluster.node_names) else _are_cordoned(nodes)
+    node = next(iter(nodes)) if len(nodes) == 1 else ""
+    message = f"{which}: kube-scheduler starts no new pod there"
+    return Shortfall(CORDONED, node, message, node=node, advice=_WHAT_IF)
+
+
+def _are_cordoned(nodes: Collection[str]) -> str:
+    return f"{some(sorted(nodes))} {'is' if len(nodes) == 1 else 'are'} cordoned"

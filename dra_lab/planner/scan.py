@@ -215,7 +215,7 @@ class Scan(Struct):
 
 
 def look_at_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
-    """Look at every node: its hardware, and what is in use of it; nodes on which nothing changed are not looked at.
+    """Look at every node: its hardware, and what is in use of it.
 
     `again` says that the same question may come again: what is found is then known, and stored by `put_cache`.
     """
@@ -263,25 +263,19 @@ def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     if found is None:
         # With a few nodes left out, a look at all of them serves the next question too.
         names = every if 2 * len(rules.nodes) > len(every) else rules.nodes
-        found = _look_at_shapes(scan, names, budget)
+        found = {}
+        for number, name in enumerate(names):
+            if budget.reached:
+                break
+            found.setdefault(shape_key(scan.views, name, rules.selecting, rules.attributes), []).append(name)
+            if budget.due:
+                budget.report_step("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
         if sum(map(len, found.values())) == len(every):
             scan.views.keep_shapes(rules.selecting, rules.attributes, found)
     if rules.only is None:
         return found
     kept = {shape: [name for name in names if name in rules.only] for shape, names in found.items()}
     return {shape: names for shape, names in kept.items() if names}
-
-
-def _look_at_shapes(scan: Scan, names: Sequence[str], budget: Budget) -> dict[tuple[int, ...], list[str]]:
-    rules = scan.rules
-    found: dict[tuple[int, ...], list[str]] = {}
-    for number, name in enumerate(names):
-        if budget.reached:
-            break
-        found.setdefault(shape_key(scan.views, name, rules.selecting, rules.attributes), []).append(name)
-        if budget.due:
-            budget.report_step("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
-    return found
 
 
 def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:

@@ -16,7 +16,6 @@ from dra_lab.model.fleet import FleetPlan, Workload
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.budget import Progress
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,11 @@ def plan_scenarios(
     every = tuple(scenarios)
     if jobs == 0:
         raise InputError("0 jobs answer nothing; give 1 or more, or -1 for one a core")
+    from tqdm.auto import tqdm
+
     found: dict[int, ScenarioAnswer] = {}
-    with closing(_answers(every, jobs, backend, cancel)) as answers, _bar(len(every), shown=progress) as bar:
+    bar = tqdm(total=len(every), desc="scenarios", unit="plan", disable=not progress, leave=False, delay=0.5)
+    with closing(_answers(every, jobs, backend, cancel)) as answers, bar:
         while not (cancel is not None and cancel.is_set()):
             arrived = next(answers, None)
             if arrived is None:
@@ -128,7 +130,10 @@ def plan_scenarios(
             bar.update()
             if each is not None:
                 each(arrived[1])
-    return tuple(found.get(at) or _cancelled(scenario) for at, scenario in enumerate(every))
+    for at, scenario in enumerate(every):
+        cancelled = Cancelled(f"scenario {scenario.name!r} was cancelled before its answer")
+        found.setdefault(at, ScenarioAnswer(scenario.name, error=cancelled))
+    return tuple(found[at] for at in range(len(every)))
 
 
 def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -> ScenarioAnswer:
@@ -143,42 +148,24 @@ def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -
 
 
 def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
-    release = scenario.cluster.target_release(scenario.release)
-    limit = scenario.time_limit
     if (scenario.sketch is None) == (not scenario.workloads):
         raise InputError(f"scenario {scenario.name!r}: give either workloads or a sketch")
+    given: dict[str, Any] = {
+        "release": scenario.cluster.target_release(scenario.release),
+        "goals": scenario.goals,
+        "time_limit": scenario.time_limit,
+        "progress": lambda _: None,  # the bar counts scenarios
+        "cancel": cancel,
+    }
     if scenario.sketch is not None:
         from dra_lab.planner.plan_claim import make_plan
 
-        goals, node = scenario.goals, scenario.node
-        return make_plan(
-            scenario.cluster,
-            scenario.sketch,
-            release=release,
-            node=node,
-            goals=goals,
-            time_limit=limit,
-            progress=_unheard,
-            cancel=cancel,
-        )
+        return make_plan(scenario.cluster, scenario.sketch, node=scenario.node, **given)
     if scenario.node:
         raise InputError(f"scenario {scenario.name!r}: a node is for one claim; workloads go where there is room")
     from dra_lab.planner.fleet import plan_fleet
 
-    return plan_fleet(
-        scenario.cluster,
-        scenario.workloads,
-        release=release,
-        goals=scenario.goals,
-        objective=scenario.objective,
-        time_limit=limit,
-        progress=_unheard,
-        cancel=cancel,
-    )
-
-
-def _unheard(progress: Progress) -> None:
-    """Ignore a step: the bar counts scenarios."""
+    return plan_fleet(scenario.cluster, scenario.workloads, objective=scenario.objective, **given)
 
 
 def _numbered(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
@@ -216,13 +203,3 @@ def _answers(
 
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), "") or type(error).__name__
-
-
-def _bar(total: int, *, shown: bool) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=total, desc="scenarios", unit="plan", disable=not shown, leave=False, delay=0.5)
-
-
-def _cancelled(scenario: Scenario) -> ScenarioAnswer:
-    return ScenarioAnswer(scenario.name, error=Cancelled(f"scenario {scenario.name!r} was cancelled before its answer"))

@@ -10,7 +10,7 @@ from dra_lab.model.plan import DAMAGE
 from dra_lab.planner.node.allocation_problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, DeviceGroup
 from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
 from dra_lab.planner.node.link_places import PlaceValue
-from dra_lab.planner.node.link_rows import lost, placeless
+from dra_lab.planner.node.link_rows import lost
 from dra_lab.planner.node.variables import Expression, Model
 
 
@@ -115,8 +115,10 @@ def _unknown(kinds: Sequence[str], place: Callable[[DeviceGroup], PlaceValue | N
 
 
 def _placeless(counts: NumberCounts) -> int:
-    groups = set().union(*(placeless(counts, link) for link in counts.preferred))
-    return int(counts.devices(sorted(groups)))
+    """Return the devices that preferred links tie and whose place has, as far as it is known, no value for them."""
+    problem = counts.problem
+    tied = ((link, group) for link in counts.preferred for ask, group in counts.taken if ask in problem.ends(link))
+    return int(counts.devices(sorted({group for link, group in tied if not problem.groups[group].places[link]})))
 
 
 GOAL_RULES: Mapping[str, GoalRule] = {

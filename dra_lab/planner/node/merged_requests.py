@@ -63,19 +63,20 @@ def interchangeable(meanings: Sequence[Hashable], links: Sequence[Tied]) -> tupl
         >>> interchangeable(["gpu", "nic", "gpu", "nic"], pair)[0].copies
         ((0, 1), (2, 3))
     """
-    colour = _refined(meanings, links)
+    numbers: dict[Hashable, int] = {}
+    kind = [numbers.setdefault(meaning, len(numbers)) for meaning in meanings]
     identical: dict[int, set[int]] = {}
-    for request, own in enumerate(colour):
+    for request, own in enumerate(kind):
         identical.setdefault(own, set()).add(request)
-    # A link that ties all requests of a colour ties every copy in the same way; the others make requests one unit.
+    # A link that ties all requests of a kind ties every copy in the same way; the others make requests one unit.
     shared = {
         number
         for number, (_, ends) in enumerate(links)
-        if all((other, sub) in ends for request, sub in ends for other in identical[colour[request]])
+        if all((other, sub) in ends for request, sub in ends for other in identical[kind[request]])
     }
     found: dict[Hashable, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     for requests in _components(len(meanings), [ends for at, (_, ends) in enumerate(links) if at not in shared]):
-        order = tuple(sorted(requests, key=lambda request: (colour[request], request)))
+        order = tuple(sorted(requests, key=lambda request: (kind[request], request)))
         position = {request: at for at, request in enumerate(order)}
         mine = [
             ((repr(what), sorted((position[request], sub) for request, sub in ends)), number)
@@ -83,40 +84,14 @@ def interchangeable(meanings: Sequence[Hashable], links: Sequence[Tied]) -> tupl
             if number not in shared and any(request in position for request, _ in ends)
         ]
         mine.sort()
-        key = (tuple(colour[request] for request in order), repr([structure for structure, _ in mine]))
+        key = (tuple(kind[request] for request in order), repr([structure for structure, _ in mine]))
         found.setdefault(key, []).append((order, tuple(number for _, number in mine)))
-    units = (_units(copies, links, shared) for copies in found.values())
+    units = []
+    for copies in found.values():
+        first = copies[0][0]
+        over = tuple(at for at in sorted(shared) if any(request in first for request, _ in links[at][1]))
+        units.append(Units(tuple(copy for copy, _ in copies), tuple(own for _, own in copies), over))
     return tuple(sorted(units, key=lambda one: min(one.copies[0])))
-
-
-def _units(
-    copies: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], links: Sequence[Tied], shared: Iterable[int]
-) -> Units:
-    first = set(copies[0][0])
-    over = tuple(number for number in sorted(shared) if any(request in first for request, _ in links[number][1]))
-    return Units(tuple(requests for requests, _ in copies), tuple(own for _, own in copies), over)
-
-
-def _refined(meanings: Sequence[Hashable], links: Sequence[Tied]) -> list[int]:
-    """Return a number for each request, different where meanings, or those of what links tie it to, are different."""
-    colour = _numbered(meanings)
-    while True:
-        linked = [
-            (repr(what), tuple(sorted((colour[request], sub) for request, sub in ends)), ends) for what, ends in links
-        ]
-        seen = [
-            (own, tuple(sorted((what, around, sub) for what, around, ends in linked for r, sub in ends if r == one)))
-            for one, own in enumerate(colour)
-        ]
-        finer = _numbered(seen)
-        if len(set(finer)) == len(set(colour)):
-            return colour
-        colour = finer
-
-
-def _numbered(values: Sequence[Hashable]) -> list[int]:
-    known: dict[Hashable, int] = {}
-    return [known.setdefault(value, len(known)) for value in values]
 
 
 def _components(count: int, ties: Iterable[frozenset[tuple[int, str]]]) -> list[list[int]]:
@@ -339,11 +314,8 @@ def _copies(problem: AllocationProblem, unit: Units, tokens: Sequence[Sequence[i
         if at not in found[0]:
             for copy in found:
                 copy[at] = [left[at].pop(0) for _ in range(shares[at])]
-    return [_joined(found[at : at + parts]) for at in range(0, len(found), parts)]
-
-
-def _joined(parts: Sequence[_Copy]) -> _Copy:
-    return {at: [group for part in parts for group in part[at]] for at in parts[0]}
+    each = [found[at : at + parts] for at in range(0, len(found), parts)]
+    return [{at: [group for part in copy for group in part[at]] for at in copy[0]} for copy in each]
 
 
 def _give(
