@@ -19,11 +19,9 @@ from dra_lab.planner.choose import Choice
 from dra_lab.planner.kube_scheduler import compare_first_fit
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
-    binding_findings,
     claim_findings,
     first_fit_findings,
     placement_findings,
-    unknown_root_findings,
 )
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret_of import regret_of
@@ -116,8 +114,6 @@ def plan_of_fit(work: Work) -> Plan:
         *work.findings,
         *compiled.findings,
         *placement_findings(scan, node, inner),
-        *unknown_root_findings(scan, node, inner),
-        *binding_findings(scan, node, inner),
         *first_fit_findings(scale, node, fits[0]),
     )
     regrets = (regret_of(*row, goals, inner, scale.places) for row in zip(("manifest", "plain"), fits, strict=True))

@@ -24,7 +24,16 @@ def claim_findings(scan: Scan) -> Iterator[Finding]:
     for failure in selector_failures(scan):
         text, advice = _gives_up(failure), _guard_advice(failure)
         yield Finding("selector-run-time-error", Severity.ERROR, failure.request, text, advice)
-    yield from _matching_nothing(scan)
+    for ask in scan.rules.asks:
+        known = ask.device_class_name in scan.cluster.class_by_name
+        if known and not scan.matched.get(ask.reference) and scan.complete:
+            yield Finding(
+                "selector-matches-nothing",
+                Severity.WARNING,
+                ask.reference,
+                "no device of the cluster matches this request",
+                "Relax its selectors, or choose another device class.",
+            )
 
 
 def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
@@ -82,28 +91,23 @@ def _guard_advice(failure: SelectorFailure) -> str:
     return "No form of it that fails nowhere was found: ask with has(...) for what it reads, or test the type"
 
 
-def _matching_nothing(scan: Scan) -> Iterator[Finding]:
-    for request in scan.sketch.requests:
-        for ask in asks(request):
-            known = ask.device_class_name in scan.cluster.class_by_name
-            if known and not scan.matched.get(ask.reference) and scan.complete:
-                yield Finding(
-                    "selector-matches-nothing",
-                    Severity.WARNING,
-                    ask.reference,
-                    "no device of the cluster matches this request",
-                    "Relax its selectors, or choose another device class.",
-                )
-
-
 def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
     """Yield what the chosen devices give cause to say."""
     places = localities(scan.cluster, node_name)
     devices = scan.devices(node_name)
     for link in scan.sketch.links:
         tied = [p.device for p in placements if _ties(scan.sketch, link, p)]
-        kinds = {places[device].kind for device in tied}
-        if not link.kind.near or not {"gpu", "nic"} <= kinds:
+        # An empty text is equal for kube-scheduler, and no root that is known.
+        roots = [devices[device].lookup(PCIE_ROOT, device.driver) for device in tied]
+        if link.must and link.where == "pcieRoot" and any(root is not None and root.value == "" for root in roots):
+            yield Finding(
+                "root-not-known",
+                Severity.WARNING,
+                link.name,
+                "its devices publish an empty text as PCIe root: equal for kube-scheduler, but no root that is known",
+                "Ask the driver's vendor; whether the devices are close together is not known.",
+            )
+        if not link.kind.near or not {"gpu", "nic"} <= {places[device].kind for device in tied}:
             continue
         nics = list(dict.fromkeys(device for device in tied if places[device].kind == "nic"))
         able = [n for n in nics if getattr(devices[n].lookup(RDMA, n.driver), "bool_", None) is True]
@@ -117,27 +121,7 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
                 f"{len(plain)} of the {len(nics)} chosen NICs {verb} no RDMA: {', '.join(str(nic) for nic in plain)}",
                 'Add the selector has(device.attributes["dra.net"].rdma) && device.attributes["dra.net"].rdma == true.',
             )
-
-
-def unknown_root_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
-    """Yield a warning for a must-link on the PCIe root whose devices publish an empty text there: equal, not known."""
-    devices = scan.devices(node_name)
-    for link in scan.sketch.links:
-        tied = [p.device for p in placements if _ties(scan.sketch, link, p)] if link.must else []
-        roots = [devices[device].lookup(PCIE_ROOT, device.driver) for device in tied]
-        if link.where == "pcieRoot" and any(root is not None and root.value == "" for root in roots):
-            yield Finding(
-                "root-not-known",
-                Severity.WARNING,
-                link.name,
-                "its devices publish an empty text as PCIe root: equal for kube-scheduler, but no root that is known",
-                "Ask the driver's vendor; whether the devices are close together is not known.",
-            )
-
-
-def binding_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
-    """Yield a note for chosen devices with `bindingConditions` (docs/semantics.md 3.12.2)."""
-    devices = scan.devices(node_name)
+    # docs/semantics.md 3.12.2
     bound = [device for device in dict.fromkeys(p.device for p in placements) if devices[device].binding_conditions]
     if bound:
         conditions = dict.fromkeys(name for device in bound for name in devices[device].binding_conditions)

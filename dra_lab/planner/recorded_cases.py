@@ -20,7 +20,7 @@ from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import hopeless
 from dra_lab.planner.node.refuse import refuse_claim, refuse_devices
-from dra_lab.planner.node.solution import NodeSolution
+from dra_lab.planner.node.solution import Taken as Devices
 from dra_lab.planner.pod_claims import pod_sketch
 from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.candidates import held_devices, view_node
@@ -52,37 +52,28 @@ def replay_feasibility(case: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": read.id, "results": {node.name: _answer(rules, node.name, read.claims) for node in read.nodes}}
 
 
-def _solve_node(rules: Rules, node_name: str) -> tuple[NodeSolution, str, NodeEligibility]:
-    """Return an allocation of the claims on one node or the proof that there is none, and what was eligible.
-
-    The second value is the proof's name (see `replay_feasibility`). Raises UnsupportedFeature, SolverError.
-    """
-    refuse_claim(rules.sketch)
-    found = eligibility(rules, node_name)
-    refuse_devices(rules, found)
-    problem = build_problem(rules.sketch, found, localities(rules.cluster, node_name), paired=False)
-    if hopeless(problem):
-        return NodeSolution(infeasible=True), "count", found
-    solution = solve_problem(problem, ("alternatives",), Budget())
-    return solution, "solver" if solution.infeasible else "allocation", found
-
-
 def _answer(rules: Rules, node_name: str, claims: tuple[ResourceClaim, ...]) -> dict[str, Any]:
     try:
         if not rules.sketch.requests:
             results = tuple(AllocationResult() for _ in claims)
             return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": "allocation"}
-        solution, proof, found = _solve_node(rules, node_name)
+        refuse_claim(rules.sketch)
+        found = eligibility(rules, node_name)
+        refuse_devices(rules, found)
+        problem = build_problem(rules.sketch, found, localities(rules.cluster, node_name), paired=False)
+        if hopeless(problem):
+            return {"allocation": None, "error": "", "proof": "count"}
+        solution = solve_problem(problem, ("alternatives",), Budget())
         if solution.taken is None:
-            return {"allocation": None, "error": "", "proof": proof}
-        results = _allocations(rules, found, claims, solution)
+            return {"allocation": None, "error": "", "proof": "solver" if solution.infeasible else "allocation"}
+        results = _allocations(rules, found, claims, solution.taken)
     except (DraLabError, AttemptAborted) as error:
         return {"allocation": None, "error": str(error), "proof": ""}
-    return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": proof}
+    return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": "allocation"}
 
 
 def _allocations(
-    rules: Rules, found: NodeEligibility, claims: tuple[ResourceClaim, ...], solution: NodeSolution
+    rules: Rules, found: NodeEligibility, claims: tuple[ResourceClaim, ...], devices: Devices
 ) -> tuple[AllocationResult, ...]:
     """Return what a solution writes into `status.allocation` of every claim.
 
@@ -96,7 +87,7 @@ def _allocations(
     every = [need for claim in needs for request in claim.requests for need in request]
     taken: list[list[Taken]] = [[] for _ in claims]
     chosen: dict[tuple[int, int], int] = {}
-    for ask, device in sorted(solution.taken or (), key=lambda pair: (pair[0], candidates[pair[1]].index)):
+    for ask, device in sorted(devices, key=lambda pair: (pair[0], candidates[pair[1]].index)):
         need, part = every[ask], found.asks[ask]
         uses = {key: to_nano(amount) for key, amount in part.uses[device].items()} if device in part.uses else None
         taken[need.claim].append(Taken(need, candidates[device], uses))
