@@ -14,7 +14,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.known_devices import KnownDevices
-from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, whole_part
 from dra_lab.planner.node.solution import NodeSolution, Taken, devices_of
 from dra_lab.planner.node_classes import Layout
@@ -159,7 +159,7 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
             if counters is None:
                 numbers[kind] = -1
                 continue
-        if not is_tabled(layout.problem):
+        if not is_tabled(layout.problem) or _pairs_shares(layout.problem):
             numbers[kind] = -1
             continue
         numbers[kind] = len(layouts)
@@ -198,6 +198,12 @@ def is_tabled(problem: AllocationProblem) -> bool:
     return is_nested(problem) and not any(
         group.shareable and every.intersection(group.asks) for group in problem.groups
     )
+
+
+def _pairs_shares(problem: AllocationProblem) -> bool:
+    """Say whether two requests may share a device that the goal `unpaired` counts: tables would count it twice."""
+    shared = (group for group in problem.groups if group.shareable and group.kind in ROOT_KINDS)
+    return problem.paired and any(len({problem.asks[ask].request for ask in group.asks}) > 1 for group in shared)
 
 
 def tabled_replicas(problem: AllocationProblem, part: CopyPart, most: int, budget: Budget) -> tuple[int, int]:
