@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import split_request
 from dra_lab.model.sketch import How, Link
-from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
 
 Taking = Mapping[tuple[int, int], int]
@@ -250,9 +250,9 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
     """Say whether a pairwise link says of merged requests exactly what the links of the copies say.
 
     Devices must be taken once and tie the pod to nothing: two requests may share a shareable device, one for two
-    devices may not. A link that all copies share must be about the devices it ties as one set. The links of a copy must
-    be one pairwise link, or all keep devices together. In the second case each ties two requests or more, one of them
-    for one device, and the links form no ring. Then the devices of a copy are found from link to link.
+    devices may not. A link that all copies share must be about the devices it ties as one set. The links of a copy keep
+    devices together. Each ties two requests or more, one of them for one device, and the links form no ring. Then the
+    devices of a copy are found from link to link.
     """
     mine = [problem.requests[request][0] for request in unit.copies[0]]
     groups = [(number, group) for number, group in enumerate(problem.groups) if set(mine) & set(group.asks)]
@@ -267,8 +267,6 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
     if any(len(group.places[link]) > 1 for _, group in groups for link in own):
         return False
     counts = {ask: problem.asks[ask].count for ask in mine}
-    if len(own) == 1 and problem.links[own[0]].how is How.PAIRWISE:
-        return True
     trees: list[set[int]] = []
     for ends, links in _families(problem, own).items():
         if any(problem.links[link].how is not How.TOGETHER for link in links):
@@ -299,23 +297,17 @@ def _copies(problem: AllocationProblem, unit: Units, tokens: Sequence[Sequence[i
     families = [
         (tuple(mine.index(ask) for ask in ends), links) for ends, links in _families(problem, unit.links[0]).items()
     ]
-    parts = 1
-    if len(families) == 1 and problem.links[families[0][1][0]].how is How.PAIRWISE:
-        share = pairwise_share([counts[position] for position in families[0][0]])
-        parts = share[0] if share else 1
     left = [list(groups) for groups in tokens]
-    found: list[_Copy] = [{} for _ in range(unit.count * parts)]
-    shares = [count // parts if any(at in ends for ends, _ in families) else count for at, count in enumerate(counts)]
+    found: list[_Copy] = [{} for _ in unit.copies]
     while families:
         ends, links = next((one for one in families if any(at in found[0] for at in one[0])), families[0])
         families.remove((ends, links))
-        _give(problem, found, left, ends, links, shares)
+        _give(problem, found, left, ends, links, counts)
     for at in range(len(mine)):
         if at not in found[0]:
             for copy in found:
-                copy[at] = [left[at].pop(0) for _ in range(shares[at])]
-    each = [found[at : at + parts] for at in range(0, len(found), parts)]
-    return [{at: [group for part in copy for group in part[at]] for at in copy[0]} for copy in each]
+                copy[at] = [left[at].pop(0) for _ in range(counts[at])]
+    return found
 
 
 def _give(
@@ -324,7 +316,7 @@ def _give(
     left: list[list[int]],
     ends: Sequence[int],
     links: Sequence[int],
-    shares: Sequence[int],
+    counts: Sequence[int],
 ) -> None:
     """Give each copy its devices of the requests that links between the same requests tie, at one place where it can.
 
@@ -340,8 +332,8 @@ def _give(
                 continue
             wanted = [place(copy[at][0]) for at in known] or sorted({place(group) for group in left[new[0]]}, key=repr)
             for value in wanted:
-                here = [[group for group in left[at] if place(group) == value][: shares[at]] for at in new]
-                if value is not None and all(len(found) == shares[at] for at, found in zip(new, here, strict=True)):
+                here = [[group for group in left[at] if place(group) == value][: counts[at]] for at in new]
+                if value is not None and all(len(found) == counts[at] for at, found in zip(new, here, strict=True)):
                     for at, groups in zip(new, here, strict=True):
                         copy[at] = groups
                         for group in groups:
