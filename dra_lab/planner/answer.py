@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from msgspec import Struct
@@ -11,28 +11,24 @@ from msgspec.structs import replace as changed
 from dra_lab.errors import SolverError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import Choice
 from dra_lab.planner.kube_scheduler import compare_first_fit
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
-    binding_findings,
     claim_findings,
     first_fit_findings,
     placement_findings,
-    unknown_root_findings,
 )
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret_of import regret_of
 from dra_lab.planner.replicas import FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan
 from dra_lab.sketch.expand import Expansion
-from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.locality import localities
 
 
 class Work(Struct, frozen=True):
@@ -81,15 +77,16 @@ class Work(Struct, frozen=True):
         """Return suggestions as they are shown; those for claims that are not one drawing cannot be applied."""
         if not self.several:
             return tuple(suggestions)
-        return tuple(Suggestion(s.title, s.detail, s.source, s.selectors, self._in_pod(s.sketch)) for s in suggestions)
-
-    def _in_pod(self, sketch: ClaimSketch | None) -> ClaimSketch | None:
-        """Return a changed drawing of all claims as the pod's drawing, None where it has numbered requests."""
-        drawn = self.sketch
+        drawn, found = self.sketch, []
         names = {request.name for request in drawn.requests}
-        if sketch is None or not drawn.claims or any(request.name not in names for request in sketch.requests):
-            return None
-        return changed(sketch, name=drawn.name, config=drawn.config, claims=drawn.claims)
+        for one in suggestions:
+            sketch = one.sketch
+            if sketch is not None and drawn.claims and names.issuperset(request.name for request in sketch.requests):
+                sketch = changed(sketch, name=drawn.name, config=drawn.config, claims=drawn.claims)
+            else:
+                sketch = None
+            found.append(Suggestion(one.title, one.detail, one.source, one.selectors, sketch))
+        return tuple(found)
 
 
 def once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -117,11 +114,11 @@ def plan_of_fit(work: Work) -> Plan:
         *work.findings,
         *compiled.findings,
         *placement_findings(scan, node, inner),
-        *unknown_root_findings(scan, node, inner),
-        *binding_findings(scan, node, inner),
         *first_fit_findings(scale, node, fits[0]),
     )
+    regrets = (regret_of(*row, goals, inner, scale.places) for row in zip(("manifest", "plain"), fits, strict=True))
     unwritable = any(f.rule == "link-not-writable" for f in compiled.findings)
+    drawn_fits = [f and changed(f, placements=tuple(_drawn(work, p) for p in f.placements)) for f in fits]
     proven = work.choice.decided and work.choice.ended and work.choice.solution.proven
     return replace(
         work.plan,
@@ -130,11 +127,11 @@ def plan_of_fit(work: Work) -> Plan:
         placements=tuple(_drawn(work, placement) for placement in inner),
         goals=goals,
         node_classes=work.choice.classes,
-        first_fit=_renamed(work, fits[0]),
-        first_fit_plain=_renamed(work, fits[1]),
+        first_fit=drawn_fits[0],
+        first_fit_plain=drawn_fits[1],
         suggestions=work.offered(work.suggestions()) if unwritable else (),
         findings=once(findings),
-        regrets=_regrets(goals, inner, fits, scale.places),
+        regrets=tuple(regret for regret in regrets if regret is not None),
     )
 
 
@@ -148,25 +145,10 @@ def _taken_anyway(scale: Scale, goals: Sequence[GoalValue], found: FirstFit | No
     if len({(placement.request, placement.device) for placement in found.placements}) < len(found.placements):
         return ()
     theirs, ours = ([(g.goal, g.value, g.unknown, g.at_most) for g in values] for values in (found.goals, goals))
-    return tuple(map(_plain, found.placements)) if theirs == ours else ()
-
-
-def _plain(placement: Placement) -> Placement:
-    consumed = {key: format_quantity(parse_quantity(amount)) for key, amount in sorted(placement.consumed.items())}
-    return Placement(placement.request, placement.device, consumed=consumed)
-
-
-def _regrets(
-    goals: Sequence[GoalValue],
-    placements: Sequence[Placement],
-    fits: tuple[FirstFit | None, FirstFit | None],
-    places: Mapping[DeviceID, Locality],
-) -> tuple[Regret, ...]:
-    found = (
-        regret_of(against, goals, placements, fit, places)
-        for against, fit in zip(("manifest", "plain"), fits, strict=True)
-    )
-    return tuple(regret for regret in found if regret is not None)
+    if theirs != ours:
+        return ()
+    amounts = [{k: format_quantity(parse_quantity(v)) for k, v in sorted(p.consumed.items())} for p in found.placements]
+    return tuple(Placement(p.request, p.device, consumed=c) for p, c in zip(found.placements, amounts, strict=True))
 
 
 def _drawn(work: Work, placement: Placement) -> Placement:
@@ -231,9 +213,3 @@ def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | No
     lost = _damage(work, found.placements)
     goals = {goal.goal: goal for goal in (*found.goals, *([lost] if lost else []))}
     return changed(found, goals=tuple(goals[goal] for goal in work.order if goal in goals))
-
-
-def _renamed(work: Work, found: FirstFit | None) -> FirstFit | None:
-    if found is None:
-        return None
-    return changed(found, placements=tuple(_drawn(work, placement) for placement in found.placements))

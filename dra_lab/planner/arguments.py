@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from dra_lab.errors import InputError
@@ -67,14 +67,10 @@ def _check_gang(where: str, gang: Gang) -> None:
         if group.min is not None:
             _whole(f"{at}.min", group.min)
         listed(f"{at}.shared_claims", group.shared_claims, ClaimSketch)
-        for each in listed(f"{at}.slices", group.slices, tuple):
-            _check_slice(f"{at}.slices", each)
-
-
-def _check_slice(where: str, pair: Sequence[Any]) -> None:
-    if len(pair) != 2 or not isinstance(pair[1], str):
-        raise InputError(f"{where} has {pair!r}; write (size, level), such as (4, 'host')")
-    _whole(where, pair[0])
+        for pair in listed(f"{at}.slices", group.slices, tuple):
+            if len(pair) != 2 or not isinstance(pair[1], str):
+                raise InputError(f"{at}.slices has {pair!r}; write (size, level), such as (4, 'host')")
+            _whole(f"{at}.slices", pair[0])
 
 
 def _check_workload(where: str, workload: Workload) -> None:

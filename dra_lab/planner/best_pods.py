@@ -14,7 +14,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.known_devices import KnownDevices
-from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, whole_part
 from dra_lab.planner.node.solution import NodeSolution, Taken, devices_of
 from dra_lab.planner.node_classes import Layout
@@ -24,8 +24,8 @@ from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
-from dra_lab.planner.scan import Scan
-from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.scan import ProblemOf, Scan
+from dra_lab.planner.states.node_state import NodeState, state_problem
 from dra_lab.planner.states.survey import Counted, Left, counted_layout, idle_layout, state_on
 
 Order = tuple[str, ...]
@@ -77,6 +77,14 @@ class BestPods:
         if any(amount < 0 for _, amounts in found.left for _, amount in amounts):
             return None  # more is consumed than there is: then not even a request for nothing can be served
         return self.counted[number].on(scan, name, found) if number in self.counted else found
+
+    def problems(self, scan: Scan, name: str) -> tuple[ProblemOf, ProblemOf] | None:
+        """Return the problem of a node with nothing in use, and its problem now; None if the tables do not know it."""
+        node = self.state(scan, name, scan.exact[name][0], {})
+        if node is None:
+            return None
+        layout = self.layouts[node.layout]
+        return (node.layout, lambda: layout.problem), (node, lambda: state_problem(layout, node)[0])
 
     def best(self, node: NodeState, order: Order) -> Best:
         """Return the best pod on what a node offers."""
@@ -151,7 +159,7 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
             if counters is None:
                 numbers[kind] = -1
                 continue
-        if not is_tabled(layout.problem):
+        if not is_tabled(layout.problem) or _pairs_shares(layout.problem):
             numbers[kind] = -1
             continue
         numbers[kind] = len(layouts)
@@ -190,6 +198,12 @@ def is_tabled(problem: AllocationProblem) -> bool:
     return is_nested(problem) and not any(
         group.shareable and every.intersection(group.asks) for group in problem.groups
     )
+
+
+def _pairs_shares(problem: AllocationProblem) -> bool:
+    """Say whether two requests may share a device that the goal `unpaired` counts: tables would count it twice."""
+    shared = (group for group in problem.groups if group.shareable and group.kind in ROOT_KINDS)
+    return problem.paired and any(len({problem.asks[ask].request for ask in group.asks}) > 1 for group in shared)
 
 
 def tabled_replicas(problem: AllocationProblem, part: CopyPart, most: int, budget: Budget) -> tuple[int, int]:

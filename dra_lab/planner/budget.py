@@ -89,20 +89,8 @@ class Shares(Struct, frozen=True):
     damage: float = 1.0
 
 
-_SIZES, _SHARES = Sizes(), Shares()
-
 _REPORT_EVERY = 0.5
 """Seconds between reports of many equal steps."""
-
-
-def default_sizes() -> Sizes:
-    """Return the sizes of a budget that is given none."""
-    return _SIZES
-
-
-def default_shares() -> Shares:
-    """Return the shares of a budget that is given none."""
-    return _SHARES
 
 
 class _Reported(Struct):
@@ -117,8 +105,8 @@ class Budget(Struct):
     deadline: float | None = None
     cancel: threading.Event | None = None
     report: Callable[[Progress], None] | None = None
-    sizes: Sizes = field(default_factory=default_sizes)
-    shares: Shares = field(default_factory=default_shares)
+    sizes: Sizes = Sizes()
+    shares: Shares = Shares()
     _reported: _Reported = field(default_factory=_Reported)
 
     @property

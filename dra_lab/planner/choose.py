@@ -16,9 +16,8 @@ from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
 from dra_lab.planner.best_pods import Best, BestPods, Order, best_pods
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.solution import NodeSolution, report_goal
-from dra_lab.planner.plan_cache import put_cache
 from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
-from dra_lab.planner.scan import Scan, sort_nodes
+from dra_lab.planner.scan import Scan, put_cache, sort_nodes
 from dra_lab.planner.states.survey import Left
 
 
@@ -90,7 +89,8 @@ def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned
     for equal in sorted(classes, key=lambda equal: (pinned not in equal.nodes, equal.nodes[0])):
         name = pinned if pinned in equal.nodes else equal.nodes[0]
         found = NodeSolution() if budget.reached else _solve(search, name)
-        idle = _fits(found) if equal.idle == equal.now else _fits_idle(search, equal.nodes[0])
+        known = None if found.taken is None and not found.infeasible else found.taken is not None
+        idle = known if equal.idle == equal.now else _fits_idle(search, equal.nodes[0])
         search.note(_Row([*equal.nodes], name, found, idle))
     decided = {node for equal in classes for node in equal.nodes}
     if late := [name for name in others if name not in decided]:
@@ -161,10 +161,6 @@ def _fits_idle(search: _Search, name: str) -> bool | None:
     return found
 
 
-def _fits(found: NodeSolution) -> bool | None:
-    return None if found.taken is None and not found.infeasible else found.taken is not None
-
-
 def _conclude(search: _Search) -> Choice:
     scan, best, pinned = search.scan, search.best, search.pinned
     node, solution, ended = "", NodeSolution(), True
@@ -173,7 +169,8 @@ def _conclude(search: _Search) -> Choice:
         if solution.taken is not None:
             node, solution, ended = _to_the_end(search, [(pinned, solution)])
     elif best is not None:
-        equal = [row for row in search.rows if row.found.values == best.values and _is_a_rival(row.found)]
+        equal = [row for row in search.rows if row.found.values == best.values and row.found.taken is not None]
+        equal = [row for row in equal if not row.found.worse]
         equal.sort(key=lambda row: (not row.found.proven, row.name))
         node, solution, ended = _to_the_end(search, [(row.name, row.found) for row in equal])
     classes = [
@@ -199,10 +196,6 @@ def _conclude(search: _Search) -> Choice:
         decided = solution.infeasible
     seen = scan.complete or (bool(pinned) and pinned not in scan.unseen)
     return Choice(node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and seen, ended, search.counts)
-
-
-def _is_a_rival(found: NodeSolution) -> bool:
-    return found.taken is not None and not found.worse
 
 
 def _fit(found: NodeSolution, best: NodeSolution | None, chosen: bool) -> NodeFit:  # noqa: FBT001 - one bit of the table
@@ -243,7 +236,9 @@ def _to_the_end(search: _Search, winners: Sequence[tuple[str, NodeSolution]]) ->
             best = (name, solved)
         if not best[1].proven or len(best[1].stages) < len(search.whole):
             return *best, False
-        if rest == (DAMAGE,) and best[1].values[-1] == _least(best[1]):
+        # A replica that keeps its preferences takes the place of one such, on any node that has one.
+        least = int(not best[1].value("preferences") and best[1].value(DAMAGE) > 0)
+        if rest == (DAMAGE,) and best[1].values[-1] == least:
             break
     assert best is not None, "there is a winner"
     return *best, True
@@ -263,34 +258,22 @@ def _solve_whole(search: _Search, name: str, known: NodeSolution, best: NodeSolu
     if search.whole == (*search.order, DAMAGE):
         least = others.least(kept=not known.value("preferences"))
         lost = None if search.budget.reached else others.lost_to(scan.placements(name, known.taken or ()))
-        stage = GoalValue(DAMAGE, others.most, least) if lost is None else GoalValue(DAMAGE, lost.value, least)
+        stage = GoalValue(DAMAGE, others.before[1], least) if lost is None else GoalValue(DAMAGE, lost.value, least)
         if search.budget.reached or stage.value == least:
             stage = replace(stage, proven=stage.value == least)
             report_goal(search.budget, stage)
             return changed(known, stages=(*known.stages, stage))
     from dra_lab.planner.node.lexicographic import solve_problem
 
+    report = search.budget.report if best is None else None
     solved = solve_problem(
         scan.problem(name),
         search.whole,
-        _telling_the_rest(search) if best is None else changed(search.budget, report=None),
+        # The goals before were reported when they were decided.
+        changed(search.budget, report=report and (lambda step: step.stage in search.order or report(step))),
         solver=search.solver,
         best=None if best is None else best.values,
         least=known.values,
         others=others,
     )
     return known if solved.taken is None and not solved.infeasible else solved
-
-
-def _least(solution: NodeSolution) -> int:
-    """Return the least damage of any node: a replica that keeps its preferences takes the place of one such."""
-    values = {stage.goal: stage.value for stage in solution.stages}
-    return int(not values["preferences"] and values[DAMAGE] > 0)
-
-
-def _telling_the_rest(search: _Search) -> Budget:
-    """Return the budget with a report that leaves out the goals that were reported before."""
-    report = search.budget.report
-    if report is None:
-        return search.budget
-    return changed(search.budget, report=lambda step: None if step.stage in search.order else report(step))

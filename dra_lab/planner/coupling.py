@@ -63,18 +63,12 @@ def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:
     if _POOLS not in scan.coupled:
         seen: dict[tuple[str, str], list[str]] = defaultdict(list)
         for name in _looked_at(scan):
-            for pool in _drawn_on(scan, name):
+            counted = scan.views.view(name).counted
+            for pool in {item.id[:2]: None for item in _meant(scan, name) if counted and item.device.consumes_counters}:
                 seen[pool].append(name)
         scan.coupled[_POOLS] = {pool: tuple(nodes) for pool, nodes in seen.items() if len(nodes) > 1}
     found: Mapping[tuple[str, str], tuple[str, ...]] = scan.coupled[_POOLS]
     return found
-
-
-def _drawn_on(scan: Scan, name: str) -> dict[tuple[str, str], None]:
-    """Return the pools whose counters a device that an ask may mean draws on, in the order of the node."""
-    if not scan.views.view(name).counted:
-        return {}
-    return {item.id[:2]: None for item in _meant(scan, name) if item.device.consumes_counters}
 
 
 def _meant(scan: Scan, name: str) -> list[PoolDevice]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import NodeIndex
@@ -39,7 +38,6 @@ class KnownDevices:
     views: NodeIndex
     _groups: dict[_Key, int] = field(default_factory=dict)
     _templates: list[DeviceGroup] = field(default_factory=list)
-    _fields: list[tuple[Any, ...]] = field(default_factory=list)
     _numbers: dict[DeviceGroup, int] = field(default_factory=dict)
     _published: dict[int, bool] = field(default_factory=dict)
     _first: AllocationProblem | None = None
@@ -74,7 +72,7 @@ class KnownDevices:
             for at in members:
                 group_of[at] = len(groups)
             devices = tuple([view.devices[at].id for at in members])
-            groups.append(DeviceGroup(devices, *self._fields[kind]))
+            groups.append(replace(self._templates[kind], devices=devices))
         return Layout(replace(self._first, node=name, groups=tuple(groups)), tuple(group_of), kinds)
 
     def learn(self, name: str, layout: Layout) -> None:
@@ -99,7 +97,6 @@ class KnownDevices:
             self._groups[key] = self._numbers.setdefault(template, len(self._templates))
             if self._groups[key] == len(self._templates):
                 self._templates.append(template)
-                self._fields.append(astuple(template)[1:])
         self._first = layout.problem
 
     def _is_simple(self, name: str) -> bool:

@@ -102,14 +102,11 @@ class PlanTracer(Struct, frozen=True):
         )
         devices = {item.id: item.device for item in node_index(self.cluster, self.release).view(name).devices}
         scale = Scale(self.sketch, localities(self.cluster, name), devices, self.paired, self.lists)
-        end, origin = _valued(trace.end, compiled, scale, self.order), self._origin(compiled)
-        return Trace(name, trace.release, end, trace.counts, trace.rows, trace.look, trace.test, links, origin)
-
-    def _origin(self, compiled: CompiledPod) -> dict[tuple[str, str], str]:
-        found = {}
-        for (name, one), claim in zip(compiled.claims.items(), compiled.resource_claims, strict=True):
+        origin = {}
+        for (part, one), claim in zip(compiled.claims.items(), claims, strict=True):
             for reference in (ask.reference for request in one.spec.devices.requests for ask in asks(request)):
-                request, slash, alternative = compiled.reference(name, reference).partition("/")
+                request, slash, alternative = compiled.reference(part, reference).partition("/")
                 drawn = f"{self.origin.get(request, request)}{slash}{alternative}"
-                found[claim.metadata.name, reference] = drawn
-        return found
+                origin[claim.metadata.name, reference] = drawn
+        end = _valued(trace.end, compiled, scale, self.order)
+        return Trace(name, trace.release, end, trace.counts, trace.rows, trace.look, trace.test, links, origin)

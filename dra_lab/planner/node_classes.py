@@ -36,11 +36,6 @@ class Layout(Struct, frozen=True, dict=True):
         """Return the size of every group."""
         return tuple(group.size for group in self.problem.groups)
 
-    @cached_property
-    def prepared(self) -> Prepared:
-        """Return what the fingerprints of all its states have in common."""
-        return prepare(self.problem)
-
 
 def layout_of(problem: AllocationProblem, devices: Sequence[DeviceID]) -> Layout:
     """Return the layout of a problem, for a node that sees these devices."""
@@ -78,46 +73,7 @@ class Print:
         return self is other or (isinstance(other, Print) and self.known == other.known and self.value == other.value)
 
 
-class Prepared(Struct, frozen=True):
-    """The part that all fingerprints of one problem share, whatever is free.
-
-    `kinds` says what each group is; `places` numbers its place in each dimension (None: not known), `count` of them.
-    """
-
-    kinds: tuple[Print, ...]
-    places: tuple[tuple[int | None, ...], ...]
-    count: int
-
-
-def prepare(problem: AllocationProblem) -> Prepared:
-    """Look at the groups of a problem once, for the fingerprints of all its states."""
-    ordered = any(group.tie is Tie.TERMS for group in problem.groups)
-    listed = _listed(problem)
-    kinds, places = [], []
-    numbers: dict[tuple[int, Hashable], int] = {}
-    known: dict[Hashable, Print] = {}
-    for at, group in enumerate(problem.groups):
-        raw = tuple(group.places[link] for link in listed)
-        shared = (group.shareable, group.remaining, group.uses, group.draws, group.tie, at if ordered else 0)
-        value = (group.asks, group.kind, *shared, raw)
-        # Hashes of texts differ from process to process, and the order of equal groups, hence of devices, must not.
-        kinds.append(known.setdefault(value, Print(value, crc32(repr(value).encode()))))
-        single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
-        places.append(
-            tuple(
-                None if value is None else numbers.setdefault((dimension, value), len(numbers))
-                for dimension, value in enumerate((*single, group.numa, group.root))
-            )
-        )
-    return Prepared(tuple(kinds), tuple(places), len(numbers))
-
-
-def canonical(
-    problem: AllocationProblem,
-    free: Sequence[int] | None = None,
-    replicas: int = 1,
-    prepared: Prepared | None = None,
-) -> tuple[Hashable, tuple[int, ...]]:
+def canonical(problem: AllocationProblem, replicas: int = 1) -> tuple[Hashable, tuple[int, ...]]:
     """Return a problem's fingerprint and its groups in the fingerprint's order.
 
     Two problems share a fingerprint only if one is the other with its places renamed, group by group in this order.
@@ -126,31 +82,44 @@ def canonical(
     to the number that the claim can take), capacity, counters. Names of devices and places are not. Places are numbered
     in the order of a sort that does not look at their names; where that sort ties, equal nodes may get different
     fingerprints, never unequal nodes the same one. At the place of a link where lists are, and in counters, names stay
-    as they are. `free` gives other sizes of the groups. Where the order of the devices counts (Tie.TERMS), it is kept.
+    as they are. Where the order of the devices counts (Tie.TERMS), it is kept.
     """
-    common = prepared or prepare(problem)
+    ordered = any(group.tie is Tie.TERMS for group in problem.groups)
+    listed = _listed(problem)
     most = _most(problem) * replicas
-    sizes = [group.size for group in problem.groups] if free is None else free
-    kept = [at for at, size in enumerate(sizes) if size]
-    rows = [(common.kinds[at], min(sizes[at], most)) for at in kept]
-    places = [common.places[at] for at in kept]
+    numbers: dict[tuple[int, Hashable], int] = {}
+    known: dict[Hashable, Print] = {}
+    rows, places = [], []
+    for at, group in enumerate(problem.groups):
+        raw = tuple(group.places[link] for link in listed)
+        shared = (group.shareable, group.remaining, group.uses, group.draws, group.tie, at if ordered else 0)
+        kind = (group.asks, group.kind, *shared, raw)
+        # Hashes of texts differ from process to process, and the order of equal groups, hence of devices, must not.
+        rows.append((known.setdefault(kind, Print(kind, crc32(repr(kind).encode()))), min(group.size, most)))
+        single = (v[0] if v and link not in listed else None for link, v in enumerate(group.places))
+        places.append(
+            tuple(
+                None if value is None else numbers.setdefault((dimension, value), len(numbers))
+                for dimension, value in enumerate((*single, group.numa, group.root))
+            )
+        )
     colours = [hash(row) for row in rows]
     for _ in range(_ROUNDS):
-        colours = _refine(colours, places, common.count)
+        colours = _refine(colours, places, len(numbers))
     names: dict[int, int] = {}
     counts: Counter[int] = Counter()
     table = []
     order = sorted(range(len(rows)), key=colours.__getitem__)
     for index in order:
-        numbers: list[int | None] = []
+        own: list[int | None] = []
         for dimension, value in enumerate(places[index]):
             if value is not None and value not in names:
                 names[value] = counts[dimension]
                 counts[dimension] += 1
-            numbers.append(None if value is None else names[value])
-        table.append((rows[index], tuple(numbers)))
-    whole = (tuple(table), problem.impossible, problem.paired, _all_needs(problem), problem.counters)
-    return whole, tuple(kept[index] for index in order)
+            own.append(None if value is None else names[value])
+        table.append((rows[index], tuple(own)))
+    needs = tuple(problem.need(index) for index, ask in enumerate(problem.asks) if ask.all_devices)
+    return (tuple(table), problem.impossible, problem.paired, needs, problem.counters), tuple(order)
 
 
 def _listed(problem: AllocationProblem) -> tuple[int, ...]:
@@ -171,10 +140,6 @@ def _most(problem: AllocationProblem) -> int:
         return 10**9
     most = sum(max((problem.asks[index].count for index in indices), default=0) for indices in problem.requests)
     return min(most, problem.most_devices)
-
-
-def _all_needs(problem: AllocationProblem) -> tuple[int, ...]:
-    return tuple(problem.need(index) for index, ask in enumerate(problem.asks) if ask.all_devices)
 
 
 def _refine(colours: list[int], places: list[tuple[int | None, ...]], count: int) -> list[int]:

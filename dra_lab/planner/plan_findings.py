@@ -1,17 +1,19 @@
-"""What a person should know beside the answer: selectors that fail or match nothing, NICs without RDMA."""
+"""What a person should know beside the answer: selectors that fail, NICs without RDMA, cordoned nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from dra_lab.findings import Finding, Severity, sentence_case
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Shortfall
+from dra_lab.model.plan import CORDONED, FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 from dra_lab.planner.node.placement_values import Scale, broken_links
 from dra_lab.planner.scan import Scan, failing_devices
+from dra_lab.topology.hierarchy_findings import some
 from dra_lab.topology.locality import localities
 
 RDMA = "dra.net/rdma"
@@ -22,7 +24,16 @@ def claim_findings(scan: Scan) -> Iterator[Finding]:
     for failure in selector_failures(scan):
         text, advice = _gives_up(failure), _guard_advice(failure)
         yield Finding("selector-run-time-error", Severity.ERROR, failure.request, text, advice)
-    yield from _matching_nothing(scan)
+    for ask in scan.rules.asks:
+        known = ask.device_class_name in scan.cluster.class_by_name
+        if known and not scan.matched.get(ask.reference) and scan.complete:
+            yield Finding(
+                "selector-matches-nothing",
+                Severity.WARNING,
+                ask.reference,
+                "no device of the cluster matches this request",
+                "Relax its selectors, or choose another device class.",
+            )
 
 
 def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
@@ -80,28 +91,23 @@ def _guard_advice(failure: SelectorFailure) -> str:
     return "No form of it that fails nowhere was found: ask with has(...) for what it reads, or test the type"
 
 
-def _matching_nothing(scan: Scan) -> Iterator[Finding]:
-    for request in scan.sketch.requests:
-        for ask in asks(request):
-            known = ask.device_class_name in scan.cluster.class_by_name
-            if known and not scan.matched.get(ask.reference) and scan.complete:
-                yield Finding(
-                    "selector-matches-nothing",
-                    Severity.WARNING,
-                    ask.reference,
-                    "no device of the cluster matches this request",
-                    "Relax its selectors, or choose another device class.",
-                )
-
-
 def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
     """Yield what the chosen devices give cause to say."""
     places = localities(scan.cluster, node_name)
     devices = scan.devices(node_name)
     for link in scan.sketch.links:
         tied = [p.device for p in placements if _ties(scan.sketch, link, p)]
-        kinds = {places[device].kind for device in tied}
-        if not link.kind.near or not {"gpu", "nic"} <= kinds:
+        # An empty text is equal for kube-scheduler, and no root that is known.
+        roots = [devices[device].lookup(PCIE_ROOT, device.driver) for device in tied]
+        if link.must and link.where == "pcieRoot" and any(root is not None and root.value == "" for root in roots):
+            yield Finding(
+                "root-not-known",
+                Severity.WARNING,
+                link.name,
+                "its devices publish an empty text as PCIe root: equal for kube-scheduler, but no root that is known",
+                "Ask the driver's vendor; whether the devices are close together is not known.",
+            )
+        if not link.kind.near or not {"gpu", "nic"} <= {places[device].kind for device in tied}:
             continue
         nics = list(dict.fromkeys(device for device in tied if places[device].kind == "nic"))
         able = [n for n in nics if getattr(devices[n].lookup(RDMA, n.driver), "bool_", None) is True]
@@ -115,27 +121,7 @@ def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placemen
                 f"{len(plain)} of the {len(nics)} chosen NICs {verb} no RDMA: {', '.join(str(nic) for nic in plain)}",
                 'Add the selector has(device.attributes["dra.net"].rdma) && device.attributes["dra.net"].rdma == true.',
             )
-
-
-def unknown_root_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
-    """Yield a warning for a must-link on the PCIe root whose devices publish an empty text there: equal, not known."""
-    devices = scan.devices(node_name)
-    for link in scan.sketch.links:
-        tied = [p.device for p in placements if _ties(scan.sketch, link, p)] if link.must else []
-        roots = [devices[device].lookup(PCIE_ROOT, device.driver) for device in tied]
-        if link.where == "pcieRoot" and any(root is not None and root.value == "" for root in roots):
-            yield Finding(
-                "root-not-known",
-                Severity.WARNING,
-                link.name,
-                "its devices publish an empty text as PCIe root: equal for kube-scheduler, but no root that is known",
-                "Ask the driver's vendor; whether the devices are close together is not known.",
-            )
-
-
-def binding_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
-    """Yield a note for chosen devices with `bindingConditions` (docs/semantics.md 3.12.2)."""
-    devices = scan.devices(node_name)
+    # docs/semantics.md 3.12.2
     bound = [device for device in dict.fromkeys(p.device for p in placements) if devices[device].binding_conditions]
     if bound:
         conditions = dict.fromkeys(name for device in bound for name in devices[device].binding_conditions)
@@ -174,3 +160,26 @@ def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> 
 def _ties(sketch: ClaimSketch, link: Link, placement: Placement) -> bool:
     found = [a for request in sketch.requests for a in asks(request) if a.reference == placement.request]
     return any(covers(reference, ask) for reference in link.requests for ask in found)
+
+
+_WHAT_IF = "kubectl uncordon NODE ends it; the what-if change --uncordon NODE plans as if it were done."
+
+
+def cordoned_nodes(cluster: Cluster) -> tuple[Finding, ...]:
+    """Return a note that names the cordoned nodes, on which no pod is planned; nothing without any."""
+    if not cluster.cordoned:
+        return ()
+    message = f"{_are_cordoned(cluster.cordoned)}, so no pod is planned there"
+    return (Finding("nodes-cordoned", Severity.NOTE, "nodes", message, _WHAT_IF),)
+
+
+def cordoned_shortfall(cluster: Cluster, nodes: Collection[str]) -> Shortfall:
+    """Return why a pod cannot start on the nodes that admit it: they are cordoned."""
+    which = "all nodes are cordoned" if len(nodes) == len(cluster.node_names) else _are_cordoned(nodes)
+    node = next(iter(nodes)) if len(nodes) == 1 else ""
+    message = f"{which}: kube-scheduler starts no new pod there"
+    return Shortfall(CORDONED, node, message, node=node, advice=_WHAT_IF)
+
+
+def _are_cordoned(nodes: Collection[str]) -> str:
+    return f"{some(sorted(nodes))} {'is' if len(nodes) == 1 else 'are'} cordoned"

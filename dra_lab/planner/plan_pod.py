@@ -18,12 +18,12 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import CORDONED, NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.closed_nodes import cordoned_nodes, cordoned_shortfall
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.modelling import check_solver
 from dra_lab.planner.node.refuse import refuse_claim
+from dra_lab.planner.plan_findings import cordoned_nodes, cordoned_shortfall
 from dra_lab.planner.pod_claims import Planned, PodClaims, expand_pod, held_cluster, pod_findings, read_claims
-from dra_lab.planner.scan import look_at_nodes, sort_for_reasons
+from dra_lab.planner.scan import look_at_nodes
 from dra_lab.planner.waiting import awaited
 
 
@@ -89,7 +89,6 @@ def plan_pod(
     else:
         from dra_lab.planner.why.misfit import plan_of_misfit
 
-        sort_for_reasons(scan, budget)
         plan = plan_of_misfit(work, node, early)
     named = (plan.node, node, *(reason.node for reason in plan.shortfalls), *rules.nodes)
     where = next(filter(None, named), "")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.model.claims import DeviceConstraint, ResourceClaim, ResourceClaimSpec
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Workload
 from dra_lab.model.names import MARK, part_of
@@ -49,10 +49,11 @@ def exact_sketch(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
     """
     devices = spec.devices
     everything = tuple(request.name for request in devices.requests)
-    links = tuple(
-        _link(constraint, f"constraint-{number}", everything) for number, constraint in enumerate(devices.constraints)
-    )
-    return ClaimSketch(name, devices.requests, links, devices.config)
+    links = []
+    for number, constraint in enumerate(devices.constraints):
+        how, attribute = constrained(constraint)
+        links.append(Link(f"constraint-{number}", constraint.requests or everything, attribute, how))
+    return ClaimSketch(name, devices.requests, tuple(links), devices.config)
 
 
 def pod_sketch(claims: Sequence[ResourceClaim]) -> ClaimSketch:
@@ -61,11 +62,6 @@ def pod_sketch(claims: Sequence[ResourceClaim]) -> ClaimSketch:
     if len(drawn) == 1:
         return drawn[0]
     return join_sketches({str(number): sketch for number, sketch in enumerate(drawn)}, "pod")
-
-
-def _link(constraint: DeviceConstraint, name: str, everything: tuple[str, ...]) -> Link:
-    how, attribute = constrained(constraint)
-    return Link(name, constraint.requests or everything, attribute, how)
 
 
 OneClaim = ClaimSketch | ResourceClaim
@@ -174,7 +170,10 @@ def _collect(named: Iterable[tuple[str, OneClaim]]) -> PodClaims:
             continue
         if MARK in name or "/" in name:
             raise InputError(f"a claim cannot be called {name!r}: {MARK!r} and '/' stand between names here; rename it")
-        own = _unused(name or "claim", claims)
+        own, number = name or "claim", 1
+        while own in claims:
+            number += 1
+            own = f"{name or 'claim'}-{number}"
         if isinstance(claim, ResourceClaim):
             claims[own] = exact_sketch(claim.spec, own)
             exact.add(own)
@@ -185,14 +184,6 @@ def _collect(named: Iterable[tuple[str, OneClaim]]) -> PodClaims:
             claims[own] = claim
     repeated = tuple(name for (_, name), again in seen.items() if again)
     return PodClaims(claims, frozenset(exact), tuple(allocated), repeated=repeated)
-
-
-def _unused(name: str, taken: Mapping[str, object]) -> str:
-    found, number = name, 1
-    while found in taken:
-        number += 1
-        found = f"{name}-{number}"
-    return found
 
 
 def held_cluster(cluster: Cluster, pod: PodClaims) -> Cluster:

@@ -12,7 +12,6 @@ from dra_lab.errors import DraLabError
 from dra_lab.index.pools import pools_of
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.budget import Budget
@@ -21,7 +20,7 @@ from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import hopeless
 from dra_lab.planner.node.refuse import refuse_claim, refuse_devices
-from dra_lab.planner.node.solution import NodeSolution
+from dra_lab.planner.node.solution import Taken as Devices
 from dra_lab.planner.pod_claims import pod_sketch
 from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.candidates import held_devices, view_node
@@ -35,12 +34,6 @@ INTENDED = "1.37"
 """The release whose rules are the intended ones: the known defects of 1.36.2 are gone (docs/semantics.md 5.2)."""
 
 _GATES_OF_1_36 = {"DRADeviceTaintRules": False, "DRAFractionalCapacityRange": False, LIST_ATTRIBUTES: False}
-_FEWEST_RANKS = ("alternatives",)
-
-
-def intended_release(features: Mapping[str, bool]) -> KubernetesRelease:
-    """Return the intended rules with the gates of a case that was recorded from 1.36: `features` over its defaults."""
-    return KubernetesRelease(INTENDED, {**_GATES_OF_1_36, **features})
 
 
 def replay_feasibility(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,28 +45,11 @@ def replay_feasibility(case: Mapping[str, Any]) -> dict[str, Any]:
     would make kube-scheduler give up the pod are not examined here. Raises ManifestError for a case of another form.
     """
     read = read_case(case)
-    rules = recorded_rules(read.cluster, read.claims, intended_release(read.features))
+    # the intended rules with the gates of a case that was recorded from 1.36
+    release = KubernetesRelease(INTENDED, {**_GATES_OF_1_36, **read.features})
+    # each constraint at exactly its attribute
+    rules = Rules(read.cluster, pod_sketch(read.claims), release, Matching(read.cluster, release))
     return {"id": read.id, "results": {node.name: _answer(rules, node.name, read.claims) for node in read.nodes}}
-
-
-def recorded_rules(cluster: Cluster, claims: tuple[ResourceClaim, ...], release: KubernetesRelease) -> Rules:
-    """Return the rules for the claims of one pod, each constraint at exactly its attribute."""
-    return Rules(cluster, pod_sketch(claims), release, Matching(cluster, release))
-
-
-def solve_node(rules: Rules, node_name: str) -> tuple[NodeSolution, str, NodeEligibility]:
-    """Return an allocation of the claims on one node or the proof that there is none, and what was eligible.
-
-    The second value is the proof's name (see `replay_feasibility`). Raises UnsupportedFeature, SolverError.
-    """
-    refuse_claim(rules.sketch)
-    found = eligibility(rules, node_name)
-    refuse_devices(rules, found)
-    problem = build_problem(rules.sketch, found, localities(rules.cluster, node_name), paired=False)
-    if hopeless(problem):
-        return NodeSolution(infeasible=True), "count", found
-    solution = solve_problem(problem, _FEWEST_RANKS, Budget())
-    return solution, "solver" if solution.infeasible else "allocation", found
 
 
 def _answer(rules: Rules, node_name: str, claims: tuple[ResourceClaim, ...]) -> dict[str, Any]:
@@ -81,17 +57,23 @@ def _answer(rules: Rules, node_name: str, claims: tuple[ResourceClaim, ...]) -> 
         if not rules.sketch.requests:
             results = tuple(AllocationResult() for _ in claims)
             return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": "allocation"}
-        solution, proof, found = solve_node(rules, node_name)
+        refuse_claim(rules.sketch)
+        found = eligibility(rules, node_name)
+        refuse_devices(rules, found)
+        problem = build_problem(rules.sketch, found, localities(rules.cluster, node_name), paired=False)
+        if hopeless(problem):
+            return {"allocation": None, "error": "", "proof": "count"}
+        solution = solve_problem(problem, ("alternatives",), Budget())
         if solution.taken is None:
-            return {"allocation": None, "error": "", "proof": proof}
-        results = allocations(rules, found, claims, solution)
+            return {"allocation": None, "error": "", "proof": "solver" if solution.infeasible else "allocation"}
+        results = _allocations(rules, found, claims, solution.taken)
     except (DraLabError, AttemptAborted) as error:
         return {"allocation": None, "error": str(error), "proof": ""}
-    return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": proof}
+    return {"allocation": list(map(msgspec.to_builtins, results)), "error": "", "proof": "allocation"}
 
 
-def allocations(
-    rules: Rules, found: NodeEligibility, claims: tuple[ResourceClaim, ...], solution: NodeSolution
+def _allocations(
+    rules: Rules, found: NodeEligibility, claims: tuple[ResourceClaim, ...], devices: Devices
 ) -> tuple[AllocationResult, ...]:
     """Return what a solution writes into `status.allocation` of every claim.
 
@@ -105,7 +87,7 @@ def allocations(
     every = [need for claim in needs for request in claim.requests for need in request]
     taken: list[list[Taken]] = [[] for _ in claims]
     chosen: dict[tuple[int, int], int] = {}
-    for ask, device in sorted(solution.taken or (), key=lambda pair: (pair[0], candidates[pair[1]].index)):
+    for ask, device in sorted(devices, key=lambda pair: (pair[0], candidates[pair[1]].index)):
         need, part = every[ask], found.asks[ask]
         uses = {key: to_nano(amount) for key, amount in part.uses[device].items()} if device in part.uses else None
         taken[need.claim].append(Taken(need, candidates[device], uses))

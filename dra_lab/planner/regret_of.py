@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Replica
@@ -25,24 +25,23 @@ def _paths(places: Mapping[DeviceID, Locality], placements: Iterable[Placement])
 
 
 def _shares(paths: Counter[str]) -> tuple[PathShare, ...]:
-    return tuple(_share(path, paths[path]) for path in PATHS if paths[path])
-
-
-def _share(path: str, gpus: int) -> PathShare:
-    cost = PATHS[path]
-    against = tuple(f"{_ratio(m.low, m.high)} {m.what} ({m.source})" for m in cost.against)
-    return PathShare(path, cost.path, gpus, cost.low, cost.high, cost.kind, cost.sources, against, cost.note)
-
-
-def _ratio(low: float, high: float) -> str:
-    return f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
+    found = []
+    for path, cost in PATHS.items():
+        ratios = (f"{m.low:.2f}" if m.low == m.high else f"{m.low:.2f} to {m.high:.2f}" for m in cost.against)
+        against = tuple(f"{ratio} {m.what} ({m.source})" for ratio, m in zip(ratios, cost.against, strict=True))
+        share = PathShare(
+            path, cost.path, paths[path], cost.low, cost.high, cost.kind, cost.sources, against, cost.note
+        )
+        if paths[path]:
+            found.append(share)
+    return tuple(found)
 
 
 def regret_of(
     against: str,
+    found: FirstFit | None,
     goals: Sequence[GoalValue],
     placements: Sequence[Placement],
-    found: FirstFit | None,
     places: Mapping[DeviceID, Locality],
 ) -> Regret | None:
     """Return the regret of one first fit, None where it allocated nothing or was not simulated."""
@@ -72,7 +71,11 @@ def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
         for goal in plan.goals
         if goal.goal in pairs and pairs[goal.goal][0] != pairs[goal.goal][1]
     )
-    return Regret("manifest", differing, *(_of_replicas(cluster, p.replicas, nodes) for p in (plan, found)))
+    paths = (
+        sum((_paths(localities(cluster, r.node), r.placements) for r in p.replicas if r.node in nodes), Counter[str]())
+        for p in (plan, found)
+    )
+    return Regret("manifest", differing, *map(_shares, paths))
 
 
 def replica_paths(
@@ -89,11 +92,3 @@ def replica_paths(
         best = path_shares(localities(cluster, replica.node), replica.placements)
         instead = None if other is None else path_shares(localities(cluster, other.node), other.placements)
         yield replica, best, instead
-
-
-def _of_replicas(cluster: Cluster, replicas: Iterable[Replica], nodes: Collection[str]) -> tuple[PathShare, ...]:
-    paths: Counter[str] = Counter()
-    for replica in replicas:
-        if replica.node in nodes:
-            paths += _paths(localities(cluster, replica.node), replica.placements)
-    return _shares(paths)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.names import MARK, part_of
 from dra_lab.model.plan import DAMAGE, GoalValue, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
@@ -25,6 +23,7 @@ from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import NodeEligibility, eligibility, is_shareable
 from dra_lab.planner.node.link_rows import LINK_ROWS, NO_GROUPS, place_counts
 from dra_lab.planner.node.merged_requests import merge_requests
+from dra_lab.planner.pod_claims import join_sketches, split_sketch
 from dra_lab.planner.scan import Scan
 from dra_lab.topology.locality import localities
 
@@ -71,18 +70,6 @@ class FurtherReplicas(Struct, dict=True):
     def before(self) -> Count:
         """Return how many replicas fit as things are."""
         return self.after(())
-
-    @property
-    def most(self) -> int:
-        """Return a number that the damage cannot exceed, by what the devices of one replica may take from others.
-
-        With shared counters it is all of them: a large partition may take what many small ones need.
-        """
-        one = self._one(None)
-        if any(group.draws for group in one.groups):
-            return self.before[1]
-        costs = [max(one.need(ask) * _cost(one, ask) for ask in indices) for indices in one.requests]
-        return min(self.before[1], sum(costs))
 
     @property
     def endless(self) -> bool:
@@ -136,7 +123,11 @@ class FurtherReplicas(Struct, dict=True):
 
     def _copies(self, pods: Sequence[tuple[ClaimSketch, int]], held: AllocatedDevices | None) -> Copies:
         """Return the problem of this many pods of each drawing; `held` is what else is in use."""
-        joined = pods[0][0] if len(pods) == 1 else _joined([sketch for sketch, _ in pods])
+        joined = pods[0][0]
+        if len(pods) > 1:
+            # Each claim of each pod is a claim of its own.
+            claims = [(number, split_sketch(sketch)) for number, (sketch, _) in enumerate(pods)]
+            joined = join_sketches({f"{name}~{number}": one for number, own in claims for name, one in own.items()})
         rules = replace(self.scan.rules, sketch=joined, replicas=max(count for _, count in pods))
         found = eligibility(rules, self.node)
         if held is not None:
@@ -161,7 +152,20 @@ class FurtherReplicas(Struct, dict=True):
         if is_plain(one):
             return most, most
         least, most = tabled_replicas(one, copies.parts[0], most, self.bounded)
-        return count_replicas(lambda count: self._feasible(count, held), least, most, _MODELLED)
+        # The bound and one less are tried first: as a rule one of them fits. That many do not fit is much harder to
+        # prove than that few do not, so that from there the search goes upwards, doubling.
+        for count in (most, most - 1) if most <= _MODELLED else ():
+            found = count <= least or self._feasible(count, held)
+            if found is not False:
+                return (count if found else least), count
+            most = count - 1
+        while least < most and least < _MODELLED:
+            count = min(2 * least or 1, most, _MODELLED) if most > 2 * least else (least + most + 1) // 2
+            found = self._feasible(count, held)
+            if found is None:
+                break
+            least, most = (count, most) if found else (least, count - 1)
+        return least, most
 
     def _feasible(self, count: int, held: AllocatedDevices | None) -> bool | None:
         budget = self.bounded
@@ -205,32 +209,15 @@ def _meaning_all_of(before: NodeEligibility, after: NodeEligibility) -> NodeElig
     return replace(after, asks=tuple(parts))
 
 
-def count_replicas(feasible: Callable[[int], bool | None], least: int, most: int, most_modelled: int) -> Count:
-    """Return how many replicas fit, at least and at most as many as these; where a try is undecided, bounds.
-
-    The bound and one less are tried first: as a rule one of them fits. That many do not fit is much harder to prove
-    than that few do not, so that from there the search goes upwards, doubling until `most_modelled` are tried.
-    """
-    for count in (most, most - 1) if most <= most_modelled else ():
-        found = count <= least or feasible(count)
-        if found is not False:
-            return (count if found else least), count
-        most = count - 1
-    while least < most and least < most_modelled:
-        count = min(2 * least or 1, most, most_modelled) if most > 2 * least else (least + most + 1) // 2
-        found = feasible(count)
-        if found is None:
-            break
-        least, most = (count, most) if found else (least, count - 1)
-    return least, most
-
-
 def most_replicas(problem: AllocationProblem) -> int:
     """Return a number of replicas of a claim that cannot be exceeded: by the devices of each request, and each link.
 
     `problem` is that of one replica. Counts places only, which needs no solver.
     """
-    bounds = [_served(problem, indices) for indices in problem.requests]
+    bounds = []
+    for indices in problem.requests:
+        able = [ask for ask in indices if ask not in problem.impossible and problem.need(ask) > 0]
+        bounds.append(sum(sum(_slots(group, ask) for group in problem.groups) // problem.need(ask) for ask in able))
     for index, link in enumerate(problem.links):
         parts = problem.covered(index)
         single = all(len(part) == 1 and part in problem.requests for part in parts)
@@ -262,11 +249,6 @@ def is_plain(problem: AllocationProblem) -> bool:
     return alone and single and not (several or problem.links or any(ask.all_devices for ask in problem.asks))
 
 
-def _served(problem: AllocationProblem, indices: Sequence[int]) -> int:
-    able = [ask for ask in indices if ask not in problem.impossible and problem.need(ask) > 0]
-    return sum(sum(_slots(group, ask) for group in problem.groups) // problem.need(ask) for ask in able)
-
-
 def _slots(group: DeviceGroup, ask: int) -> int:
     """Return how often an ask can be served from a group."""
     if ask not in group.asks:
@@ -276,39 +258,3 @@ def _slots(group: DeviceGroup, ask: int) -> int:
     uses, left = dict(dict(group.uses)[ask]), dict(group.remaining)
     times = [int(left[key] // amount) for key, amount in uses.items() if key in left and amount > 0]
     return min(times, default=_NO_LIMIT)
-
-
-def _cost(problem: AllocationProblem, ask: int) -> int:
-    """Return how many replicas a device that serves an ask can cost at most.
-
-    An unshared device serves one replica. On a shared device, the replicas that take the least of a capacity give way
-    to an amount; a replica that takes nothing of it blocks no other (docs/semantics.md 3.11.1).
-    """
-    found = 0
-    for group in (group for group in problem.groups if ask in group.asks):
-        if not group.shareable:
-            found = max(found, 1)
-            continue
-        uses = [dict(own) for _, own in group.uses]
-        lost = 0
-        for key, amount in dict(dict(group.uses)[ask]).items():
-            if amount > 0:
-                lost += ceil(amount / min(own[key] for own in uses if own.get(key, 0) > 0))
-        found = max(found, lost)
-    return found
-
-
-def _joined(sketches: Sequence[ClaimSketch]) -> ClaimSketch:
-    """Return several pods as one drawing: each claim of each pod is a claim of its own to the planner."""
-    requests, links = [], []
-    for number, sketch in enumerate(sketches):
-        requests += [replace(request, name=_name(request.name, number)) for request in sketch.requests]
-        for link in sketch.links:
-            tied = tuple(_name(reference, number) for reference in link.requests)
-            links.append(replace(link, name=_name(link.name, number), requests=tied))
-    return ClaimSketch("replicas", tuple(requests), tuple(links))
-
-
-def _name(name: str, number: int) -> str:
-    part, rest = part_of(name)
-    return f"{part}~{number}{MARK}{rest}"

@@ -1,8 +1,12 @@
-"""Look at every node once: what is eligible there, which problem that is, and which nodes are equal for the claim."""
+"""Look at every node once: what is eligible there, which problem that is, and which nodes are equal for the claim.
+
+What is found is kept for the next plan of the same question, as a claim that comes or goes changes few nodes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
@@ -11,24 +15,91 @@ from msgspec.structs import replace
 from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.index.pools import Pool
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import AllocationProblem, build_problem
 from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.refuse import refuse_devices
 from dra_lab.planner.node.solution import Taken
-from dra_lab.planner.node_classes import Layout, Prepared, Print, canonical, layout_of, thinned
-from dra_lab.planner.plan_cache import Exact, PlanCache, get_cache, put_cache
+from dra_lab.planner.node_classes import Layout, Print, canonical
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
+
+_QUESTIONS = 4
+_MORE, _FEW = 1.25, 200
+"""Values that are kept beyond those of present states: a quarter of them and a few, as claims that go leave others."""
+
+_STATES = 3
+"""States of each node after which tables are made again: they hold every state that they were asked for."""
+
+Exact = tuple[Any, ...]
+"""Hardware of a node, its devices held alone and shared by position, and what counters have left.
+
+It is equal only if the same devices are held.
+"""
+
+
+class PlanCache(Struct, eq=False):
+    """Values that are known for one claim on one hardware; holds no cluster.
+
+    `question` is what all of it depends on besides hardware and release, None if it does not come again. `matched` says
+    whether the claim requests both GPUs and NICs, and how many devices match each ask. `memo` has values by (what, the
+    node's hardware or `Exact`, more). `pods` are the tables of the best pods (`BestPods`), which the values in `memo`
+    belong to.
+    """
+
+    question: Any = None
+    matched: tuple[bool, dict[str, int]] | None = None
+    memo: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    pods: Any = None
+    _most: int = 0
+
+    def keep_present(self, exact: Collection[Exact]) -> None:
+        """Drop values of states that no node is in: a cluster that is followed for hours comes to ever more states."""
+        if self.pods is not None and self.pods.size > _STATES * len(exact) + _FEW:
+            self.memo, self.pods = {}, None
+        if len(self.memo) > self._most:
+            present = {one for state in exact for one in (state, state[0])}
+            self.memo = {key: value for key, value in self.memo.items() if key[1] in present}
+            self._most = int(_MORE * len(self.memo)) + _FEW
+
+
+def get_cache(rules: Rules) -> PlanCache:
+    """Return what is known of a claim, else an empty cache; until `put_cache`, no other plan gets it.
+
+    Plans may be made in several threads at once, and a plan writes into the cache.
+    """
+    question = (rules.sketch, rules.replicas, rules.only)
+    latest = _latest(rules.cluster, rules.release)
+    for found in tuple(latest):
+        if found.question == question:
+            try:
+                latest.remove(found)
+            except ValueError:
+                break
+            return found
+    return PlanCache(question)
+
+
+def put_cache(rules: Rules, found: PlanCache) -> None:
+    """Keep a cache for the next plan, if its question may come again; those of the oldest questions are dropped."""
+    latest = _latest(rules.cluster, rules.release)
+    if found.question is not None:
+        latest.append(found)
+    del latest[:-_QUESTIONS]
+
+
+@once_per_hardware
+def _latest(_cluster: Cluster, _release: KubernetesRelease) -> list[PlanCache]:
+    """Return the caches of the latest questions."""
+    return []
 
 
 class EqualNodes(Struct, frozen=True):
@@ -144,7 +215,7 @@ class Scan(Struct):
 
 
 def look_at_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
-    """Look at every node: its hardware, and what is in use of it; nodes on which nothing changed are not looked at.
+    """Look at every node: its hardware, and what is in use of it.
 
     `again` says that the same question may come again: what is found is then known, and stored by `put_cache`.
     """
@@ -155,18 +226,18 @@ def look_at_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
     if scan.known.matched is None:
         scan.known.matched = _count_matching(scan)
     scan.paired, scan.matched = scan.known.matched
-    unchanged = scan.known.unchanged(rules.allocated, scan.views, rules.nodes)
     for number, (shape, names) in enumerate(scan.shapes.items()):
         for name in names:
             if budget.reached:
                 break
-            exact = unchanged.get(name)
-            scan.exact[name] = _exact(scan, shape, name) if exact is None or exact[0] != shape else exact
+            scan.exact[name] = (shape, *scan.views.held_on(name, rules.allocated))
+            if scan.views.view(name).counted:
+                scan.exact[name] += (scan.left_key(name),)
         if budget.due:
             budget.report_step("nodes", f"looked at {number + 1} of {len(scan.shapes)} kinds of nodes")
     _note_unseen(scan)
     if scan.complete:
-        scan.known.note(scan.exact, rules.allocated)
+        scan.known.keep_present(scan.exact.values())
     return scan
 
 
@@ -185,11 +256,6 @@ def _note_unseen(scan: Scan) -> None:
     scan.complete = not scan.unseen
 
 
-def _exact(scan: Scan, shape: tuple[int, ...], name: str) -> Exact:
-    exact = (shape, *scan.views.held_on(name, scan.rules.allocated))
-    return (*exact, scan.left_key(name)) if scan.views.view(name).counted else exact
-
-
 def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     """Group the nodes by what they are apart from what is in use."""
     rules, every = scan.rules, scan.cluster.node_names
@@ -197,25 +263,19 @@ def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     if found is None:
         # With a few nodes left out, a look at all of them serves the next question too.
         names = every if 2 * len(rules.nodes) > len(every) else rules.nodes
-        found = _look_at_shapes(scan, names, budget)
+        found = {}
+        for number, name in enumerate(names):
+            if budget.reached:
+                break
+            found.setdefault(shape_key(scan.views, name, rules.selecting, rules.attributes), []).append(name)
+            if budget.due:
+                budget.report_step("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
         if sum(map(len, found.values())) == len(every):
             scan.views.keep_shapes(rules.selecting, rules.attributes, found)
     if rules.only is None:
         return found
     kept = {shape: [name for name in names if name in rules.only] for shape, names in found.items()}
     return {shape: names for shape, names in kept.items() if names}
-
-
-def _look_at_shapes(scan: Scan, names: Sequence[str], budget: Budget) -> dict[tuple[int, ...], list[str]]:
-    rules = scan.rules
-    found: dict[tuple[int, ...], list[str]] = {}
-    for number, name in enumerate(names):
-        if budget.reached:
-            break
-        found.setdefault(shape_key(scan.views, name, rules.selecting, rules.attributes), []).append(name)
-        if budget.due:
-            budget.report_step("nodes", f"looked at {number + 1:,} of {len(names):,} nodes")
-    return found
 
 
 def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:
@@ -231,99 +291,56 @@ def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:
     return {"gpu", "nic"} <= kinds, counts
 
 
-def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualNodes, ...]:
+ProblemOf = tuple[Hashable, Callable[[], AllocationProblem]]
+"""A problem that can be made, with a key that is equal for equal problems only."""
+
+
+def sort_nodes(
+    scan: Scan,
+    names: Iterable[str],
+    budget: Budget,
+    problems: Callable[[str], tuple[ProblemOf, ProblemOf] | None] = lambda _: None,
+) -> tuple[EqualNodes, ...]:
     """Return classes of equal nodes, of as many of the nodes as there is time for.
 
-    Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
+    Args:
+        scan: The scan.
+        names: The nodes.
+        budget: When to stop.
+        problems: Returns the problem of a node with nothing in use, and its problem now. By default and for None, both
+            are made of the devices of the node.
+
+    Returns:
+        The classes, in the order of their first nodes.
+
+    Raises:
+        UnsupportedFeature: An eligible device needs a rule that the planner does not know.
     """
-    sorter = _Sorter(scan)
+    known, made = scan.known.memo, dict[Hashable, Print]()
+
+    def fingerprint(key: Hashable, make: Callable[[], AllocationProblem]) -> Print:
+        if key not in made:
+            found = Print(canonical(make(), scan.rules.replicas)[0])
+            made[key] = made.setdefault(found, found)
+        return made[key]
+
+    def idle_problem(name: str) -> AllocationProblem:
+        found = eligibility(replace(scan.rules, idle=True), name)
+        refuse_devices(scan.rules, found)
+        return scan.build(found)
+
+    nodes: dict[tuple[Print, Print], list[str]] = {}
     for name in names:
         if budget.reached:
             break
-        sorter.add(name)
-    classes = (EqualNodes(tuple(sorted(nodes)), *prints) for prints, nodes in sorter.nodes.items())
+        exact = scan.exact[name]
+        if ("equal", exact) not in known:
+            own = (("idle", exact[0]), partial(idle_problem, name)), (("now", exact), partial(scan.problem, name))
+            idle, now = problems(name) or own
+            known["equal", exact] = fingerprint(*idle), fingerprint(*now)
+        nodes.setdefault(known["equal", exact], []).append(name)
+    classes = (EqualNodes(tuple(sorted(members)), now, idle) for (idle, now), members in nodes.items())
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
-
-
-def sort_for_reasons(scan: Scan, budget: Budget) -> None:
-    """Note the classes of all nodes that were looked at; those that there is no time for are in classes of their own.
-
-    Raises UnsupportedFeature as `sort_nodes` does.
-    """
-    classes = sort_nodes(scan, scan.seen, budget)
-    known = {name for equal in classes for name in equal.nodes}
-    alone = ((name, Print(name)) for name in scan.seen if name not in known)
-    scan.classes = (*classes, *(EqualNodes((name,), itself, itself) for name, itself in alone))
-
-
-class _Sorter:
-    """Puts nodes into classes: by hardware and shares once, then by what is held alone."""
-
-    def __init__(self, scan: Scan) -> None:
-        self.scan, self.memo = scan, scan.known.memo
-        self.nodes: dict[tuple[Print, Print], list[str]] = {}
-        self._devices = KnownDevices(scan.rules, scan.views)
-        self._layouts: dict[Hashable, Layout] = {}
-        self._thinned: dict[Hashable, Print] = {}
-        self._same: dict[Print, Print] = {}
-        self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
-
-    def add(self, name: str) -> None:
-        """Put one node into its class."""
-        exact = self.scan.exact[name]
-        now, idle = self.memo.get(("now", exact)), self.memo.get(("idle", exact[0]))
-        if idle is None:
-            idle = self.memo["idle", exact[0]] = self._print(self._idle(name, exact).problem)
-        if now is None:
-            now = self.memo["now", exact] = self._now(name, exact)
-        key = self._same.setdefault(now, now), self._same.setdefault(idle, idle)
-        self.nodes.setdefault(key, []).append(name)
-
-    def _now(self, name: str, exact: Exact) -> Print:
-        if self._each or len(exact) > 3:
-            # With All, admin access or counters a device in use does more than to be missing: every state for itself.
-            return self._print(self.scan.problem(name))
-        shape, alone, shared = exact
-        layout = self._idle(name, exact) if not shared else self._layout(shape, shared, lambda: self._sharing(name))
-        free = thinned(layout, alone)
-        key = (shape, shared, free)
-        if key not in self._thinned:
-            self._thinned[key] = self._print(layout.problem, free, layout.prepared)
-        return self._thinned[key]
-
-    def _print(
-        self, problem: AllocationProblem, free: tuple[int, ...] | None = None, prepared: Prepared | None = None
-    ) -> Print:
-        return Print(canonical(problem, free, self.scan.rules.replicas, prepared)[0])
-
-    def _layout(self, shape: Hashable, shared: Hashable, made: Callable[[], Layout]) -> Layout:
-        key = (shape, shared)
-        if key not in self._layouts:
-            self._layouts[key] = made()
-        return self._layouts[key]
-
-    def _idle(self, name: str, exact: Exact) -> Layout:
-        """Return a node's groups of equal devices as if nothing were in use; refuse what the planner does not know."""
-
-        def made() -> Layout:
-            layout = self._devices.layout(name)
-            if layout is None:
-                found = eligibility(replace(self.scan.rules, idle=True), name)
-                refuse_devices(self.scan.rules, found)
-                layout = self._laid_out(name, found)
-                self._devices.learn(name, layout)
-            return layout
-
-        return self._layout(exact[0], (), made)
-
-    def _sharing(self, name: str) -> Layout:
-        """Return a node's groups of equal devices as if no claim held a device alone."""
-        held = self.scan.rules.allocated
-        shares = AllocatedDevices({}, held.shares, held.consumed)
-        return self._laid_out(name, eligibility(replace(self.scan.rules, held=shares), name))
-
-    def _laid_out(self, name: str, found: NodeEligibility) -> Layout:
-        return layout_of(self.scan.build(found), [item.id for item in self.scan.views.view(name).devices])
 
 
 def failing_devices(scan: Scan) -> Iterator[tuple[str, Failure]]:

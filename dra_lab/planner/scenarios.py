@@ -16,7 +16,6 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.budget import Progress
 
 
 @dataclass(frozen=True)
@@ -113,8 +112,11 @@ def plan_scenarios(
     every = tuple(scenarios)
     if jobs == 0:
         raise InputError("0 jobs answer nothing; give 1 or more, or -1 for one a core")
+    from tqdm.auto import tqdm
+
     found: dict[int, ScenarioAnswer] = {}
-    with closing(_answers(every, jobs, backend, cancel)) as answers, _bar(len(every), shown=progress) as bar:
+    bar = tqdm(total=len(every), desc="scenarios", unit="plan", disable=not progress, leave=False, delay=0.5)
+    with closing(_answers(every, jobs, backend, cancel)) as answers, bar:
         while not (cancel is not None and cancel.is_set()):
             arrived = next(answers, None)
             if arrived is None:
@@ -123,7 +125,10 @@ def plan_scenarios(
             bar.update()
             if each is not None:
                 each(found[arrived[0]])
-    return tuple(found.get(at) or _cancelled(scenario) for at, scenario in enumerate(every))
+    for at, scenario in enumerate(every):
+        cancelled = Cancelled(f"scenario {scenario.name!r} was cancelled before its answer")
+        found.setdefault(at, ScenarioAnswer(scenario.name, error=cancelled))
+    return tuple(found[at] for at in range(len(every)))
 
 
 def _with_cluster(answer: ScenarioAnswer, cluster: Cluster) -> ScenarioAnswer:
@@ -152,17 +157,13 @@ def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
         node=scenario.node,
         goals=scenario.goals,
         time_limit=scenario.time_limit,
-        progress=_unheard,
+        progress=lambda _: None,  # the bar counts scenarios
         cancel=cancel,
     )
     if isinstance(plan, GangPlan):
         raise InputError(f"scenario {scenario.name!r} has gangs, which scenarios do not compare; use make_plan")
     # A plan goes back to the process that asked, which has the cluster.
     return replace(plan, on=None)
-
-
-def _unheard(progress: Progress) -> None:
-    """Ignore a step: the bar counts scenarios."""
 
 
 def _numbered(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
@@ -200,13 +201,3 @@ def _answers(
 
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), "") or type(error).__name__
-
-
-def _bar(total: int, *, shown: bool) -> Any:
-    from tqdm.auto import tqdm
-
-    return tqdm(total=total, desc="scenarios", unit="plan", disable=not shown, leave=False, delay=0.5)
-
-
-def _cancelled(scenario: Scenario) -> ScenarioAnswer:
-    return ScenarioAnswer(scenario.name, error=Cancelled(f"scenario {scenario.name!r} was cancelled before its answer"))

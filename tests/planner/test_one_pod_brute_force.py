@@ -157,6 +157,11 @@ def values(found: Cluster, sketch: ClaimSketch, goals: tuple[str, ...], release:
     return {node: model.values_in(goal_order(goals)) for node, model in models.items()}
 
 
+def test_a_gpu_that_two_requests_share_is_one_gpu_beside_a_nic():
+    """The goal `unpaired` counts devices, not requests."""
+    assert is_brute_force("shared devices", "shared devices 358", 358)
+
+
 @pytest.mark.parametrize("block", range(6))
 def test_a_preference_never_stops_a_claim(block):
     """A claim that fits without its preferred links fits with them."""

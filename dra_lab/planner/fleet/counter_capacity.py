@@ -78,7 +78,7 @@ class CounterCapacity:
         ruled_out = 0
         while True:
             outcome = minimise(lp, dict.fromkeys(takes, -1), self.solver, self.budget)
-            if outcome.value is None or outcome.stopped:
+            if not outcome.proven:
                 return len(every) if outcome.bound is None else -outcome.bound
             chosen = [at for at, take in enumerate(takes) if take.varValue]
             over = next((c for c in counters if sum(dict(every[at]).get(c, 0) for at in chosen) > left[c]), None)

@@ -165,7 +165,7 @@ def table_devices(fleet: FleetProblem, node: str, groups: Iterable[int]) -> dict
 
 def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
     problem = _distinguished(fleet.scan.problem(node))
-    order = canonical(problem, None, fleet.scan.rules.replicas)[1]
+    order = canonical(problem, fleet.scan.rules.replicas)[1]
     if any(group.tie is Tie.TERMS for group in problem.groups):
         # The order of devices counts there, and stands in the fingerprint.
         order = tuple(sorted(order))

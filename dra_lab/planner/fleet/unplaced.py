@@ -12,7 +12,7 @@ from dra_lab.model.fleet import NODES, FleetPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.sketch import Ask, asks
-from dra_lab.planner.budget import default_shares
+from dra_lab.planner.budget import Shares
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.plan_pod import plan_pod
@@ -99,7 +99,7 @@ def _alone(fleet: FleetProblem, pod: FleetPod, missing: int) -> Shortfall | None
     """Return why not even one pod fits, as its plan says it; None if one fits alone, or if that is not known."""
     claims = replace(read_claims(pod.workload), nodes=fleet.scan.rules.only)
     try:
-        plan = plan_pod(fleet.scan.cluster, claims, release=fleet.scan.release, time_limit=default_shares().explain)
+        plan = plan_pod(fleet.scan.cluster, claims, release=fleet.scan.release, time_limit=Shares().explain)
     except DraLabError:
         return None
     if plan.status is not PlanStatus.INFEASIBLE or not plan.shortfalls:

@@ -22,7 +22,7 @@ from dra_lab.model.reasons import Relaxation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import part_of_cluster, without_nodes
-from dra_lab.planner.budget import Budget, default_sizes
+from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded
@@ -77,7 +77,7 @@ def why_stranded(
     kinds = stranded(part, claims, release=release, time_limit=seconds / 4).kinds
     if not any(kind.stranded for kind in kinds):
         return WhyStranded(node, kinds)
-    most = default_sizes().node_pods
+    most = Sizes().node_pods
     many = [Workload(workload.name, workload.claims, most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
     full = _with_pods(part, more.replicas, workloads, release, "more-")

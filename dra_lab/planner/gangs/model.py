@@ -314,7 +314,7 @@ class GangModel:
         """Minimise a goal; only the relaxation is solved if it shows that `have` is the best value."""
         factors, constant = self.sums[goal], self.constants[goal]
         if budget.reached:
-            return Outcome(None, None, stopped=True)
+            return Outcome(None, None)
         expression, bound = pulp.LpAffineExpression(factors, constant=constant) if factors else constant, None
         if have is not None:
             if not factors:

@@ -82,11 +82,8 @@ class AllocationProblem(Struct, frozen=True):
     def overlaps(self, group: int) -> bool:
         """Say whether several asks may take the same device: a shareable one, or for admin access in another claim."""
         found = self.groups[group]
-        return found.shareable or self._is_inspected(found)
-
-    def _is_inspected(self, group: DeviceGroup) -> bool:
-        several = bool(self.claims) and len({self.claim_of(ask) for ask in group.asks}) > 1
-        return several and any(self.asks[ask].admin_access for ask in group.asks)
+        several = bool(self.claims) and len({self.claim_of(ask) for ask in found.asks}) > 1
+        return found.shareable or (several and any(self.asks[ask].admin_access for ask in found.asks))
 
     def covered(self, link: int) -> tuple[tuple[int, ...], ...]:
         """Return, for each reference of a link, the indices of the asks that it covers."""
@@ -131,17 +128,12 @@ def build_problem(
         for device in eligible.seen
     }
     takers, impossible = _takers(eligible, links, values)
-    claims = _claims(all_asks)
+    parts = [part_of(ask.reference)[0] for ask in all_asks]
+    numbers = {part: number for number, part in enumerate(dict.fromkeys(parts))}
+    claims = tuple(numbers[part] for part in parts) if len(numbers) > 1 else ()
     groups = _groups(eligible, places, takers, values, claims)
     left = tuple(sorted(eligible.books.left.items()))
     return AllocationProblem(eligible.node, all_asks, requests, links, groups, impossible, paired, left, claims)
-
-
-def _claims(all_asks: Sequence[Ask]) -> tuple[int, ...]:
-    """Return the position of each ask's claim, () where there is only one."""
-    parts = [part_of(ask.reference)[0] for ask in all_asks]
-    order = {part: number for number, part in enumerate(dict.fromkeys(parts))}
-    return tuple(order[part] for part in parts) if len(order) > 1 else ()
 
 
 def _takers(

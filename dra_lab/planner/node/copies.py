@@ -93,7 +93,13 @@ def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Se
             for link in drawn
         ]
     admin = {number for number, ask in enumerate(problem.asks) if ask.admin_access}
-    apart = [(at, one) for at, group in enumerate(problem.groups) for one in _distinguished(group, admin)]
+    apart = [
+        (at, one)
+        for at, group in enumerate(problem.groups)
+        for one in (
+            [group] if admin.isdisjoint(group.asks) else [replace(group, devices=(device,)) for device in group.devices]
+        )
+    ]
     places_from = [parts[copy.part].links for copy in copies]
     whole = replace(
         problem,
@@ -106,12 +112,6 @@ def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Se
         pods=tuple(pods),
     )
     return Copies(whole, tuple(parts), tuple(copies), tuple(at for at, _ in apart))
-
-
-def _distinguished(group: DeviceGroup, admin: set[int]) -> tuple[DeviceGroup, ...]:
-    if group.size < 2 or admin.isdisjoint(group.asks):
-        return (group,)
-    return tuple(replace(group, devices=(device,)) for device in group.devices)
 
 
 def _group(group: DeviceGroup, moved: dict[int, list[int]], places_from: Sequence[tuple[int, int]]) -> DeviceGroup:

@@ -107,13 +107,13 @@ class NumberCounts(_Counts):
 
     def devices(self, groups: Sequence[int]) -> Number:
         """Return how many different devices are taken of some groups."""
-        return sum(self._different(number) for number in groups)
-
-    def _different(self, number: int) -> int:
-        group = self.problem.groups[number]
-        # Devices that several requests may take are told apart where it matters; those of a larger group are not one.
-        once = group.shareable or (group.size == 1 and self.problem.overlaps(number))
-        return min(self._of_group[number], 1) if once else self._of_group[number]
+        found = 0
+        for number in groups:
+            group, count = self.problem.groups[number], self._of_group[number]
+            # Several requests may take the same device if it is in a group of its own.
+            once = group.shareable or (group.size == 1 and self.problem.overlaps(number))
+            found += min(count, 1) if once else count
+        return found
 
     def spanned(self, groups: Sequence[int], place: PlaceOf) -> Number:
         """Return at how many places devices of some groups are taken; one of unknown place is a place of its own."""

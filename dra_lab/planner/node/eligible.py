@@ -141,17 +141,13 @@ def eligibility(rules: Rules, node_name: str) -> NodeEligibility:
     consumable = rules.gates.consumable_capacity
     remaining = {item.id: _remaining(rules, item) for item in devices if item.device.capacity} if consumable else {}
     shares = rules.allocated.shares
-    shared = (
-        {item.id for item in devices if item.id in shares and is_shareable(item.device, rules)} if shares else set()
-    )
-    claims = rules.claims * rules.replicas
-    counting = rules.gates.partitionable_devices
+    shared = {item.id for item in devices if item.id in shares and is_shareable(item.device, rules)} if shares else {}
     books = counter_books(
         rules.cluster,
-        pools if counting else (),
+        pools if rules.gates.partitionable_devices else (),
         rules.allocated,
         frozenset(shared),
-        claims,
+        rules.claims * rules.replicas,
         skip_groups=rules.gates.skip_groups,
     )
     state = _State(devices, remaining, pools, books)
@@ -203,7 +199,7 @@ def _asks(rules: Rules, state: _State) -> Iterator[AskEligibility]:
     """Yield what each ask may take; those that ask for the same, as replicas do, are looked at once."""
     known: dict[Hashable, AskEligibility] = {}
     for ask in rules.asks:
-        same = _same(ask)
+        same = ask.device_class_name, ask.selectors, ask.tolerations, ask.admin_access, tuple(ask.capacity.items())
         found = known.get(same)
         # the message about a failing selector, or about a request for all, names the request
         if found is None or found.errors or ask.all_devices:
@@ -213,11 +209,6 @@ def _asks(rules: Rules, state: _State) -> Iterator[AskEligibility]:
             yield found
         else:
             yield replace(found, ask=ask, blocked=_gate(rules, ask))
-
-
-def _same(ask: Ask) -> tuple[Hashable, ...]:
-    """Return what decides which devices an ask may take."""
-    return ask.device_class_name, ask.selectors, ask.tolerations, ask.admin_access, tuple(ask.capacity.items())
 
 
 def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 
 from dra_lab.model.plan import DAMAGE
-from dra_lab.planner.node.allocation_problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem, DeviceGroup
-from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
+from dra_lab.planner.node.allocation_problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem
+from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts, PlaceOf
 from dra_lab.planner.node.link_places import PlaceValue
-from dra_lab.planner.node.link_rows import lost, placeless
+from dra_lab.planner.node.link_rows import lost
 from dra_lab.planner.node.variables import Expression, Model
 
 
@@ -54,23 +55,8 @@ def goal_values(
     return {goal: rule.value(counts) for goal, rule in GOAL_RULES.items()}
 
 
-def _alternatives(counts: DeviceCounts) -> Number:
-    """Goal 2: the sum of the ranks of the alternatives taken, as kube-scheduler scores them."""
-    return counts.total(counts.problem.asks[ask].rank * counts.served(ask) for ask in counts.asks)
-
-
-def _preferences(counts: DeviceCounts) -> Number:
-    """Goal 3: what the preferred links lose: 1 for a broken link, for a pairwise link the groups without a place."""
-    return counts.total(lost(counts, link) for link in counts.preferred)
-
-
-def _numa(counts: DeviceCounts) -> Number:
-    """Goal 4: NUMA nodes with chosen GPUs, NICs or CPUs; a device of unknown locality is a place of its own."""
-    return counts.spanned(counts.groups(NUMA_KINDS), _numa_of)
-
-
 def _unpaired(counts: DeviceCounts) -> Number:
-    """Goal 5: over the PCIe roots, chosen GPUs beyond the chosen NICs; only where the claim asks for both kinds."""
+    """Return the chosen GPUs beyond the chosen NICs of all PCIe roots; 0 if the claim does not ask for both kinds."""
     if not counts.problem.paired:
         return 0
     groups = counts.problem.groups
@@ -93,20 +79,7 @@ def _gpus(counts: NumberCounts) -> int:
     return int(counts.devices([at for at in counts.groups(ROOT_KINDS) if counts.problem.groups[at].kind == "gpu"]))
 
 
-def _roots(counts: DeviceCounts) -> Number:
-    """Goal 6: PCIe roots with chosen GPUs or NICs; a device of unknown root is a place of its own."""
-    return counts.spanned(counts.groups(ROOT_KINDS), _root_of)
-
-
-def _numa_of(group: DeviceGroup) -> PlaceValue | None:
-    return group.numa
-
-
-def _root_of(group: DeviceGroup) -> PlaceValue | None:
-    return group.root
-
-
-def _unknown(kinds: Sequence[str], place: Callable[[DeviceGroup], PlaceValue | None]) -> Callable[[NumberCounts], int]:
+def _unknown(kinds: Sequence[str], place: PlaceOf) -> Callable[[NumberCounts], int]:
     def count(counts: NumberCounts) -> int:
         found = [number for number in counts.groups(kinds) if place(counts.problem.groups[number]) is None]
         return int(counts.devices(found))
@@ -115,15 +88,22 @@ def _unknown(kinds: Sequence[str], place: Callable[[DeviceGroup], PlaceValue | N
 
 
 def _placeless(counts: NumberCounts) -> int:
-    groups = set().union(*(placeless(counts, link) for link in counts.preferred))
-    return int(counts.devices(sorted(groups)))
+    """Return the devices that preferred links tie and whose place has, as far as it is known, no value for them."""
+    problem = counts.problem
+    tied = ((link, group) for link in counts.preferred for ask, group in counts.taken if ask in problem.ends(link))
+    return int(counts.devices(sorted({group for link, group in tied if not problem.groups[group].places[link]})))
 
+
+NUMA: PlaceOf = attrgetter("numa")
+ROOT: PlaceOf = attrgetter("root")
 
 GOAL_RULES: Mapping[str, GoalRule] = {
-    "alternatives": GoalRule(_alternatives),
-    "preferences": GoalRule(_preferences, unknown=_placeless),
-    "numa": GoalRule(_numa, _unknown(NUMA_KINDS, _numa_of)),
-    "unpaired": GoalRule(_unpaired, _unknown(ROOT_KINDS, _root_of), _gpus),
-    "roots": GoalRule(_roots, _unknown(ROOT_KINDS, _root_of)),
+    # the sum of the ranks of the alternatives taken, as kube-scheduler scores them
+    "alternatives": GoalRule(lambda c: c.total(c.problem.asks[ask].rank * c.served(ask) for ask in c.asks)),
+    # 1 for a broken link, for a pairwise link the groups without a place
+    "preferences": GoalRule(lambda c: c.total(lost(c, link) for link in c.preferred), unknown=_placeless),
+    "numa": GoalRule(lambda c: c.spanned(c.groups(NUMA_KINDS), NUMA), _unknown(NUMA_KINDS, NUMA)),
+    "unpaired": GoalRule(_unpaired, _unknown(ROOT_KINDS, ROOT), _gpus),
+    "roots": GoalRule(lambda c: c.spanned(c.groups(ROOT_KINDS), ROOT), _unknown(ROOT_KINDS, ROOT)),
 }
 """The goals of the devices that are taken, by name; `model/goals.py` has their words and their order."""

@@ -28,7 +28,7 @@ class _Run(Struct):
     """One staged solve of `problem` while it goes on.
 
     `others` knows of further replicas on the node (goal `damage`); once they are in the model, the claim's own asks are
-    the first `mine`. `valued` is the latest allocation with its goals.
+    the first `mine`.
     """
 
     problem: AllocationProblem
@@ -36,12 +36,28 @@ class _Run(Struct):
     goals: tuple[Objective, ...]
     solver: str
     budget: Budget
-    least: tuple[int, ...] = ()
+    others: FurtherReplicas | None
     done: list[GoalValue] = field(default_factory=list)
-    have: Taken | None = None
-    others: FurtherReplicas | None = None
+    have: Taken = ()
     mine: int | None = None
-    valued: tuple[Taken | None, dict[str, int]] | None = None
+
+    def minimise(self, expression: Expression, have: int | None = None) -> Outcome:
+        """Minimise, and keep the better allocation."""
+        outcome = minimise_exactly(self.model, expression, self.solver, self.budget, have)
+        if outcome.value is not None and (have is None or outcome.value <= have):
+            self.have = tuple(row for row in read_taken(self.model) if self.mine is None or row[0] < self.mine)
+        return outcome
+
+    def value(self, objective: Objective) -> int:
+        """Return a goal of the allocation that was found, by what it takes."""
+        if isinstance(objective.expression, int):
+            return objective.expression
+        return goal_values(self.problem, counted(self.problem, self.have))[objective.goal]
+
+    def conclude(self, goal: str, value: int, bound: int) -> None:
+        """Note a goal that is decided."""
+        self.done.append(GoalValue(goal, value, bound, proven=bound >= value))
+        report_goal(self.budget, self.done[-1])
 
 
 def solve_problem(
@@ -62,77 +78,52 @@ def solve_problem(
     unproven. The goal `damage` needs `others`; without, it is left out. Raises SolverError when the solver fails.
     """
     merged = merge_requests(problem)
-    found = _solve(problem if merged is None else merged.problem, order, budget, solver, best, least, others)
-    if merged is None or found.taken is None:
-        return found
-    return replace(found, taken=devices_of(problem, merged.hand_back(counted(merged.problem, found.taken))))
-
-
-def _solve(
-    problem: AllocationProblem,
-    order: Sequence[str],
-    budget: Budget,
-    solver: str,
-    best: tuple[int, ...] | None,
-    least: tuple[int, ...],
-    others: FurtherReplicas | None,
-) -> NodeSolution:
-    if hopeless(problem):
+    one = problem if merged is None else merged.problem
+    if hopeless(one):
         return NodeSolution(infeasible=True)
-    model = build_model(Model(problem))
+    model = build_model(Model(one))
     order = [goal for goal in order if goal != DAMAGE or others is not None]
-    goals = objectives(model, order, damage=others.most if others is not None else 0)
-    run = _Run(problem, model, goals, solver, budget, least, others=others)
-    outcome = _first(run)
-    if outcome.infeasible:
-        return NodeSolution(infeasible=True)
+    goals = objectives(model, order, damage=others.before[1] if others is not None else 0)
+    run = _Run(one, model, goals, solver, budget, others)
+    # Any good allocation, all goals in one weighted sum: only the stages after it prove anything.
+    weighted = total(SEARCH_WEIGHT ** (len(order) - at) * goal.expression for at, goal in enumerate(goals))
+    outcome = run.minimise(weighted)
     if outcome.value is None:
-        return NodeSolution()
+        return NodeSolution(infeasible=outcome.infeasible)
+    worse = False
     for position, goal in enumerate(order):
-        if not (_damage(run) if goal == DAMAGE else _stage(run, position, run.goals[position])):
+        if goal == DAMAGE:
+            _damage(run)
+        else:
+            _stage(run, position, least)
+        done = run.done[-1]
+        worse = best is not None and done.proven and done.value > best[position]
+        if worse or not done.proven:
             break
-        if best is not None and run.done[-1].value != best[position]:
-            if run.done[-1].value > best[position]:
-                return NodeSolution(run.have, tuple(run.done), worse=True)
+        if best is not None and done.value < best[position]:
             best = None
-    rest = run.goals[len(run.done) :]
-    values = _values(run)
-    late = (GoalValue(goal.goal, values[goal.goal]) for goal in rest)
-    return NodeSolution(run.have, (*run.done, *late))
+    late = () if worse else [GoalValue(goal.goal, run.value(goal)) for goal in run.goals[len(run.done) :]]
+    taken = run.have
+    if merged is not None:
+        taken = devices_of(problem, merged.hand_back(counted(one, taken)))
+    return NodeSolution(taken, (*run.done, *late), worse=worse)
 
 
-def _first(run: _Run) -> Outcome:
-    """Find a good allocation, all goals in one weighted sum: only the stages after it prove anything."""
-    weighted = total(
-        SEARCH_WEIGHT ** (len(run.goals) - position) * goal.expression for position, goal in enumerate(run.goals)
-    )
-    return _minimise(run, weighted)
-
-
-def _stage(run: _Run, position: int, objective: Objective) -> bool:
-    """Decide one goal and fix it; say whether it is proven."""
-    value = _values(run)[objective.goal]
-    known = run.least[:position] == tuple(stage.value for stage in run.done)
-    floor = run.least[position] if known and position < len(run.least) else 0
-    bound: int | None = floor
-    if value > floor:
-        outcome = _minimise(run, objective.expression, value)
-        bound = max(floor, outcome.bound) if outcome.bound is not None else floor
-        value = min(value, _values(run)[objective.goal])
-    proven = _conclude(run, objective.goal, value, bound)
-    if proven and position + 1 < len(run.goals):
+def _stage(run: _Run, position: int, least: tuple[int, ...]) -> None:
+    """Decide one goal and fix it if it is proven."""
+    objective = run.goals[position]
+    value = run.value(objective)
+    known = least[:position] == tuple(stage.value for stage in run.done)
+    bound = least[position] if known and position < len(least) else 0
+    if value > bound:
+        bound = max(bound, run.minimise(objective.expression, value).bound or 0)
+        value = min(value, run.value(objective))
+    run.conclude(objective.goal, value, bound)
+    if bound >= value and position + 1 < len(run.goals):
         run.model.require(objective.expression <= value)
-    return proven
 
 
-def _conclude(run: _Run, goal: str, value: int, bound: int | None) -> bool:
-    proven = bound is not None and bound >= value
-    run.done.append(GoalValue(goal, value, bound, proven))
-    report_goal(run.budget, run.done[-1])
-    return proven
-
-
-def _damage(run: _Run) -> bool:
+def _damage(run: _Run) -> None:
     """Goal 7: as many further replicas as can be beside this one, the goals before kept; from the most downwards.
 
     Where this one keeps every preferred link it is one of those that fit, so that it does a damage of 1 at least.
@@ -142,13 +133,14 @@ def _damage(run: _Run) -> bool:
     kept = any(stage.goal == "preferences" and not stage.value for stage in run.done)
     floor = run.others.least(kept=kept)
     if run.others.plain or not run.others.modelled:
-        return _conclude(run, DAMAGE, floor if run.others.plain else run.others.most, floor)
-    for count in range(most - floor, 0, -1):
-        outcome = _with_copies(run, count)
-        if not outcome.infeasible:
-            after = count if outcome.value is not None else 0
-            return _conclude(run, DAMAGE, most - after, max(floor, least - count))
-    return _conclude(run, DAMAGE, most, max(floor, least))
+        run.conclude(DAMAGE, floor if run.others.plain else most, floor)
+        return
+    for count in range(most - floor, -1, -1):
+        outcome = _with_copies(run, count) if count else None
+        if outcome is None or not outcome.infeasible:
+            after = count if outcome is not None and outcome.value is not None else 0
+            run.conclude(DAMAGE, most - after, max(floor, least - count))
+            return
 
 
 def _with_copies(run: _Run, count: int) -> Outcome:
@@ -156,33 +148,14 @@ def _with_copies(run: _Run, count: int) -> Outcome:
     assert run.others is not None
     copies = run.others.with_copies(count)
     model = build_model(Model(copies.problem))
-    own = OneOf(model, copies, 0)
     order = [goal.goal for goal in run.goals]
-    goals = objectives(own, order, damage=run.others.most)
+    goals = objectives(OneOf(model, copies, 0), order, damage=run.others.before[1])
     reached = {stage.goal: stage.value for stage in run.done}
     for goal in goals:
         if goal.goal in reached:
             model.require(goal.expression == reached[goal.goal])
     trial = replace(run, model=model, goals=goals, mine=copies.parts[0].asks[1], budget=run.others.bounded)
-    outcome = _minimise(trial, 0)
+    outcome = trial.minimise(0)
     if outcome.value is not None:
         run.model, run.goals, run.have, run.mine = model, goals, trial.have, trial.mine
     return outcome
-
-
-def _minimise(run: _Run, expression: Expression, have: int | None = None) -> Outcome:
-    """Minimise, and keep the better allocation."""
-    outcome = minimise_exactly(run.model, expression, run.solver, run.budget, have)
-    if outcome.value is not None and (have is None or outcome.value <= have):
-        run.have = tuple(row for row in read_taken(run.model) if run.mine is None or row[0] < run.mine)
-    return outcome
-
-
-def _values(run: _Run) -> dict[str, int]:
-    """Return the goals of the allocation that was found, by what it takes (`goal_values`)."""
-    if run.valued is not None and run.valued[0] is run.have:
-        return run.valued[1]
-    found = goal_values(run.problem, counted(run.problem, run.have or ()))
-    values = {g.goal: g.expression if isinstance(g.expression, int) else found[g.goal] for g in run.goals}
-    run.valued = (run.have, values)
-    return values

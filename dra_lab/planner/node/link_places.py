@@ -37,7 +37,9 @@ def place_values(locality: Locality, link: Link, device: Device, *, lists: bool)
     kind, value = attribute.kind, attribute.value
     if not isinstance(value, tuple):
         return ((kind, value),)
-    return _members(kind.removesuffix("s"), value) if lists else _unread(locality, link)
+    if not lists:
+        return _unread(locality, link)
+    return tuple(sorted({(kind.removesuffix("s"), member) for member in value}))
 
 
 def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
@@ -62,10 +64,6 @@ def _empty_root(locality: Locality, link: Link, device: Device) -> Values:
         return ()
     attribute = device.lookup(PCIE_ROOT, locality.device.driver)
     return (("str", ""),) if attribute is not None and attribute.value == "" else ()
-
-
-def _members(kind: str, values: tuple[int, ...] | tuple[bool, ...] | tuple[str, ...]) -> Values:
-    return tuple(sorted({(kind, value) for value in values}))
 
 
 def _unread(locality: Locality, link: Link) -> Values:

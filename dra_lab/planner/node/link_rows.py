@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from msgspec import Struct
@@ -60,23 +60,11 @@ class LinkRows(ABC):
         return NO_GROUPS
 
 
-def add_links(model: Model) -> None:
-    """Add every link to a model."""
-    for number, link in enumerate(model.problem.links):
-        LINK_ROWS[link.how].add(model, number)
-
-
 def lost(counts: DeviceCounts, link: int) -> Number:
     """Return what an allocation loses of a link: in a model of a preferred one, in numbers of any."""
     if isinstance(counts, ModelCounts):
         return counts.model.broken[link]
     return LINK_ROWS[counts.problem.links[link].how].lost(counts, link)
-
-
-def placeless(counts: NumberCounts, link: int) -> set[int]:
-    """Return the groups that a link ties and whose place has, as far as it is known, no value for it."""
-    tied = (group for _, group in _tied(counts, link))
-    return {number for number in tied if not counts.problem.groups[number].places[link]}
 
 
 class Together(LinkRows):
@@ -187,16 +175,6 @@ class Pairwise(LinkRows):
         if any(count % groups for count in present):
             return groups
         shares = [count // groups for count in taken]
-        kept = (
-            min(have // share for have, share in zip(here, shares, strict=True) if share)
-            for here in self._places(counts, links, tied)
-        )
-        return groups - sum(kept)
-
-    def _places(
-        self, counts: NumberCounts, links: Sequence[int], tied: Sequence[Mapping[tuple[int, int], int]]
-    ) -> Iterable[list[int]]:
-        """Return for each place in common how many devices of each part are taken there."""
         places: dict[tuple[PlaceValue, ...], list[int]] = {}
         for number, part in enumerate(tied):
             for (_, group), count in part.items():
@@ -204,7 +182,10 @@ class Pairwise(LinkRows):
                 values = tuple(value for one in links for value in found[one])
                 if len(values) == len(links):
                     places.setdefault(values, [0] * len(tied))[number] += count
-        return places.values()
+        kept = (
+            min(have // share for have, share in zip(here, shares, strict=True) if share) for here in places.values()
+        )
+        return groups - sum(kept)
 
     def reason(self, problem: AllocationProblem, link: int, parts: Sequence[int]) -> LinkReason:
         """Say how many groups fit on the places, or that the counts make none."""
@@ -224,7 +205,11 @@ class Pairwise(LinkRows):
         text = f"{name} needs {groups} {word} of {each}, each on one {place}; there is room for {available}: "
         if any(fit.values()):
             return LinkReason(text + _table(problem, parts, at), groups, available)
-        return LinkReason(f"{text}they sit at different {place}s, {_sides(problem, parts, at)}", groups, available)
+        sides = []
+        for part in parts:
+            values = [_word(value) for value, counts in at.items() if counts[part]]
+            sides.append(f"{problem.asks[part].reference} at {', '.join(values) or 'none that is known'}")
+        return LinkReason(f"{text}they sit at different {place}s, {'; '.join(sides)}", groups, available)
 
     def groups(self, needs: Sequence[int]) -> Groups | None:
         """Return as many groups as the smallest ask has devices."""
@@ -341,14 +326,6 @@ def _table(problem: AllocationProblem, parts: Sequence[int], at: Mapping[PlaceVa
 
 def _counted(problem: AllocationProblem, parts: Sequence[int], counts: Mapping[int, int]) -> str:
     return " and ".join(f"{counts[part]} {problem.asks[part].reference}" for part in parts)
-
-
-def _sides(problem: AllocationProblem, parts: Sequence[int], at: Mapping[PlaceValue, Mapping[int, int]]) -> str:
-    sides = []
-    for part in parts:
-        values = [_word(value) for value, counts in at.items() if counts[part]]
-        sides.append(f"{problem.asks[part].reference} at {', '.join(values) or 'none that is known'}")
-    return "; ".join(sides)
 
 
 def _word(value: PlaceValue) -> str:

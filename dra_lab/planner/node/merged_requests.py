@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import split_request
 from dra_lab.model.sketch import How, Link
-from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
 
 Taking = Mapping[tuple[int, int], int]
@@ -63,19 +63,20 @@ def interchangeable(meanings: Sequence[Hashable], links: Sequence[Tied]) -> tupl
         >>> interchangeable(["gpu", "nic", "gpu", "nic"], pair)[0].copies
         ((0, 1), (2, 3))
     """
-    colour = _refined(meanings, links)
+    numbers: dict[Hashable, int] = {}
+    kind = [numbers.setdefault(meaning, len(numbers)) for meaning in meanings]
     identical: dict[int, set[int]] = {}
-    for request, own in enumerate(colour):
+    for request, own in enumerate(kind):
         identical.setdefault(own, set()).add(request)
-    # A link that ties all requests of a colour ties every copy in the same way; the others make requests one unit.
+    # A link that ties all requests of a kind ties every copy in the same way; the others make requests one unit.
     shared = {
         number
         for number, (_, ends) in enumerate(links)
-        if all((other, sub) in ends for request, sub in ends for other in identical[colour[request]])
+        if all((other, sub) in ends for request, sub in ends for other in identical[kind[request]])
     }
     found: dict[Hashable, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {}
     for requests in _components(len(meanings), [ends for at, (_, ends) in enumerate(links) if at not in shared]):
-        order = tuple(sorted(requests, key=lambda request: (colour[request], request)))
+        order = tuple(sorted(requests, key=lambda request: (kind[request], request)))
         position = {request: at for at, request in enumerate(order)}
         mine = [
             ((repr(what), sorted((position[request], sub) for request, sub in ends)), number)
@@ -83,40 +84,14 @@ def interchangeable(meanings: Sequence[Hashable], links: Sequence[Tied]) -> tupl
             if number not in shared and any(request in position for request, _ in ends)
         ]
         mine.sort()
-        key = (tuple(colour[request] for request in order), repr([structure for structure, _ in mine]))
+        key = (tuple(kind[request] for request in order), repr([structure for structure, _ in mine]))
         found.setdefault(key, []).append((order, tuple(number for _, number in mine)))
-    units = (_units(copies, links, shared) for copies in found.values())
+    units = []
+    for copies in found.values():
+        first = copies[0][0]
+        over = tuple(at for at in sorted(shared) if any(request in first for request, _ in links[at][1]))
+        units.append(Units(tuple(copy for copy, _ in copies), tuple(own for _, own in copies), over))
     return tuple(sorted(units, key=lambda one: min(one.copies[0])))
-
-
-def _units(
-    copies: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], links: Sequence[Tied], shared: Iterable[int]
-) -> Units:
-    first = set(copies[0][0])
-    over = tuple(number for number in sorted(shared) if any(request in first for request, _ in links[number][1]))
-    return Units(tuple(requests for requests, _ in copies), tuple(own for _, own in copies), over)
-
-
-def _refined(meanings: Sequence[Hashable], links: Sequence[Tied]) -> list[int]:
-    """Return a number for each request, different where meanings, or those of what links tie it to, are different."""
-    colour = _numbered(meanings)
-    while True:
-        linked = [
-            (repr(what), tuple(sorted((colour[request], sub) for request, sub in ends)), ends) for what, ends in links
-        ]
-        seen = [
-            (own, tuple(sorted((what, around, sub) for what, around, ends in linked for r, sub in ends if r == one)))
-            for one, own in enumerate(colour)
-        ]
-        finer = _numbered(seen)
-        if len(set(finer)) == len(set(colour)):
-            return colour
-        colour = finer
-
-
-def _numbered(values: Sequence[Hashable]) -> list[int]:
-    known: dict[Hashable, int] = {}
-    return [known.setdefault(value, len(known)) for value in values]
 
 
 def _components(count: int, ties: Iterable[frozenset[tuple[int, str]]]) -> list[list[int]]:
@@ -275,9 +250,9 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
     """Say whether a pairwise link says of merged requests exactly what the links of the copies say.
 
     Devices must be taken once and tie the pod to nothing: two requests may share a shareable device, one for two
-    devices may not. A link that all copies share must be about the devices it ties as one set. The links of a copy must
-    be one pairwise link, or all keep devices together. In the second case each ties two requests or more, one of them
-    for one device, and the links form no ring. Then the devices of a copy are found from link to link.
+    devices may not. A link that all copies share must be about the devices it ties as one set. The links of a copy keep
+    devices together. Each ties two requests or more, one of them for one device, and the links form no ring. Then the
+    devices of a copy are found from link to link.
     """
     mine = [problem.requests[request][0] for request in unit.copies[0]]
     groups = [(number, group) for number, group in enumerate(problem.groups) if set(mine) & set(group.asks)]
@@ -292,8 +267,6 @@ def _is_mergeable(problem: AllocationProblem, unit: Units) -> bool:
     if any(len(group.places[link]) > 1 for _, group in groups for link in own):
         return False
     counts = {ask: problem.asks[ask].count for ask in mine}
-    if len(own) == 1 and problem.links[own[0]].how is How.PAIRWISE:
-        return True
     trees: list[set[int]] = []
     for ends, links in _families(problem, own).items():
         if any(problem.links[link].how is not How.TOGETHER for link in links):
@@ -324,26 +297,17 @@ def _copies(problem: AllocationProblem, unit: Units, tokens: Sequence[Sequence[i
     families = [
         (tuple(mine.index(ask) for ask in ends), links) for ends, links in _families(problem, unit.links[0]).items()
     ]
-    parts = 1
-    if len(families) == 1 and problem.links[families[0][1][0]].how is How.PAIRWISE:
-        share = pairwise_share([counts[position] for position in families[0][0]])
-        parts = share[0] if share else 1
     left = [list(groups) for groups in tokens]
-    found: list[_Copy] = [{} for _ in range(unit.count * parts)]
-    shares = [count // parts if any(at in ends for ends, _ in families) else count for at, count in enumerate(counts)]
+    found: list[_Copy] = [{} for _ in unit.copies]
     while families:
         ends, links = next((one for one in families if any(at in found[0] for at in one[0])), families[0])
         families.remove((ends, links))
-        _give(problem, found, left, ends, links, shares)
+        _give(problem, found, left, ends, links, counts)
     for at in range(len(mine)):
         if at not in found[0]:
             for copy in found:
-                copy[at] = [left[at].pop(0) for _ in range(shares[at])]
-    return [_joined(found[at : at + parts]) for at in range(0, len(found), parts)]
-
-
-def _joined(parts: Sequence[_Copy]) -> _Copy:
-    return {at: [group for part in parts for group in part[at]] for at in parts[0]}
+                copy[at] = [left[at].pop(0) for _ in range(counts[at])]
+    return found
 
 
 def _give(
@@ -352,7 +316,7 @@ def _give(
     left: list[list[int]],
     ends: Sequence[int],
     links: Sequence[int],
-    shares: Sequence[int],
+    counts: Sequence[int],
 ) -> None:
     """Give each copy its devices of the requests that links between the same requests tie, at one place where it can.
 
@@ -368,8 +332,8 @@ def _give(
                 continue
             wanted = [place(copy[at][0]) for at in known] or sorted({place(group) for group in left[new[0]]}, key=repr)
             for value in wanted:
-                here = [[group for group in left[at] if place(group) == value][: shares[at]] for at in new]
-                if value is not None and all(len(found) == shares[at] for at, found in zip(new, here, strict=True)):
+                here = [[group for group in left[at] if place(group) == value][: counts[at]] for at in new]
+                if value is not None and all(len(found) == counts[at] for at, found in zip(new, here, strict=True)):
                     for at, groups in zip(new, here, strict=True):
                         copy[at] = groups
                         for group in groups:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
 from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.link_rows import add_links
+from dra_lab.planner.node.link_rows import LINK_ROWS
 from dra_lab.planner.node.merged_requests import merge_requests
-from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.node_counters import COARSE
 from dra_lab.planner.node.solution import Taken, devices_of
 from dra_lab.planner.node.solver import minimise
@@ -33,7 +31,8 @@ def build_model(model: Model) -> Model:
     add_shared_counters(model)
     add_device_limit(model)
     add_node_selectors(model)
-    add_links(model)
+    for number, link in enumerate(model.problem.links):
+        LINK_ROWS[link.how].add(model, number)
     return model
 
 
@@ -95,58 +94,59 @@ def add_shared_capacity(model: Model) -> None:
         if not group.shareable or len(model.takes(number)) < 2:
             continue
         for key, left in group.remaining:
-            use = {ask: amount for ask, amounts in group.uses for name, amount in amounts if name == key}
-            limit = float(_SCALE) if left > 0 else 0.0
-            scaled = {a: float(amount / left * _SCALE if left > 0 else amount > left) for a, amount in use.items()}
-            # Shares of what is left: no large numbers, and what the solver lets pass is recounted exactly afterwards.
-            for asks in takers_at_once(model.problem, number):
-                row = total(
-                    scaled[ask] * model.take[ask, number] for ask in asks if ask in use and (ask, number) in model.take
-                )
-                model.require(row <= limit)
-
-
-def takers_at_once(problem: AllocationProblem, number: int) -> list[tuple[int, ...]]:
-    """Return the asks whose shares of a device must fit on it together.
-
-    A request with `adminAccess` allocates nothing (docs/semantics.md 3.14), so each pod's fits beside the allocations
-    of all pods.
-    """
-    asks = problem.groups[number].asks
-    admin = [ask for ask in asks if problem.asks[ask].admin_access]
-    if not problem.pods or not admin:
-        return [asks]
-    pods = dict.fromkeys(problem.pod_of(ask) for ask in admin)
-    return [tuple(a for a in asks if a not in admin or problem.pod_of(a) == pod) for pod in pods]
+            use = {ask: dict(amounts)[key] for ask, amounts in group.uses if key in dict(amounts)}
+            for asks in asks_at_once(model.problem, [number]):
+                takes = [(model.take[ask, number], use[ask]) for ask in use if ask in asks and model.possible(ask)]
+                _keep_within(model, takes, left, exact=False)
 
 
 def add_shared_counters(model: Model) -> None:
     """`consumesCounters` and `sharedCounters`: what the devices taken draw stays within what is left.
 
-    Rule: docs/semantics.md 3.10.1. A shareable device pays once, however many requests share it
-    (docs/semantics.md 3.10.6); admin access pays too (docs/semantics.md 3.10.7).
+    Rule: docs/semantics.md 3.10.1. A shareable device pays once, however many requests share it, another one each time
+    that it is taken (docs/semantics.md 3.10.6, 3.10.7); admin access pays too.
     """
-    draws = _draws(model)
-    for counter, left in model.problem.counters:
+    problem = model.problem
+    draws: dict[Drawn, dict[int, int]] = {}
+    for number, group in enumerate(problem.groups):
+        for counter, amount in group.draws if model.takes(number) else ():
+            draws.setdefault(counter, {})[number] = amount
+    for counter, left in problem.counters:
         drawn = draws.get(counter, {})
-        most = max(drawn.values(), default=0)
-        # Large amounts become whole shares of what is left, rounded down: of fractions that differ in the tenth
-        # place the solver proved what is not so. An amount that passes in whole numbers is recounted exactly.
-        shares = drawn if most <= COARSE else {number: amount * _SCALE // left for number, amount in drawn.items()}
-        limit = left if most <= COARSE else _SCALE
-        for paid in model.payers if drawn else ():
-            row = total(share * paid[number] for number, share in shares.items())
-            model.require(row <= limit)
+        for asks in asks_at_once(problem, drawn) if drawn else ():
+            paying = [(variable, drawn[at]) for at in drawn for variable in model.payments(at, asks)]
+            _keep_within(model, paying, left, exact=max(drawn.values()) <= COARSE)
 
 
-def _draws(model: Model) -> Mapping[Drawn, Mapping[int, int]]:
-    """Return what one device of each group that may be taken draws, by counter."""
-    found: dict[Drawn, dict[int, int]] = {}
-    for number, group in enumerate(model.problem.groups):
-        if group.draws and model.takes(number):
-            for counter, amount in group.draws:
-                found.setdefault(counter, {})[number] = amount
-    return found
+def asks_at_once(problem: AllocationProblem, groups: Iterable[int]) -> list[frozenset[int]]:
+    """Return the asks whose takes of some groups must fit together.
+
+    A request with `adminAccess` allocates nothing (docs/semantics.md 3.14), so each pod's fits beside the allocations
+    of all pods.
+    """
+    asks = frozenset(ask for number in groups for ask in problem.groups[number].asks)
+    admin = {ask for ask in asks if problem.asks[ask].admin_access}
+    if not problem.pods or not admin:
+        return [asks]
+    pods = sorted({problem.pod_of(ask) for ask in admin})
+    return [asks - {ask for ask in admin if problem.pod_of(ask) != pod} for pod in pods]
+
+
+def _keep_within(
+    model: Model, amounts: Sequence[tuple[Expression, Fraction | int]], left: Fraction | int, *, exact: bool
+) -> None:
+    """Add a row: amounts of variables stay within what is left.
+
+    Amounts that the solver cannot hold exactly become whole shares of what is left, rounded down: of fractions that
+    differ in the tenth place the solver proved what is not so. `overbooked` recounts such rows exactly.
+    """
+    if exact:
+        model.require(total(amount * variable for variable, amount in amounts) <= left)
+        return
+    limit = _SCALE if left > 0 else 0
+    shares = ((v, amount * _SCALE // left if left > 0 else int(amount > left)) for v, amount in amounts)
+    model.require(total(share * variable for variable, share in shares) <= limit)
+    model.recounted.append((tuple(amounts), left))
 
 
 def add_device_limit(model: Model) -> None:
@@ -200,44 +200,14 @@ def minimise_exactly(
             model.require(total(taken) <= len(taken) - 1)
 
 
-def overbooked(model: Model) -> list[list[Any]]:
-    """Return, for each shared device whose capacity is exceeded in exact arithmetic, the takes that exceed it."""
+def overbooked(model: Model) -> list[list[Expression]]:
+    """Return, for each row that is exceeded in exact arithmetic, the 0/1 variables that exceed it."""
     excess = []
-    for number, group in enumerate(model.problem.groups):
-        uses = dict(group.uses)
-        for asks in takers_at_once(model.problem, number) if group.remaining else ():
-            takers = [ask for ask in asks if (ask, number) in model.take and model.take[ask, number].varValue]
-            for key, left in group.remaining:
-                if len(takers) > 1 and sum((dict(uses[ask]).get(key, Fraction()) for ask in takers), Fraction()) > left:
-                    excess.append([model.take[ask, number] for ask in takers])
-                    break
-    return [*excess, *_overdrawn(model)]
-
-
-def _overdrawn(model: Model) -> list[list[Any]]:
-    """Return, for each shared counter that is exceeded in exact arithmetic, the takes that exceed it.
-
-    Amounts that the solver cannot hold exactly belong to groups of one device (node_counters.COARSE): taken or not.
-    """
-    excess, draws = [], _draws(model)
-    for counter, left in model.problem.counters:
-        drawn = draws.get(counter, {})
-        for paid in model.payers:
-            used = {n: round(pulp.value(paid[n]) or 0) for n in drawn}
-            if sum(drawn[n] * count for n, count in used.items()) > left:
-                excess.append([v for n, count in used.items() if count for v in _paying(model, n, paid)])
+    for amounts, left in model.recounted:
+        taken = [(variable, amount) for variable, amount in amounts if variable.varValue]
+        if sum(amount for _, amount in taken) > left:
+            excess.append([variable for variable, _ in taken])
     return excess
-
-
-def _paying(model: Model, group: int, paid: Mapping[int, Any]) -> list[Any]:
-    """Return the 0/1 of each time that a group of one device pays now."""
-    if model.problem.groups[group].shareable or not model.problem.overlaps(group):
-        return [paid[group]]
-    return [variable for variable in model.takes(group) if variable.varValue and _is_in(variable, paid[group])]
-
-
-def _is_in(variable: Any, paid: Any) -> bool:
-    return variable is paid or variable in getattr(paid, "keys", tuple)()
 
 
 def read_taken(model: Model) -> Taken:

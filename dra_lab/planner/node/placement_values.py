@@ -71,13 +71,12 @@ def broken_links(scale: Scale, placements: Sequence[Placement]) -> tuple[str, ..
     """Return the names of the must-links that placements do not keep, or that tie a device without a value."""
     counts = _counts(scale, placements)
     problem = counts.problem
-
-    def is_broken(link: int) -> bool:
-        ends = set(problem.ends(link))
-        tied = [group for group in problem.groups if ends.intersection(group.asks)]
-        return bool(lost(counts, link)) or not all(group.places[link] for group in tied)
-
-    return tuple(link.name for at, link in enumerate(scale.sketch.links) if link.must and is_broken(at))
+    broken = []
+    for at, link in enumerate(scale.sketch.links):
+        tied = [group for group in problem.groups if not set(group.asks).isdisjoint(problem.ends(at))]
+        if link.must and (lost(counts, at) or not all(group.places[at] for group in tied)):
+            broken.append(link.name)
+    return tuple(broken)
 
 
 def _counts(scale: Scale, placements: Sequence[Placement], asked: Asked | None = None) -> NumberCounts:

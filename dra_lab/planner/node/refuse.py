@@ -66,11 +66,15 @@ def _refuse_device(rules: Rules, ask: Ask, device_id: DeviceID, device: Device) 
     if allocatable and rules.release.enabled("DRANodeAllocatableResources"):
         why = "takes of the node's own resources (nodeAllocatableResources)"
         raise UnsupportedFeature("nodeAllocatableResources", _for_device(ask, device_id, why))
-    for name in _pairwise_attributes(rules, ask, device_id.driver) if rules.lists else ():
-        attribute = device.lookup(name, device_id.driver)
-        if attribute is not None and attribute.is_list:
-            why = f"publishes {name} as a list, which a pairwise link names"
-            raise UnsupportedFeature("listTypeAttributes", _for_device(ask, device_id, why))
+    for link in rules.sketch.links if rules.lists else ():
+        if not link.kind.paired or not any(covers(reference, ask) for reference in link.requests):
+            continue
+        known = profile(device_id.driver, rules.cluster.profiles)
+        for name in known.attributes_at(link.where) if link.is_level else (link.where,):
+            attribute = device.lookup(name, device_id.driver)
+            if attribute is not None and attribute.is_list:
+                why = f"publishes {name} as a list, which a pairwise link names"
+                raise UnsupportedFeature("listTypeAttributes", _for_device(ask, device_id, why))
 
 
 def _for_device(ask: Ask, device_id: DeviceID, why: str) -> str:
@@ -78,11 +82,3 @@ def _for_device(ask: Ask, device_id: DeviceID, why: str) -> str:
         f"request {ask.reference!r} may take {device_id}, which {why}; the planner does not know that rule yet: "
         "add a selector that leaves such devices out"
     )
-
-
-def _pairwise_attributes(rules: Rules, ask: Ask, driver: str) -> tuple[str, ...]:
-    known, names = profile(driver, rules.cluster.profiles), list[str]()
-    for link in rules.sketch.links:
-        if link.kind.paired and any(covers(reference, ask) for reference in link.requests):
-            names.extend(known.attributes_at(link.where) if link.is_level else (link.where,))
-    return tuple(names)

@@ -7,7 +7,6 @@ HiGHS has one thread and no presolve, also at restarts: its presolve calls feasi
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -52,13 +51,8 @@ def minimise(lp: Any, expression: Expression, solver: str, budget: Budget, optio
     Raises:
         SolverError: The solver is unknown or fails; never for a model without a solution.
     """
-    check_solver(solver)
-    if budget.reached:
-        return Outcome(None, None, stopped=True)
     lp.setObjective(pulp.LpAffineExpression(expression))
     variables = lp.variables()
-    if budget.cancelled:
-        return Outcome(None, None, stopped=True)
     outcome, values = minimise_rows(Rows.of(lp, variables), solver, budget, options)
     for index, variable in enumerate(variables):
         variable.varValue = None if values is None else int(values[index])
@@ -85,11 +79,10 @@ def minimise_rows(
     """
     check_solver(solver)
     if budget.reached:
-        return Outcome(None, None, stopped=True), None
+        return Outcome(None, None), None
     if not len(rows.cost):
         value = rows.value_of(rows.cost)
         return Outcome(value, value), rows.cost
-    began = time.perf_counter()
     claim = ENGINES[solver](rows, budget, options)
     outcome, values = judged(rows, claim)
     if claim.presolved and (claim.optimal or claim.infeasible) and not budget.reached:
@@ -98,7 +91,7 @@ def minimise_rows(
         outcome, second = judged(known, _highs(known, budget))
         values = second if second is not None else values
         outcome = outcome if values is None else replace(outcome, value=rows.value_of(values))
-    return replace(outcome, seconds=time.perf_counter() - began), values
+    return outcome, values
 
 
 def _highs(rows: Rows, budget: Budget, options: Options | None = None) -> Claim:
@@ -129,19 +122,15 @@ def _highs(rows: Rows, budget: Budget, options: Options | None = None) -> Claim:
     )
 
 
-_UNPRESOLVED = ["presolve off", "preprocess off"]
-
-
 def _cbc(rows: Rows, budget: Budget, _: Options | None = None) -> Claim:
-    """Return what CBC says of a model; without its presolve, CBC 2.10 crashes on some models that have no solution."""
     try:
-        return _cbc_with(rows, budget, _UNPRESOLVED, presolved=False)
+        return _cbc_with(rows, budget, ["presolve off", "preprocess off"], presolved=False)
     except pulp.PulpSolverError:
-        pass
-    try:
-        return _cbc_with(rows, budget, [], presolved=True)
-    except pulp.PulpSolverError as error:
-        raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
+        # Without its presolve, CBC 2.10 crashes on some models that have no solution.
+        try:
+            return _cbc_with(rows, budget, [], presolved=True)
+        except pulp.PulpSolverError as error:
+            raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
 
 
 def _cbc_with(rows: Rows, budget: Budget, options: list[str], *, presolved: bool) -> Claim:
@@ -206,30 +195,28 @@ class LinearProgram:
 
     def minimise(self, cost: Array, budget: Budget, offset: float = 0.0) -> Relaxed:
         """Minimise cost · values + offset over the rows. Raises SolverError if HiGHS itself fails."""
+        engine = self._engine
         self.rows = replace(self.rows, cost=cost, offset=offset)
-        self._engine.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
-        self._run(_PRIMAL, budget)
-        if self._engine.getModelStatus() == highspy.HighsModelStatus.kUnknown and not budget.reached:
-            self._engine.clearSolver()
-            self._run(_DUAL, budget)
-        return _relaxed(self._engine, self.rows)
-
-    def _run(self, strategy: int, budget: Budget) -> None:
-        self._engine.setOptionValue("simplex_strategy", strategy)
-        run_within(self._engine, budget)
+        engine.changeColsCost(len(cost), np.arange(len(cost), dtype=np.int32), cost)
+        engine.setOptionValue("simplex_strategy", _PRIMAL)
+        run_within(engine, budget)
+        if engine.getModelStatus() == highspy.HighsModelStatus.kUnknown and not budget.reached:
+            engine.clearSolver()
+            engine.setOptionValue("simplex_strategy", _DUAL)
+            run_within(engine, budget)
+        return _relaxed(engine, self.rows)
 
 
 def relaxed_bound(rows: Rows, budget: Budget) -> int | None:
     """Return an integer that no solution of a model undercuts, by its linear relaxation; None if none was found."""
-    engine = _engine({"solve_relaxation": True})
-    pass_rows(engine, rows)
+    engine = _engine({})
+    pass_rows(engine, rows, whole=False)
     run_within(engine, budget)
     return _relaxed(engine, rows).bound
 
 
 def _relaxed(engine: Any, rows: Rows) -> Relaxed:
-    solution = engine.getSolution()
-    feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    solution, feasible = engine.getSolution(), int(highspy.SolutionStatus.kSolutionStatusFeasible)
     found = solution.value_valid and engine.getInfo().primal_solution_status == feasible
     prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(len(rows.lower))
     bound = integer_bound(rows.bound_by(prices)) if solution.dual_valid else None
@@ -278,19 +265,15 @@ def run_within(engine: Any, budget: Budget) -> None:
     for look in looks:
         look.subscribe(interrupt)
     try:
-        _run(engine)
+        failed = engine.run() == highspy.HighsStatus.kError
+        if failed:
+            with HIGHS_SCHEDULER:
+                # Other code in this process may have set HiGHS up with another number of threads.
+                highspy.Highs.resetGlobalScheduler(True)
+            failed = engine.run() == highspy.HighsStatus.kError
     finally:
         for look in looks:
             look.unsubscribe(interrupt)
-
-
-def _run(engine: Any) -> None:
-    if engine.run() != highspy.HighsStatus.kError:
-        return
-    with HIGHS_SCHEDULER:
-        # Other code in this process may have set HiGHS up with another number of threads.
-        highspy.Highs.resetGlobalScheduler(True)
-    if engine.run() != highspy.HighsStatus.kError:
-        return
-    text = engine.modelStatusToString(engine.getModelStatus())
-    raise SolverError(f"HiGHS failed ({text}); try the solver CBC")
+    if failed:
+        text = engine.modelStatusToString(engine.getModelStatus())
+        raise SolverError(f"HiGHS failed ({text}); try the solver CBC")

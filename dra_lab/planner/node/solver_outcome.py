@@ -33,15 +33,12 @@ class Outcome(Struct, frozen=True):
     """The result of a solve whose objective is integer and minimised.
 
     `value` is the objective of the best solution (None: none was found). `bound` is the smallest integer that a
-    solution may still have (None: unknown). `infeasible` is a proof that there is no solution. `stopped` says that the
-    solve ended without a proof.
+    solution may still have (None: unknown). `infeasible` is a proof that there is no solution.
     """
 
     value: int | None
     bound: int | None
     infeasible: bool = False
-    stopped: bool = False
-    seconds: float = 0.0
 
     @property
     def proven(self) -> bool:
@@ -192,10 +189,6 @@ def judged(rows: Rows, claim: Claim) -> tuple[Outcome, Array | None]:
     possible = [found for found in (value, rows.value_of(rows.start) if started else None) if found is not None]
     trusted = not (claim.presolved or wrong)
     if claim.infeasible:
-        shown = trusted and not possible
-        return Outcome(value, None, infeasible=shown, stopped=not shown), values
+        return Outcome(value, None, infeasible=trusted and not possible), values
     bound = integer_bound(claim.bound) if trusted and claim.bound is not None else None
-    if possible:
-        bound = agreed(bound, min(possible))
-    stopped = not claim.optimal or bound is None or value is None
-    return Outcome(value, bound, stopped=stopped), values
+    return Outcome(value, agreed(bound, min(possible)) if possible else bound), values

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from functools import cached_property
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -22,9 +22,9 @@ class Model:
     """A PuLP model of one AllocationProblem.
 
     `take[ask, group]` counts the devices that an ask takes of a group. `chosen[ask]` is 1 for the ask that serves its
-    request (the number 1 if there is no choice). `taken[group]` counts the different devices taken, and `paid[group]`
-    how often they pay shared counters. `broken[link]` is what a preferred link lost. `present` says of each pod whether
-    it is there, where pods may stay away.
+    request (the number 1 if there is no choice). `taken[group]` counts the different devices taken. `broken[link]` is
+    what a preferred link lost. `present` says of each pod whether it is there, where pods may stay away. `recounted`
+    are rows that the solver does not hold exactly: amounts of 0/1 variables, and what is left.
     """
 
     def __init__(self, problem: AllocationProblem, lp: Expression = None, mark: str = "") -> None:
@@ -40,67 +40,42 @@ class Model:
         self.present: dict[int, Expression] = {}
         self.take: dict[tuple[int, int], Expression] = {}
         self.taken: dict[int, Expression] = {}
-        self.paid: dict[int, Expression] = {}
+        self.recounted: list[tuple[Sequence[tuple[Expression, Fraction | int]], Fraction | int]] = []
         self.chosen: dict[int, Expression] = {}
         self.broken: dict[int, Expression] = {}
         for indices in problem.requests:
             pod = problem.pod_of(indices[0])
             if self.may_stay_away and pod not in self.present:
                 self.present[pod] = self.integer("present", 1)
-            self._choose(indices)
+            possible = [index for index in indices if index not in problem.impossible]
+            for index in possible:
+                alone = len(possible) == 1 and not self.may_stay_away
+                self.chosen[index] = 1 if alone else self.integer("chosen", 1)
         for number, group in enumerate(problem.groups):
             for ask in group.asks:
                 if self.possible(ask):
                     self.take[ask, number] = self.integer("take", min(group.size, MAX_DEVICES))
             self._count(number)
 
-    def _choose(self, indices: Iterable[int]) -> None:
-        possible = [index for index in indices if index not in self.problem.impossible]
-        for index in possible:
-            alone = len(possible) == 1 and not self.may_stay_away
-            self.chosen[index] = 1 if alone else self.integer("chosen", 1)
-
     def _count(self, number: int) -> None:
         mine = self.takes(number)
-        if not self.problem.overlaps(number) or len(mine) < 2:
-            self.taken[number] = self.paid[number] = total(mine)
-            return
-        # A device that several requests take counts once.
-        seen = self.taken[number] = self.integer("seen", 1)
-        for variable in mine:
-            self.require(variable <= seen)
-        self.require(seen <= total(mine))
-        # Shares pay with the first of them, a device that is not shareable each time it is taken
-        # (docs/semantics.md 3.10.6, 3.10.7).
-        self.paid[number] = seen if self.problem.groups[number].shareable else total(mine)
+        several = self.problem.overlaps(number) and len(mine) > 1
+        self.taken[number] = self._once(mine) if several else total(mine)
 
-    @cached_property
-    def payers(self) -> list[dict[int, Expression]]:
-        """Return who pays shared counters at once: how often each group is paid, for each that must fit.
-
-        What `adminAccess` takes allocates nothing (docs/semantics.md 3.14): of several pods each pays for that beside
-        what all take to keep, and no other pod does.
-        """
-        problem = self.problem
-        admin = {ask for ask in self.chosen if problem.asks[ask].admin_access}
-        drawing = {ask for group in problem.groups if group.draws for ask in group.asks} & admin
-        pods = dict.fromkeys(problem.pod_of(ask) for ask in sorted(drawing))
-        if not problem.pods or not pods:
-            return [self.paid]
-        found = []
-        for pod in pods:
-            able = [ask for ask in self.chosen if ask not in admin or problem.pod_of(ask) == pod]
-            found.append({number: self._paid(number, able) for number in range(len(problem.groups))})
-        return found
-
-    def _paid(self, number: int, able: Collection[int]) -> Expression:
-        mine = self.takes(number, [ask for ask in self.problem.groups[number].asks if ask in able])
-        if not self.problem.groups[number].shareable or len(mine) < 2:
-            return total(mine)
+    def _once(self, mine: Sequence[Expression]) -> Expression:
+        """Return a 0/1 for a device that several requests take."""
         seen = self.integer("seen", 1)
         for variable in mine:
             self.require(variable <= seen)
+        self.require(seen <= total(mine))
         return seen
+
+    def payments(self, number: int, asks: frozenset[int]) -> list[Expression]:
+        """Return variables of which the sum is how often a group pays for what some asks take."""
+        group, mine = self.problem.groups[number], self.takes(number, asks)
+        if not group.shareable or len(mine) < 2:
+            return mine
+        return [self.taken[number] if asks >= set(group.asks) else self._once(mine)]
 
     def possible(self, ask: int) -> bool:
         """Say whether an ask can be served at all."""
@@ -108,7 +83,7 @@ class Model:
 
     def takes(self, group: int, asks: Iterable[int] | None = None) -> list[Expression]:
         """Return the variables that take from a group, for all asks or for some."""
-        wanted = self.problem.groups[group].asks if asks is None else asks
+        wanted = self.problem.groups[group].asks if asks is None else sorted(asks)
         return [self.take[ask, group] for ask in wanted if (ask, group) in self.take]
 
     def integer(self, kind: str, upper: int) -> Expression:
@@ -144,7 +119,7 @@ class OneOf(Model):
         self.take = {key: variable for key, variable in whole.take.items() if key[0] in mine}
         self.chosen = {ask: chosen for ask, chosen in whole.chosen.items() if ask in mine}
         self.broken = {link: lost for link, lost in whole.broken.items() if link in range(*copy.links)}
-        self.taken, self.paid = {}, {}
+        self.taken = {}
         for number in range(len(groups)):
             self._count(number)
 

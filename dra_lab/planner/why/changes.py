@@ -36,7 +36,7 @@ def changes(sketch: ClaimSketch, taints: Mapping[str, Iterable[str]]) -> Iterato
             yield from _link_changes(sketch, link)
     tolerations = {ask.reference: ask.tolerations for ask in _asks(sketch)}
     for request, keys in taints.items():
-        for key in keys:
+        for key in dict.fromkeys(keys):
             more = (*tolerations[request], DeviceToleration(key=key, operator="Exists"))
             title = f"Tolerate the taint {key!r} in {request}"
             yield Relaxation("taint", request, title, sketch=_with_part(sketch, request, tolerations=more))

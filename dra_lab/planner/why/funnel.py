@@ -25,7 +25,6 @@ from dra_lab.sketch.links import link_words
 from dra_lab.topology.locality import localities
 
 _OF_CLASS = ("published", "class-selector", "class")
-_LATER = ("gate", *(stage.test for stage in (Stage.TAINT, Stage.IN_USE, Stage.CAPACITY)))
 
 
 class AskCounts(Struct, frozen=True):
@@ -65,9 +64,9 @@ Rows = Mapping[tuple[AskCounts, ...], Sequence[str]]
 
 
 def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget) -> Rows:
-    """Return the counts of nodes, those with the same ones together; of fewer nodes where time ended before.
+    """Return the counts of nodes, those with the same ones together; of fewer nodes if time ends before.
 
-    The scan's classes of equal nodes would not do: nodes are equal for a claim though more is free than it can take.
+    Nodes that are equal for the claim may have different counts: more may be free than it can take.
     """
     found: dict[tuple[AskCounts, ...], list[str]] = {}
     looks = _Looks(scan)
@@ -132,19 +131,16 @@ class _Looks:
         if exact is not None and not self._each and not scan.views.view(node).counted:
             rules, (shape, alone, shared) = self._shares, exact
             exact = shape, shared
-        key = (node if exact is None else exact, tuple(self._refused(node, at) for at in range(len(self._selectors))))
+        # Which of several selectors refuses each device; of one it is clear from how far they come.
+        several = [at for at, selectors in enumerate(self._selectors) if max(map(len, selectors)) > 1]
+        refused = tuple(self._matched(at, item) for at in several for item in scan.views.view(node).devices)
+        key = node if exact is None else exact, refused
         if (key, alone) not in self._known:
             if key not in self._looks:
                 found = eligibility(rules, node)
                 self._looks[key] = tuple(self._look(found, number) for number in range(len(found.asks)))
             self._known[key, alone] = tuple(look.counts(alone) for look in self._looks[key])
         return self._known[key, alone]
-
-    def _refused(self, node: str, number: int) -> tuple[int, ...]:
-        """Return which selector refuses each device; () where it is clear from how far they come."""
-        if max(map(len, self._selectors[number])) < 2:
-            return ()
-        return tuple(self._matched(number, item) for item in self._scan.views.view(node).devices)
 
     def _matched(self, number: int, item: PoolDevice) -> int:
         """Return how many selectors of the class and the request a device passes."""
@@ -158,17 +154,14 @@ class _Looks:
     def _look(self, found: NodeEligibility, number: int) -> _Look:
         part, (of_class, own) = found.asks[number], self._selectors[number]
         known = part.ask.device_class_name in self._scan.cluster.class_by_name
-        links = [
-            link
-            for link in self._scan.sketch.links
-            if link.must and any(covers(reference, part.ask) for reference in link.requests)
-        ]
+        musts = (link for link in self._scan.sketch.links if link.must)
+        links = [link for link in musts if any(covers(reference, part.ask) for reference in link.requests)]
         tests = [
             ("published", ""),
             *(("class-selector", text) for text in of_class),
             *([] if known else [("class", part.ask.device_class_name)]),
             *(("selector", text) for text in own),
-            *((name, "") for name in _LATER),
+            *((name, "") for name in ("gate", Stage.TAINT.test, Stage.IN_USE.test, Stage.CAPACITY.test)),
             *(("link", link_words(link)) for link in links),
         ]
         places, devices = localities(self._scan.cluster, found.node), self._scan.views.view(found.node).devices
@@ -210,33 +203,31 @@ def scarcity(scan: Scan, rows: Rows) -> tuple[Scarcity, ...]:
     if not rows or sum(map(len, rows.values())) < len(scan.rules.nodes):
         return ()
     return tuple(
-        _scarce(scan, ask, *_free(scan, [(asks[number], nodes) for asks, nodes in rows.items()]))
+        _scarce(scan, ask, [(counts[number], nodes) for counts, nodes in rows.items()])
         for number, ask in enumerate(scan.rules.asks)
         if not ask.all_devices
     )
 
 
-def _free(scan: Scan, rows: Sequence[tuple[AskCounts, Sequence[str]]]) -> tuple[int, int, str]:
-    """Return how many devices are free for a request in all, the most on a node, and the first such node."""
-    alone = sum((ask.free - len(ask.far)) * len(nodes) for ask, nodes in rows)
-    seen = ((scan.views.view(node).devices, ask.far) for ask, nodes in rows if ask.far for node in nodes)
-    shared = {devices[at].id for devices, positions in seen for at in positions}
-    most = max(ask.free for ask, _ in rows)
-    return alone + len(shared), most, min(node for ask, nodes in rows if ask.free == most for node in nodes)
-
-
-def _scarce(scan: Scan, ask: Ask, free: int, most: int, node: str) -> Scarcity:
+def _scarce(scan: Scan, ask: Ask, rows: Sequence[tuple[AskCounts, Sequence[str]]]) -> Scarcity:
+    alone = sum((counts.free - len(counts.far)) * len(nodes) for counts, nodes in rows)
+    seen = ((scan.views.view(node).devices, counts.far) for counts, nodes in rows if counts.far for node in nodes)
+    free = alone + len({devices[at].id for devices, positions in seen for at in positions})
+    most = max(counts.free for counts, _ in rows)
+    node = min(node for counts, nodes in rows if counts.free == most for node in nodes)
     name, noun = ask.reference, noun_of(scan, ask, node)
     matching = scan.matched.get(name, 0) if scan.complete else None
     if free < ask.count:
         there = _there(ask, free, free if matching and not scan.cluster.claims_known else matching)
-        kind, text = "shortage", f"request {name} needs {_many(ask.count, noun)}; {there}"
+        needed = f"{ask.count} {noun.removesuffix('s') if ask.count == 1 else noun}"
+        kind, text = "shortage", f"request {name} needs {needed}; {there}"
     elif most < ask.count:
         known = scan.cluster.claims_known and free != matching
         kind, used = "fragmentation", f"{_be(free)} free" if known else "exist"
         text = f"request {name}: {free} {noun} {used}, no node has {ask.count} (node {node} has {most})"
     else:
-        kind, text = "enough", f"request {name}: {_many(free, noun)} {_be(free)} free, node {node} has {most} of them"
+        have = f"{free} {noun.removesuffix('s') if free == 1 else noun}"
+        kind, text = "enough", f"request {name}: {have} {_be(free)} free, node {node} has {most} of them"
     return Scarcity(name, kind, ask.count, free, most, node, sentence_case(text), matching)
 
 
@@ -247,10 +238,6 @@ def _there(ask: Ask, free: int, matching: int | None) -> str:
     if ask.capacity:
         return f"{free} in the whole cluster {'has' if free == 1 else 'have'} enough capacity left"
     return f"the whole cluster has {free}" if free == matching else f"{free} {_be(free)} free in the whole cluster"
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun.removesuffix('s') if number == 1 else noun}"
 
 
 def _be(number: int) -> str:

@@ -18,12 +18,14 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import Reasons, Relaxation
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
 from dra_lab.planner.answer import Work, once
+from dra_lab.planner.best_pods import BestPods
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import eligibility
+from dra_lab.planner.node_classes import Print
 from dra_lab.planner.plan_findings import failure_shortfalls, selector_failures
 from dra_lab.planner.pod_claims import compile_pod
-from dra_lab.planner.scan import EqualNodes, Scan
+from dra_lab.planner.scan import EqualNodes, Scan, sort_nodes
 from dra_lab.planner.why.changes import as_suggestions, changes, tried
 from dra_lab.planner.why.conflicts import Trial, find_conflict
 from dra_lab.planner.why.funnel import Rows, funnels, matching_devices, node_counts, rule_of, scarcity
@@ -39,6 +41,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     plan, scan = changed(work.plan, node_classes=work.choice.classes), work.scan
     if not work.choice.decided:
         return changed(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
+    scan.classes = _sorted_nodes(scan, work.budget)
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
     within = work.budget.until(time.monotonic() + work.budget.shares.explain)
     work.budget.report_step("reasons", "counting what passes each test")
@@ -64,6 +67,17 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     )
 
 
+def _sorted_nodes(scan: Scan, budget: Budget) -> tuple[EqualNodes, ...]:
+    """Return the classes of all nodes that were looked at; those that there is no time for are in classes of their own.
+
+    Raises UnsupportedFeature as `sort_nodes` does.
+    """
+    pods: BestPods = scan.known.pods
+    classes = sort_nodes(scan, scan.seen, budget, lambda name: pods.problems(scan, name))
+    late = set(scan.seen).difference(*(equal.nodes for equal in classes))
+    return (*classes, *(EqualNodes((name,), Print(name), Print(name)) for name in sorted(late)))
+
+
 def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Sequence[Suggestion]) -> Reasons:
     """Return the reasons; what was not found out, mostly for lack of time, is marked so, and `complete` is False."""
     scan, budget = work.scan, work.budget
@@ -81,7 +95,11 @@ def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Seque
     in_time = not part.reached
     offered = [Relaxation("suggestion", "", s.title, sketch=s.sketch) for s in suggestions if s.sketch is not None]
     origin = {} if expanded else work.expansion.origin
-    every = (*_changes(scan, drawn, _taints_in_the_way(scan, nearest, origin), offered), *_idle(plan, names))
+    taints: dict[str, list[str]] = {}
+    for ask in scan.rules.asks:
+        reference = ask.reference.replace(ask.request, origin.get(ask.request, ask.request), 1)
+        taints.setdefault(reference, []).extend(taint.key for taint in _taints(scan, ask, nearest))
+    every = (*_changes(scan, drawn, taints, offered), *_idle(plan, names))
     relaxed = tuple(tried(trial, change) for change in every)
     counted = sum(map(len, rows.values())) == len(names)
     return Reasons(
@@ -93,15 +111,6 @@ def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Seque
         relaxed,
         counted and in_time and all(change.fitting is not None for change in relaxed),
     )
-
-
-def _taints_in_the_way(scan: Scan, node: str, origin: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the keys of the taints in the way of each request on a node; `origin` has the drawn name of its parts."""
-    found: dict[str, list[str]] = {}
-    for ask in scan.rules.asks:
-        reference = ask.reference.replace(ask.request, origin.get(ask.request, ask.request), 1)
-        found.setdefault(reference, []).extend(taint.key for taint in _taints(scan, ask, node))
-    return {reference: list(dict.fromkeys(keys)) for reference, keys in found.items()}
 
 
 def _changes(
@@ -170,30 +179,29 @@ def explain_misfit(
     # One of every kind of hardware comes first: what is missing although it is free is the same on all of them.
     first = {c.idle: c for c in reversed(classes)}
     classes.sort(key=lambda c: first[c.idle] is not c)
-    explained = list(_explained(scan, [pinned or equal.nodes[0] for equal in classes], budget, solver))
+    explained: list[tuple[tuple[Shortfall, ...], str]] = []
+    for name in [pinned or equal.nodes[0] for equal in classes][: budget.sizes.tries]:
+        if explained and budget.reached:
+            break
+        budget.report_step("reasons", f"explained {len(explained)} of {len(classes)} kinds of nodes")
+        explained.append((explain_node(NodeCase(scan, eligibility(scan.rules, name), budget, solver)), name))
     if not explained:
         return (Shortfall("count", "cluster", "The cluster has no node", advice="Load a cluster with nodes."),), True
     known = [row for row in explained if all(shortfall.rule != "undecided" for shortfall in row[0])]
     nearest, _ = min(known or explained, key=lambda row: (missing(row[0]), row[1]))
     done = len(known) == len(classes)
     part = f"the nearest of {len(known)} of {len(classes)} kinds of nodes that were explained"
+    # A link of which an end has no device at all is left out: the request says that, and its places say nothing.
+    bare = {split_request(s.subject)[0] for s in nearest if s.rule in ("count", *TESTS) and not s.available}
+    ends = {link.name: {split_request(end)[0] for end in link.requests} for link in scan.sketch.links}
     found = []
-    for shortfall in _telling(scan, nearest):
-        most = counted and (_has_most(shortfall, [row[0] for row in known]) if done else _is_most(shortfall, rows))
+    for shortfall in nearest:
+        if shortfall.rule == "link" and bare & ends.get(shortfall.subject, set()):
+            continue
+        most = counted and _has_most(shortfall, [row[0] for row in known], rows, done=done)
         more = "; no node has more" if most else "" if done or pinned else f", {part}"
         found.append(_finish(scan, changed(shortfall, widest=most), more) if shortfall.node else shortfall)
     return tuple(found), done
-
-
-def _explained(
-    scan: Scan, nodes: Sequence[str], budget: Budget, solver: str
-) -> Iterator[tuple[tuple[Shortfall, ...], str]]:
-    """Yield nodes with their reasons, the first one whatever the time."""
-    for number, name in enumerate(nodes[: budget.sizes.tries], 1):
-        budget.report_step("reasons", f"explained {number - 1} of {len(nodes)} kinds of nodes")
-        yield explain_node(NodeCase(scan, eligibility(scan.rules, name), budget, solver)), name
-        if budget.reached:
-            break
 
 
 def _lacking_the_same(classes: Sequence[EqualNodes], rows: Rows) -> list[EqualNodes]:
@@ -208,21 +216,11 @@ def _lacking_the_same(classes: Sequence[EqualNodes], rows: Rows) -> list[EqualNo
     return found
 
 
-def _telling(scan: Scan, found: Sequence[Shortfall]) -> list[Shortfall]:
-    """Leave out links of which an end has no device at all: that says the request, and their places say nothing."""
-    bare = {split_request(s.subject)[0] for s in found if s.rule in ("count", *TESTS) and not s.available}
-    ends = {link.name: {split_request(end)[0] for end in link.requests} for link in scan.sketch.links}
-    return [s for s in found if s.rule != "link" or not bare & ends.get(s.subject, set())]
-
-
-def _has_most(shortfall: Shortfall, every: Sequence[Sequence[Shortfall]]) -> bool:
-    """Say whether all nodes have this reason, and no node more for it."""
-    same = [s.available for row in every for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
-    return len(same) == len(every) and max(same) <= shortfall.available
-
-
-def _is_most(shortfall: Shortfall, rows: Rows) -> bool:
-    """Say the same by the counts of all nodes, where not every kind of node was explained."""
+def _has_most(shortfall: Shortfall, known: Sequence[Sequence[Shortfall]], rows: Rows, *, done: bool) -> bool:
+    """Say whether all nodes have this reason, and no node more for it; if not all were explained, by their counts."""
+    if done:
+        same = [s.available for row in known for s in row if (s.rule, s.subject) == (shortfall.rule, shortfall.subject)]
+        return len(same) == len(known) and max(same) <= shortfall.available
     short = [ask.short for asks in rows for ask in asks if ask.request == shortfall.subject]
     steps = [step for step in short if step is not None and rule_of(step) == shortfall.rule]
     return len(steps) == len(rows) and max(step.count for step in steps) <= shortfall.available

@@ -318,8 +318,15 @@ def _together(case: NodeCase) -> Shortfall:
     have = _size(problem, groups)
     them = f"request{'s' if len(positions) > 1 else ''} {named}"
     one = f"the {them} {'can be served one by one' if len(positions) > 1 else 'has devices enough'}, but"
+    pools, drawn = counted_pools(case.eligible.pools), {name for at in groups for name, _ in problem.groups[at].draws}
+    counters = [
+        f"{counters}/{name} of pool {pools[pool].driver}/{pools[pool].name}"
+        for (pool, counters, name), _ in problem.counters
+        if (pool, counters, name) in drawn
+    ]
+    several = f"the shared counter{'s' if len(counters) > 1 else ''} {', '.join(counters)}"
     texts = {
-        "counters": f"the {devices(have)} for {them} draw on {_counters(case, problem, groups)}",
+        "counters": f"the {devices(have)} for {them} draw on {several}, of which too little is left for all",
         "capacity": f"{one} the {devices(have)} for them {'has' if have == 1 else 'have'} not enough capacity left",
         "node": f"{one} every choice comes to a device whose nodeSelector has several terms",
     }
@@ -359,17 +366,6 @@ def _size(problem: AllocationProblem, groups: Iterable[int]) -> int:
 
 def _need(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> int:
     return sum(min(problem.need(ask) for ask in indices) for indices in requests)
-
-
-def _counters(case: NodeCase, problem: AllocationProblem, groups: Iterable[int]) -> str:
-    """Name the shared counters of which less is left than all devices together draw, with their pools."""
-    pools, drawn = counted_pools(case.eligible.pools), {name for at in groups for name, _ in problem.groups[at].draws}
-    names = [
-        f"{counters}/{name} of pool {pools[pool].driver}/{pools[pool].name}"
-        for (pool, counters, name), _ in problem.counters
-        if (pool, counters, name) in drawn
-    ]
-    return f"the shared counter{'s' if len(names) > 1 else ''} {', '.join(names)}, of which too little is left for all"
 
 
 def _rivals(problem: AllocationProblem, most: int) -> tuple[list[int], int, int] | None:

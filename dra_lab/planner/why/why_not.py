@@ -21,10 +21,10 @@ from dra_lab.model.reasons import Funnel
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.closed_nodes import cordoned_shortfall
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.refuse import refuse_claim
+from dra_lab.planner.plan_findings import cordoned_shortfall
 from dra_lab.planner.pod_claims import expand_pod, held_cluster, read_claims
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.why.funnel import funnels, node_counts
@@ -95,7 +95,9 @@ def why_not(
     reasons = explain_misfit(scan, rows, budget, solver=solver, pinned=node)[0] if fits is False else ()
     if node in cluster.cordoned:
         fits, reasons = False, (cordoned_shortfall(cluster, {node}), *reasons)
-    return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), _tests(scan, found), cluster.claims_known)
+    devices = scan.views.view(node).devices
+    tests = {item.id: tuple(_test(scan, part, item) for part in found.asks) for item in devices}
+    return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), tests, cluster.claims_known)
 
 
 def _users(scan: Scan, found: NodeEligibility) -> dict[str, tuple[tuple[str, int], ...]]:
@@ -106,12 +108,6 @@ def _users(scan: Scan, found: NodeEligibility) -> dict[str, tuple[tuple[str, int
         counts = Counter(claim for device in stuck for claim in held.holders(device))
         users[part.ask.reference] = tuple(counts.most_common())
     return users
-
-
-def _tests(scan: Scan, found: NodeEligibility) -> dict[DeviceID, tuple[FailedTest, ...]]:
-    return {
-        item.id: tuple(_test(scan, part, item) for part in found.asks) for item in scan.views.view(found.node).devices
-    }
 
 
 def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
