@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -14,17 +16,9 @@ from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes
-from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass, home_nodes_of
-from dra_lab.planner.fleet.starts import best_start
+from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.node.solver_outcome import agreed
-
-_Patterns = tuple[frozenset[tuple[Counts, Values]], bool]
-"""Patterns with their values, and whether they are those of components."""
-
-_Identical = dict[_Patterns, tuple[Mapping[Counts, Values], list[Table]]]
-"""The tables with the same patterns, and these in the order of the first table."""
-
 
 Start = Callable[[], Iterable[tuple[Table, str, Counts]]]
 """Yields the table, member and numbers of pods of each node of a plan."""
@@ -32,35 +26,37 @@ Start = Callable[[], Iterable[tuple[Table, str, Counts]]]
 
 @dataclass
 class ClassedSites:
-    """Site classes with the tables that each stands for, and the nodes of which several members are parts.
+    """Site classes with the tables that each stands for, and the nodes whose leaves are their members.
 
-    `shared` are the nodes beside them that are planned at once.
+    `shared` are the nodes beside them that share devices.
     """
 
     classes: list[SiteClass] = field(default_factory=list)
     tables: list[list[Table]] = field(default_factory=list)
-    home_nodes: tuple[HomeNodes, ...] = ()
     shared: tuple[SharedNodes, ...] = ()
 
-    def find_home_nodes(self) -> None:
-        """Put together the nodes whose components are members, and those that take many patterns at once."""
-        self.home_nodes = home_nodes_of(
-            (table.site.home_nodes.get(member, member), number)
-            for number, (site_class, tables) in enumerate(zip(self.classes, self.tables, strict=True))
-            for table in tables
-            if site_class.rows or table.site.home_nodes
-            for member in table.site.members
-        )
+    @cached_property
+    def home_nodes(self) -> list[HomeNodes]:
+        """Return equal nodes together, by name, of all members that are leaves; those of loose classes are not."""
+        nodes: dict[str, Counter[int]] = {}
+        for number, (site_class, tables) in enumerate(zip(self.classes, self.tables, strict=True)):
+            leaves = tables if 0 < site_class.each < 1 else []
+            for node in (node for table in leaves for node in table.site.home_nodes.values()):
+                nodes.setdefault(node, Counter())[number] += 1
+        identical: dict[tuple[tuple[int, int], ...], list[str]] = {}
+        for node, classes in nodes.items():
+            identical.setdefault(tuple(sorted(classes.items())), []).append(node)
+        return [HomeNodes(tuple(sorted(names)), dict(key)) for key, names in identical.items()]
 
     def placed(self, chosen: Chosen) -> Iterator[tuple[Table, str, Counts]]:
-        """Yield who takes what in a solution, most replicas first; of components, those on nodes that are used."""
+        """Yield who takes what in a solution, most replicas first; of leaves, those on nodes that are used."""
         used = {node for home, n in zip(self.home_nodes, chosen.home_nodes, strict=True) for node in home.nodes[:n]}
-        for taken, tables in zip(chosen.patterns, self.tables, strict=True):
+        for site_class, taken, tables in zip(self.classes, chosen.patterns, self.tables, strict=True):
             able = (
                 (table, member)
                 for table in tables
                 for member in table.site.members
-                if not table.site.home_nodes or table.site.home_nodes[member] in used
+                if site_class.each == 1 or table.site.home_nodes[member] in used
             )
             for counts, times in sorted(taken.items(), key=lambda row: (-sum(row[0]), row[0])):
                 for table, member in islice(able, times):
@@ -75,20 +71,30 @@ class ClassedSites:
             at = number.get(id(table))
             if at is None:
                 continue
+            used.add(table.site.home_nodes.get(member, member))
             site_class, taken = self.classes[at], patterns[at]
             for pattern, times in _ones(counts) if site_class.rows else ((counts, 1),):
                 if pattern in site_class.patterns:
                     taken[pattern] = taken.get(pattern, 0) + times
-                    used.add(table.site.home_nodes.get(member, member))
         return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.home_nodes])
 
 
-def found_classes(tables: Sequence[Table]) -> ClassedSites:
-    """Return the patterns for which a way was found; sites with the same ones are one site class."""
-    identical: _Identical = {}
+def _classed(tables: Iterable[Table], patterns_of: Callable[[Table], Mapping[Counts, Values]]) -> ClassedSites:
+    """Return the patterns of tables; sites with the same ones are one site class."""
+    identical: dict[object, tuple[Mapping[Counts, Values], list[Table]]] = {}
+    leaves = Counter[str]()
     for table in tables:
-        _add(identical, table, table.found())
-    return _classed(identical)
+        patterns = patterns_of(table)
+        key = frozenset(patterns.items()), bool(table.site.home_nodes)
+        identical.setdefault(key, (patterns, []))[1].append(table)
+        leaves.update(table.site.home_nodes.values())
+    most = max(leaves.values(), default=1)
+    classed = ClassedSites()
+    for patterns, mine in identical.values():
+        each = 1 / most if mine[0].site.home_nodes else 1
+        classed.classes.append(SiteClass(sum(table.site.count for table in mine), dict(patterns), each))
+        classed.tables.append(mine)
+    return classed
 
 
 def least_classes(tables: Sequence[Table], budget: Budget) -> ClassedSites | None:
@@ -97,45 +103,22 @@ def least_classes(tables: Sequence[Table], budget: Budget) -> ClassedSites | Non
     If a site has too many patterns to list, single replicas are returned, as many as counting allows. Nothing is
     returned if time ends before.
     """
-    identical: _Identical = {}
-    singles = ClassedSites()
-    for table in tables:
+    listed: dict[int, Mapping[Counts, Values]] = {}
+    for at, table in enumerate(tables):
         if budget.reached:
             return None
         least = table.least()
-        if least is None:
-            _add_singles(singles, table)
-        else:
-            _add(identical, table, least)
-    classed = _classed(identical)
-    whole = ClassedSites(classed.classes + singles.classes, classed.tables + singles.tables)
-    whole.find_home_nodes()
-    return whole
-
-
-def _add(identical: _Identical, table: Table, patterns: Mapping[Counts, Values]) -> None:
-    key = frozenset(patterns.items()), bool(table.site.home_nodes)
-    identical.setdefault(key, (patterns, []))[1].append(table)
-
-
-def _classed(identical: _Identical) -> ClassedSites:
-    classed = ClassedSites()
-    for (_, components), (patterns, tables) in identical.items():
-        count = sum(table.site.count for table in tables)
-        classed.classes.append(SiteClass(count, dict(patterns), 0 if components else 1))
-        classed.tables.append(tables)
-    classed.find_home_nodes()
+        if least is not None:
+            listed[at] = least
+    number = {id(table): at for at, table in enumerate(tables)}
+    classed = _classed([tables[at] for at in listed], lambda table: listed[number[id(table)]])
+    for table in (table for at, table in enumerate(tables) if at not in listed):
+        ones = [tuple(int(other == at) for other in range(len(table.caps))) for at, cap in enumerate(table.caps) if cap]
+        patterns = {one: values for one in ones if (values := table.lower(one)) is not None}
+        if patterns:
+            classed.classes.append(SiteClass(table.site.count, patterns, 0, table.rows))
+            classed.tables.append([table])
     return classed
-
-
-def _add_singles(classed: ClassedSites, known: Table) -> None:
-    caps = known.caps
-    ones = [tuple(int(position == at) for position in range(len(caps))) for at in range(len(caps))]
-    lower = {one: known.lower(one) for one, cap in zip(ones, caps, strict=True) if cap}
-    patterns = {one: values for one, values in lower.items() if values is not None}
-    if patterns:
-        classed.classes.append(SiteClass(known.site.count, patterns, 0, known.rows))
-        classed.tables.append([known])
 
 
 def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
@@ -188,12 +171,11 @@ def best_answer(
 
     `shared` are planned at once with what stands in the tables. `start` yields a plan that is known.
     """
-    classed = replace(found_classes(tables), shared=tuple(shared))
+    classed = replace(_classed(tables, lambda table: table.found()), shared=tuple(shared))
     worth = tuple(worth) or (1,) * len(demand)
-    master = _master(classed, demand, order, solver, worth)
+    master = Master(classed.classes, demand, order, solver, classed.home_nodes, classed.shared, worth)
     part = budget if closed else budget.part(budget.shares.step)
-    given = None if start is None else classed.again(start())
-    begin = best_start(master, given, part, all_placed=all_placed)
+    begin = master.filled(None if start is None else classed.again(start()), part)
     found = master.run(begin, part, all_placed=all_placed, reports=True)
     goals = found.goals
     if len(goals) < len(order) and found.chosen is not None:
@@ -208,12 +190,6 @@ def best_answer(
             for goal, floor in zip(goals, floors, strict=True)
         )
     return answer
-
-
-def _master(
-    classed: ClassedSites, demand: Sequence[int], order: Sequence[str], solver: str, worth: Sequence[int]
-) -> Master:
-    return Master(classed.classes, demand, order, solver, classed.home_nodes, classed.shared, worth)
 
 
 def _checked_against(
@@ -237,24 +213,24 @@ def _checked_against(
         )
         return answer
     classed = replace(classed, shared=answer.classed.shared)
-    master = _master(classed, demand, order, solver, worth)
+    master = Master(classed.classes, demand, order, solver, classed.home_nodes, classed.shared, worth)
     values = answer.values
-    known = None if answer.chosen is None else classed.again(answer.classed.placed(answer.chosen))
-    if known is not None and answer.chosen is not None:
+    known = None
+    if answer.chosen is not None:
+        known = classed.again(answer.classed.placed(answer.chosen))
         known.shared = answer.chosen.shared
-    start = best_start(master, known, budget, all_placed=all_placed)
+    start = master.filled(known, budget)
     least = master.run(start, budget, whole=False, all_placed=all_placed, stop_at=values)
     answer.least, answer.least_classed = least, classed
     answer.infeasible = least.infeasible
     given = tables, classed.classes, demand, worth, answer, budget
     floors = [0] * len(values) if classed.shared else _floors(*given)
-    kept = _master(classed, demand, order, solver, worth).bounds(values, budget)
     goals, sure = [], True
     for at, goal in enumerate(answer.goals):
         bound = floors[at]
         # Values that no way undercuts compare as goals do: behind a goal that is not proven they bound nothing.
         if sure:
-            bound = max(bound, *kept[at : at + 1], *(known.bound or 0 for known in least.goals[at : at + 1]))
+            bound = max([bound, *(known.bound or 0 for known in least.goals[at : at + 1])])
         goals.append(GoalBound(goal.goal, goal.value, agreed(bound, goal.value)))
         sure = sure and goals[-1].proven
     answer.goals = tuple(goals)
@@ -290,7 +266,7 @@ def _floors(
             cheapest[floors[0]] = np.minimum(cheapest[floors[0]], floors[1])
     able = [at for at in range(len(demand)) if np.isfinite(cheapest[at]).all()]
     most = max((sum(counts) for site_class in classes for counts in site_class.patterns), default=0)
-    several = any(not site_class.each for site_class in classes) or not most
+    several = any(site_class.each < 1 for site_class in classes) or not most
     found = []
     for goal in order:
         if goal == NODES:

@@ -11,7 +11,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes, SharedTaken
-from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass, fewer_home_nodes
+from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
@@ -48,7 +48,8 @@ class MasterModel:
         device = [sums[goal] for goal in device_goals(order)]
         self._take_patterns((*placed, *device), sums[NODES])
         self._used = [
-            self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger) for number, home in enumerate(home_nodes)
+            self.lp.add_variable(f"y_{number}", 0, len(home.nodes), pulp.LpInteger)
+            for number, home in enumerate(home_nodes)
         ]
         sums[NODES].update(dict.fromkeys(self._used, 1))
         self._keep_classes()
@@ -81,8 +82,8 @@ class MasterModel:
                 for found, factor in zip(factors, (*counts, *values), strict=True):
                     if factor:
                         found[variable] = factor
-                if site_class.each:
-                    nodes[variable] = site_class.each
+                if site_class.each == 1:
+                    nodes[variable] = 1
             self._takes.append(mine)
 
     def _keep_classes(self) -> None:
@@ -90,15 +91,15 @@ class MasterModel:
         at_home: dict[int, dict[Expression, int]] = {}
         for home, used in zip(self.home_nodes, self._used, strict=True):
             for number, members in home.classes.items():
-                at_home.setdefault(number, {})[used] = members
+                at_home.setdefault(number, {})[used] = -members
         for number, (site_class, mine) in enumerate(zip(self.classes, self._takes, strict=True)):
-            rows = [site_class.held({counts: 1}) for counts in mine]
+            rows = [site_class.needs(counts) for counts in mine]
             for row, (_, limit) in enumerate(rows[0] if mine else ()):
                 factors = {z: needs[row][0] for z, needs in zip(mine.values(), rows, strict=True) if needs[row][0]}
-                home_nodes = {used: -limit * members for used, members in at_home.get(number, {}).items()}
+                inside = at_home.get(number, {})
                 if factors:
-                    whole = 0 if home_nodes else limit * site_class.count
-                    self.lp.addConstraint(_sum({**factors, **home_nodes}) <= whole, f"class_{number}_{row}")
+                    whole = 0 if inside else limit * site_class.count
+                    self.lp.addConstraint(_sum({**factors, **inside}) <= whole, f"class_{number}_{row}")
 
     def minimise(self, goal: str, solver: str, budget: Budget) -> Outcome:
         """Minimise a goal, and cut off what only rounding inside the solver allowed."""
@@ -128,8 +129,7 @@ class MasterModel:
         """Return the solution that the variables hold."""
         patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self._takes]
         used = [int(variable.varValue or 0) for variable in self._used]
-        home_nodes = fewer_home_nodes(self.classes, self.home_nodes, patterns, used)
-        return Chosen(patterns, home_nodes, tuple(model.read() for model in self._shared))
+        return Chosen(patterns, used, tuple(model.read() for model in self._shared))
 
     def start_from(self, chosen: Chosen) -> None:
         """Give the solver a solution to begin with."""
