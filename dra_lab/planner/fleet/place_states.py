@@ -8,7 +8,7 @@ from operator import mul
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pack import Packed, Values
+from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.places.below import Below
 from dra_lab.planner.places.counting import Counting, all_below
 from dra_lab.planner.places.fill import Column, Filler
@@ -119,11 +119,11 @@ class PlaceStates:
         best = [self._best(state, pod) if count else None for pod, count in enumerate(counts)]
         return _not_undercut(tuple(map(sum, zip(*rows, strict=True))), best, counts)
 
-    def is_open(self, state: State, counts: Counts, *, modelled: bool) -> bool:
-        """Say whether a better way for some numbers may exist that was not looked for yet; with a model, also then."""
+    def is_open(self, state: State, counts: Counts) -> bool:
+        """Say whether a better way for some numbers may exist that was not looked for yet."""
         column = self.columns(state).get(counts)
         known = None if column is None else column.values
-        return (modelled or (state, counts) not in self._tried) and known != self.lower(state, counts)
+        return (state, counts) not in self._tried and known != self.lower(state, counts)
 
     def widen(self, state: State, budget: Budget) -> None:
         """Look for ways for all numbers on a state, in many orders of workloads, if that was not done yet."""
@@ -131,7 +131,7 @@ class PlaceStates:
             self._tried.add((state, self.caps(state)))
             self.filler.explore(state, self.caps(state), budget, limit=FIRST)
 
-    def decide(self, state: State, counts: Counts, budget: Budget) -> Packed:
+    def decide(self, state: State, counts: Counts, budget: Budget) -> None:
         """Look for a way for some numbers in every order of workloads."""
         if not budget.reached and (state, counts) not in self._tried:
             self.widen(state, budget)
@@ -139,8 +139,6 @@ class PlaceStates:
             column = self.columns(state).get(counts)
             if column is None or column.values != self.lower(state, counts):
                 self.filler.explore(state, counts, budget)
-        column = self.columns(state).get(counts)
-        return Packed(self.lower(state, counts), None if column is None else column.values)
 
 
 def _not_undercut(floors: Values, best: Sequence[Values | None], counts: Counts) -> Values:

@@ -78,9 +78,7 @@ def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False) -> P
     filled = Counter[tuple[State, Counts]]() if whole else _filled(filler, work, many, filling)
     counting = Counting(trees, lambda: filling.reached)
     states = PlaceStates(filler, counting, Below(counting), fleet.demand, budget.sizes.numbers)
-    tables = [
-        PlaceTable(site, whole, node, state, states, only, work.solver) for site, whole, node, state, only in members
-    ]
+    tables = [PlaceTable(site, whole, node, state, states, only) for site, whole, node, state, only in members]
     return PlacedPods(tables, filled, rest)
 
 

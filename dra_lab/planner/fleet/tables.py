@@ -67,7 +67,7 @@ class Table(Protocol):
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
 
-    def decide(self, counts: Counts, budget: Budget) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> object:
         """Look for the best way for some numbers of replicas; never worse than before."""
 
     def widen(self, budget: Budget) -> None:
