@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-
-import numpy as np
+from operator import ge
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.fleet.tables import Table
@@ -155,134 +155,98 @@ class Answer:
 
 
 def best_answer(
+    work: Work,
     tables: Sequence[Table],
-    demand: Sequence[int],
-    order: Sequence[str],
-    budget: Budget,
-    solver: str,
+    shared: Sequence[SharedNodes],
     *,
-    all_placed: bool = False,
-    closed: bool = False,
-    shared: Sequence[SharedNodes] = (),
-    start: Start | None = None,
-    worth: Sequence[int] = (),
+    closed: bool,
+    start: Start | None,
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
 
     `shared` are planned at once with what stands in the tables. `start` yields a plan that is known.
     """
+    question, budget = work.question, work.budget
     classed = replace(_classed(tables, lambda table: table.found()), shared=tuple(shared))
-    worth = tuple(worth) or (1,) * len(demand)
-    master = Master(classed.classes, demand, order, solver, classed.home_nodes, classed.shared, worth)
+    master = _master(work, classed)
     part = budget if closed else budget.part(budget.shares.step)
     begin = master.filled(None if start is None else classed.again(start()), part)
-    found = master.run(begin, part, all_placed=all_placed, reports=True)
-    goals = found.goals
-    if len(goals) < len(order) and found.chosen is not None:
-        goals = [*goals, *(GoalBound(g, master.value(g, found.chosen), None) for g in order[len(goals) :])]
+    found = master.run(begin, part, all_placed=question.all_placed, reports=True)
+    goals = list(found.goals)
+    if found.chosen is not None:
+        goals += [GoalBound(goal, master.value(goal, found.chosen), None) for goal in question.order[len(goals) :]]
     answer = Answer(tuple(goals), found.chosen, classed, found.infeasible and closed)
+    bounds = [goal.bound or 0 for goal in goals]
     if not closed:
-        return _checked_against(answer, tables, demand, budget, solver, tuple(order), worth, all_placed=all_placed)
-    if any(goal.bound is None for goal in goals) and not shared:
-        floors = _floors(tables, classed.classes, demand, worth, answer, budget)
-        answer.goals = tuple(
-            replace(goal, bound=agreed(max(floor, goal.bound or 0), goal.value))
-            for goal, floor in zip(goals, floors, strict=True)
-        )
+        bounds = _least_bounds(work, answer, tables)
+    if not shared and not all(map(ge, bounds, answer.values)):
+        bounds = list(map(max, bounds, _floors(work, tables, answer)))
+    answer.goals = tuple(
+        replace(goal, bound=agreed(bound, goal.value)) for goal, bound in zip(goals, bounds, strict=True)
+    )
     return answer
 
 
-def _checked_against(
-    answer: Answer,
-    tables: Sequence[Table],
-    demand: Sequence[int],
-    budget: Budget,
-    solver: str,
-    order: tuple[str, ...],
-    worth: Sequence[int],
-    *,
-    all_placed: bool,
-) -> Answer:
-    """Replace the bounds by those of what may exist, goal by goal, as long as the goals before are proven."""
-    classed = least_classes(tables, budget)
+def _master(work: Work, classed: ClassedSites) -> Master:
+    question = work.question
+    given = question.demand, question.order, work.solver, classed.home_nodes, classed.shared, question.worths
+    return Master(classed.classes, *given)
+
+
+def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table]) -> list[int]:
+    """Return bounds over what may exist, goal by goal, as long as the goals before are proven; 0 for the others."""
+    bounds = [0] * len(answer.goals)
+    classed = least_classes(tables, work.budget)
     if classed is None:
-        # Time is over.
-        floors = [0] * len(answer.goals)
-        answer.goals = tuple(
-            replace(goal, bound=agreed(floor, goal.value)) for goal, floor in zip(answer.goals, floors, strict=True)
-        )
-        return answer
+        return bounds
     classed = replace(classed, shared=answer.classed.shared)
-    master = Master(classed.classes, demand, order, solver, classed.home_nodes, classed.shared, worth)
-    values = answer.values
     known = None
     if answer.chosen is not None:
-        known = classed.again(answer.classed.placed(answer.chosen))
-        known.shared = answer.chosen.shared
-    start = master.filled(known, budget)
-    least = master.run(start, budget, whole=False, all_placed=all_placed, stop_at=values)
-    answer.least, answer.least_classed = least, classed
-    answer.infeasible = least.infeasible
-    given = tables, classed.classes, demand, worth, answer, budget
-    floors = [0] * len(values) if classed.shared else _floors(*given)
-    goals, sure = [], True
-    for at, goal in enumerate(answer.goals):
-        bound = floors[at]
-        # Values that no way undercuts compare as goals do: behind a goal that is not proven they bound nothing.
-        if sure:
-            bound = max([bound, *(known.bound or 0 for known in least.goals[at : at + 1])])
-        goals.append(GoalBound(goal.goal, goal.value, agreed(bound, goal.value)))
-        sure = sure and goals[-1].proven
-    answer.goals = tuple(goals)
-    return answer
+        known = replace(classed.again(answer.classed.placed(answer.chosen)), shared=answer.chosen.shared)
+    master = _master(work, classed)
+    start = master.filled(known, work.budget)
+    given = start, work.budget
+    least = master.run(*given, whole=False, all_placed=work.question.all_placed, stop_at=answer.values)
+    answer.least, answer.least_classed, answer.infeasible = least, classed, least.infeasible
+    for at, (goal, found) in enumerate(zip(answer.goals, least.goals, strict=False)):
+        bounds[at] = found.bound or 0
+        if bounds[at] < goal.value:
+            # Values that no way undercuts compare as goals do: behind a goal that is not proven they bound nothing.
+            break
+    return bounds
 
 
-def _floors(
-    tables: Sequence[Table],
-    classes: Sequence[SiteClass],
-    demand: Sequence[int],
-    worth: Sequence[int],
-    answer: Answer,
-    budget: Budget,
-) -> list[int]:
+def _floors(work: Work, tables: Sequence[Table], answer: Answer) -> list[int]:
     """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
 
     Every replica has at least the value that no way of its workload undercuts anywhere, goal by goal. No node has more
     replicas than the one with most. So the bound holds whichever replicas are placed.
     """
-    order = tuple(goal.goal for goal in answer.goals)
-    if not order:
-        return []
-    device = device_goals(order)
-    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(demand))
-    cheapest = np.full((len(demand), len(device)), np.inf)
-    known: set[tuple[int, Values | None]] = set()
+    question = work.question
+    rows = set()
     for table in tables:
-        if budget.reached:
-            return [0] * len(order)
-        known.update(enumerate(table.floors()))
-    for floors in known:
-        if floors[1] is not None:
-            cheapest[floors[0]] = np.minimum(cheapest[floors[0]], floors[1])
-    able = [at for at in range(len(demand)) if np.isfinite(cheapest[at]).all()]
+        if work.budget.reached or answer.chosen is None:
+            return [0] * len(answer.goals)
+        rows.add(table.floors())
+    cheapest: dict[int, Values] = {}
+    for pod in range(len(question.demand)):
+        some = [floors for row in rows if (floors := row[pod]) is not None]
+        if some:
+            cheapest[pod] = tuple(map(min, zip(*some, strict=True)))
+    classes = (answer.least_classed if answer.least is not None else answer.classed).classes
     most = max((sum(counts) for site_class in classes for counts in site_class.patterns), default=0)
     several = any(site_class.each < 1 for site_class in classes) or not most
-    found = []
-    for goal in order:
-        if goal == NODES:
-            found.append(0 if several else -(-(sum(demand) - missing) // most))
-        elif goal == UNPLACED:
-            found.append(sum(demand[at] * worth[at] for at in range(len(demand)) if at not in able))
-        else:
-            rows = sorted((cheapest[at][device.index(goal)], demand[at]) for at in able)
-            found.append(_sum_of_least(rows, sum(demand) - missing))
-    return found
-
-
-def _sum_of_least(rows: Sequence[tuple[float, int]], placed: int) -> int:
-    """Return the least sum of some numbers, each given with how often it occurs."""
-    total = 0
-    for value, count in rows:
-        total += int(value) * min(count, placed)
-        placed -= min(count, placed)
-    return total
+    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(question.demand))
+    placed = sum(question.demand) - missing
+    never = (
+        count * worth
+        for pod, (count, worth) in enumerate(zip(question.demand, question.worths, strict=True))
+        if pod not in cheapest
+    )
+    found = {UNPLACED: sum(never), NODES: 0 if several else -(-placed // most)}
+    for at, goal in enumerate(device_goals(question.order)):
+        found[goal], left = 0, placed
+        for value, count in sorted((values[at], question.demand[pod]) for pod, values in cheapest.items()):
+            found[goal] += value * min(count, left)
+            left -= min(count, left)
+    return [found[goal.goal] for goal in answer.goals]

@@ -154,23 +154,10 @@ def _over(
 
 
 def _answer(
-    work: Work,
-    tables: Sequence[Table],
-    shared: Sequence[SharedNodes],
-    *,
-    closed: bool = False,
-    start: Start | None = None,
+    work: Work, tables: Sequence[Table], shared: Sequence[SharedNodes], *, closed: bool = False, start: Start | None
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
-    given = tables, work.question.demand, work.question.order, work.budget, work.solver
-    answer = best_answer(
-        *given,
-        all_placed=work.question.all_placed,
-        closed=closed,
-        shared=shared,
-        start=start,
-        worth=work.question.worth,
-    )
+    answer = best_answer(work, tables, shared, closed=closed, start=start)
     return answer, pods_by_node(answer)
 
 
