@@ -52,10 +52,6 @@ class PlaceTable:
         """Return values that no way for some numbers undercuts, None where there is none."""
         return self.states.lower(self.state, counts)
 
-    def is_barred(self, counts: Counts) -> bool:  # noqa: ARG002
-        """Say whether the numbers contain some that are known to be impossible: counting is all that is known."""
-        return False
-
     @property
     def caps(self) -> Counts:
         """Return the most replicas of each workload, by counting."""
@@ -66,11 +62,6 @@ class PlaceTable:
         """Return rows that numbers of replicas keep, by what counting says."""
         caps = ((tuple(int(at == pod) for at in range(len(self.caps))), cap) for pod, cap in enumerate(self.caps))
         return (*caps, *self.states.rows(self.state))
-
-    @property
-    def closed(self) -> bool:
-        """Say whether everything that counting allows is known exactly."""
-        return self.least() == self.found()
 
     def floors(self) -> tuple[Values | None, ...]:
         """Return, by workload, values each of which no way of a replica undercuts; None where none can stand."""

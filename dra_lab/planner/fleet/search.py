@@ -63,7 +63,7 @@ def _search(work: Work) -> Solution:
     # Sites that are no trees come first: they say at once that there is too much to know.
     quick_first: list[Table] = [*others, *places.tables]
     closed = whole and not filling.budget.reached
-    closed = closed and all(not work.budget.reached and table.closed for table in quick_first)
+    closed = closed and all(not work.budget.reached and table.least() == table.found() for table in quick_first)
     # Filling knows nothing of nodes that share devices.
     start = None if coupled else places.placed
     counted = _left_out(work, tables, together.most) if whole else 0

@@ -34,9 +34,7 @@ class Profile:
     def __init__(self, table: Table, limits: Table) -> None:
         """Read the tables of what was found and of what may exist; ways are looked for when they are needed."""
         self.table, self.limits, self._looked = table, limits, set[tuple[Counts, int]]()
-        caps = self.limits.caps
-        singles = ([_only(kind, n, len(caps)) for n in range(cap, -1, -1)] for kind, cap in enumerate(caps))
-        self.bound: Counts = tuple(sum(next(c for c in row if not self.limits.is_barred(c))) for row in singles)
+        self.bound: Counts = self.limits.caps
 
     def look(self) -> None:
         """Look for ways for all numbers of pods."""
@@ -110,10 +108,6 @@ class Profile:
 def plus(counts: Counts, kind: int, more: int) -> Counts:
     """Return numbers of pods with more of one kind."""
     return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])
-
-
-def _only(kind: int, count: int, kinds: int) -> Counts:
-    return tuple(count * (at == kind) for at in range(kinds))
 
 
 def tables_of_fleet(work: Work) -> list[tuple[Table, Table]]:
