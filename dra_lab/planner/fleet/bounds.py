@@ -64,18 +64,18 @@ class ClassedSites:
 
     def again(self, placed: Iterable[tuple[Table, str, Counts]]) -> Chosen:
         """Return the solution in which the same members take the same, as far as these site classes know it."""
-        number = {id(table): at for at, tables in enumerate(self.tables) for table in tables}
+        known: dict[int, list[int]] = {}
+        for at, table in ((at, table) for at, tables in enumerate(self.tables) for table in tables):
+            known.setdefault(id(table), []).append(at)
         patterns: list[dict[Counts, int]] = [{} for _ in self.classes]
         used: set[str] = set()
         for table, member, counts in placed:
-            at = number.get(id(table))
-            if at is None:
-                continue
             used.add(table.site.home_nodes.get(member, member))
-            site_class, taken = self.classes[at], patterns[at]
-            for pattern, times in _ones(counts) if site_class.rows else ((counts, 1),):
-                if pattern in site_class.patterns:
-                    taken[pattern] = taken.get(pattern, 0) + times
+            for at in known.get(id(table), ()):
+                # A class without nodes has single replicas of one workload.
+                for pattern, times in ((counts, 1),) if self.classes[at].each else _ones(counts):
+                    if pattern in self.classes[at].patterns:
+                        patterns[at][pattern] = patterns[at].get(pattern, 0) + times
         return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.home_nodes])
 
 
@@ -100,8 +100,8 @@ def _classed(tables: Iterable[Table], patterns_of: Callable[[Table], Mapping[Cou
 def least_classes(tables: Sequence[Table], budget: Budget) -> ClassedSites | None:
     """Return every pattern that may exist, with values that it cannot undercut.
 
-    If a site has too many patterns to list, single replicas are returned, as many as counting allows. Nothing is
-    returned if time ends before.
+    If a site has too many patterns to list, single replicas are returned, as many as counting allows of each workload.
+    Nothing is returned if time ends before.
     """
     listed: dict[int, Mapping[Counts, Values]] = {}
     for at, table in enumerate(tables):
@@ -113,11 +113,12 @@ def least_classes(tables: Sequence[Table], budget: Budget) -> ClassedSites | Non
     number = {id(table): at for at, table in enumerate(tables)}
     classed = _classed([tables[at] for at in listed], lambda table: listed[number[id(table)]])
     for table in (table for at, table in enumerate(tables) if at not in listed):
-        ones = [tuple(int(other == at) for other in range(len(table.caps))) for at, cap in enumerate(table.caps) if cap]
-        patterns = {one: values for one in ones if (values := table.lower(one)) is not None}
-        if patterns:
-            classed.classes.append(SiteClass(table.site.count, patterns, 0, table.rows))
-            classed.tables.append([table])
+        for pod, cap in enumerate(table.caps):
+            one = tuple(int(other == pod) for other in range(len(table.caps)))
+            values = table.lower(one) if cap else None
+            if values is not None:
+                classed.classes.append(SiteClass(cap * table.site.count, {one: values}, 0))
+                classed.tables.append([table])
     return classed
 
 

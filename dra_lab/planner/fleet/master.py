@@ -77,7 +77,7 @@ class Master:
         for mine in chosen.patterns:
             left = _less(left, mine)
         for site_class, mine in zip(self.classes, chosen.patterns, strict=True):
-            rest = 0 if site_class.rows or not any(left) else site_class.count - sum(mine.values())
+            rest = site_class.count - sum(mine.values()) if any(left) else 0
             able = sorted(site_class.patterns, key=lambda counts: -sum(counts)) if rest else ()
             for counts in able:
                 wanted = [have // count for have, count in zip(left, counts, strict=True) if count]

@@ -77,7 +77,7 @@ class MasterModel:
             for position, (counts, values) in enumerate(site_class.patterns.items()):
                 if not any(counts):
                     continue
-                variable = self.lp.add_variable(f"z_{number}_{position}", 0, site_class.most(counts), pulp.LpInteger)
+                variable = self.lp.add_variable(f"z_{number}_{position}", 0, site_class.count, pulp.LpInteger)
                 mine[counts] = variable
                 for found, factor in zip(factors, (*counts, *values), strict=True):
                     if factor:
@@ -93,13 +93,10 @@ class MasterModel:
             for number, members in home.classes.items():
                 at_home.setdefault(number, {})[used] = -members
         for number, (site_class, mine) in enumerate(zip(self.classes, self._takes, strict=True)):
-            rows = [site_class.needs(counts) for counts in mine]
-            for row, (_, limit) in enumerate(rows[0] if mine else ()):
-                factors = {z: needs[row][0] for z, needs in zip(mine.values(), rows, strict=True) if needs[row][0]}
-                inside = at_home.get(number, {})
-                if factors:
-                    whole = 0 if inside else limit * site_class.count
-                    self.lp.addConstraint(_sum({**factors, **inside}) <= whole, f"class_{number}_{row}")
+            inside = at_home.get(number, {})
+            if mine:
+                factors = {**dict.fromkeys(mine.values(), 1), **inside}
+                self.lp.addConstraint(_sum(factors) <= (0 if inside else site_class.count), f"class_{number}")
 
     def minimise(self, goal: str, solver: str, budget: Budget) -> Outcome:
         """Minimise a goal, and cut off what only rounding inside the solver allowed."""

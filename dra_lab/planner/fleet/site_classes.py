@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import mul
 
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
@@ -16,25 +15,12 @@ class SiteClass:
     """Sites that offer the same patterns: how many members there are, and each pattern's values.
 
     `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; a pattern uses `each`
-    nodes at least. A member takes one pattern at most. With `rows` it takes any, each so often that every row (weights
-    by workload, limit) holds for their sum.
+    nodes at least. A member takes one pattern at most.
     """
 
     count: int
     patterns: Mapping[Counts, Values]
     each: float = 1
-    rows: tuple[tuple[tuple[int, ...], int], ...] = ()
-
-    def most(self, counts: Counts) -> int:
-        """Return how often all members together can take a pattern."""
-        needs = [(need, limit) for need, limit in self.needs(counts) if need]
-        return min(limit * self.count // need for need, limit in needs) if needs else self.count
-
-    def needs(self, counts: Counts) -> list[tuple[int, int]]:
-        """Return, row by row, what a pattern takes and what one member holds of it."""
-        if not self.rows:
-            return [(int(any(counts)), 1)]
-        return [(sum(map(mul, weights, counts)), limit) for weights, limit in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
