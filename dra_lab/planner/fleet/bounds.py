@@ -172,7 +172,7 @@ def best_answer(
     master = _master(work, classed)
     part = budget if closed else budget.part(budget.shares.step)
     begin = master.filled(None if start is None else classed.again(start()), part)
-    found = master.run(begin, part, all_placed=question.all_placed, reports=True)
+    found = master.run(begin, part, all_placed=question.all_placed)
     goals = list(found.goals)
     if found.chosen is not None:
         goals += [GoalBound(goal, master.value(goal, found.chosen), None) for goal in question.order[len(goals) :]]
@@ -205,9 +205,8 @@ def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table]) -> list[i
     if answer.chosen is not None:
         known = replace(classed.again(answer.classed.placed(answer.chosen)), shared=answer.chosen.shared)
     master = _master(work, classed)
-    start = master.filled(known, work.budget)
-    given = start, work.budget
-    least = master.run(*given, whole=False, all_placed=work.question.all_placed, stop_at=answer.values)
+    start, all_placed = master.filled(known, work.budget), work.question.all_placed
+    least = master.run(start, work.budget, all_placed=all_placed, stop_at=answer.values)
     answer.least, answer.least_classed, answer.infeasible = least, classed, least.infeasible
     for at, (goal, found) in enumerate(zip(answer.goals, least.goals, strict=False)):
         bounds[at] = found.bound or 0

@@ -67,7 +67,6 @@ class Master:
         self.home_nodes, self.shared, self.worth = tuple(home_nodes), tuple(shared), tuple(worth)
         self._model: MasterModel | None = None
         self._relaxed: LinearRelaxation | None = None
-        self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
 
     def filled(self, known: Chosen | None, budget: Budget) -> Chosen:
         """Return a solution with more pods: patterns with most replicas first, site class by site class."""
@@ -101,38 +100,12 @@ class Master:
             self._model = MasterModel(*given)
         return self._model
 
-    def run(
-        self,
-        start: Chosen,
-        budget: Budget,
-        *,
-        whole: bool = True,
-        all_placed: bool = False,
-        reports: bool = False,
-        stop_at: Sequence[int] | None = None,
-    ) -> Mastered:
+    def run(self, start: Chosen, budget: Budget, *, all_placed: bool, stop_at: Sequence[int] | None = None) -> Mastered:
         """Minimise goal after goal, each kept at its value before the next.
 
-        With `whole`, goals after one that is not proven are still minimised; without, it ends there, and at the first
-        goal whose value is not the one in `stop_at`. `start` is a solution to begin with.
+        `start` is a solution to begin with. With `stop_at`, it ends at the first goal that is not proven or has another
+        value; without, all goals are minimised, and reported.
         """
-        result = self._run(start, budget, whole=whole, all_placed=all_placed, reports=reports, stop_at=stop_at)
-        if result.chosen is not None:
-            # What is found later may be better in a goal that was not proven.
-            values = [self.value(goal.goal, result.chosen) for goal in result.goals]
-            result.goals = [replace(g, value=min(g.value, v)) for g, v in zip(result.goals, values, strict=True)]
-        return result
-
-    def _run(
-        self,
-        start: Chosen,
-        budget: Budget,
-        *,
-        whole: bool,
-        all_placed: bool,
-        reports: bool,
-        stop_at: Sequence[int] | None,
-    ) -> Mastered:
         result = Mastered()
         fixed: list[tuple[str, int]] = [(UNPLACED, 0)] if all_placed else []
         if not all_placed or not self.value(UNPLACED, start):
@@ -143,22 +116,28 @@ class Master:
             bound = 0 if budget.reached and have is not None else self._bound(goal, fixed, budget)
             if have is not None and (have <= bound or self._is_late(budget)):
                 found: GoalBound | None = GoalBound(goal, have, agreed(bound, have) if sure else None)
-            else:
-                if not self._open(fixed, result):
-                    return Mastered(infeasible=True)
+            elif self._open(fixed, result):
                 found = self._stage(goal, budget, result, bound, sure=sure)
+            else:
+                return Mastered(infeasible=True)
             if found is None:
-                return result
+                break
             result.goals.append(found)
-            if reports:
-                text = f"{FLEET_GOALS[goal]}: best {found.value}, {_proof(found)}"
-                budget.report_step(goal, text, found.value, found.bound)
             sure = sure and found.proven
-            if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
-                return result
-            fixed.append((goal, found.value))
-            if self._model is not None:
-                self._model.fix(goal, found.value)
+            if stop_at is None:
+                proof = "proven" if found.proven else f"bound {'unknown' if found.bound is None else found.bound}"
+                text = f"{FLEET_GOALS[goal]}: best {found.value}, {proof}"
+                budget.report_step(goal, text, found.value, found.bound)
+            elif not sure or (stop_at and found.value != stop_at[len(result.goals) - 1]):
+                break
+            if (goal, found.value) not in fixed:
+                fixed.append((goal, found.value))
+                if self._model is not None:
+                    self._model.fix(goal, found.value)
+        if result.chosen is not None:
+            # What is found later may be better in a goal that was not proven.
+            values = [self.value(goal.goal, result.chosen) for goal in result.goals]
+            result.goals = [replace(g, value=min(g.value, v)) for g, v in zip(result.goals, values, strict=True)]
         return result
 
     def _is_late(self, budget: Budget) -> bool:
@@ -171,22 +150,14 @@ class Master:
         return left < max(budget.shares.pattern * patterns, budget.shares.at_once * variables) or budget.reached
 
     def _bound(self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget) -> int:
-        if self.shared:
-            # No goal is below 0; more is known once the solver has looked at it.
+        """Return what no solution undercuts; with nodes that share devices, the integer model knows more than 0."""
+        if self.shared or budget.reached:
             return 0
-        # A goal that is kept twice, first as all that may be without a place, is one.
-        wanted = tuple(dict.fromkeys(kept))
-        known = self._bounds.get((goal, wanted))
-        if known is not None or budget.reached:
-            return known or 0
-        if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
+        if self._relaxed is None:
             self._relaxed = LinearRelaxation(self.classes, self.demand, self.order, self.worth)
-        for name, value in wanted[len(self._relaxed.kept) :]:
+        for name, value in kept[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
-        found = self._relaxed.bound(goal, budget)
-        if not budget.reached:
-            self._bounds[goal, wanted] = found
-        return found
+        return self._relaxed.bound(goal, budget)
 
     def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> bool:
         """Make the integer model if it is not there yet; say whether the goals can be kept at all."""
@@ -251,7 +222,3 @@ def _less(left: Sequence[int], taken: Mapping[Counts, int]) -> list[int]:
     for counts, times in taken.items():
         left = [have - times * count for have, count in zip(left, counts, strict=True)]
     return list(left)
-
-
-def _proof(found: GoalBound) -> str:
-    return "proven" if found.proven else f"bound {'unknown' if found.bound is None else found.bound}"

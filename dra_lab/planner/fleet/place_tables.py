@@ -10,8 +10,7 @@ from operator import mul
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.place_states import PlaceStates
-from dra_lab.planner.fleet.place_table import PlaceTable
+from dra_lab.planner.fleet.place_table import PlaceStates, PlaceTable
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import Site, parts_on

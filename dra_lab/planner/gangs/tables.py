@@ -39,7 +39,7 @@ class Profile:
     def look(self) -> None:
         """Look for ways for all numbers of pods."""
         if isinstance(self.table, PlaceTable):
-            self.table.states.widen(self.table.state, Budget())
+            self.table.widen(Budget())
             self.read_again()
 
     def _look_beside(self, counts: Counts, kind: int) -> None:
@@ -47,11 +47,11 @@ class Profile:
         if not isinstance(self.table, PlaceTable) or (counts, kind) in self._looked:
             return
         self._looked.add((counts, kind))
-        states, state = self.table.states, self.table.state
-        for way in range(len(states.filler.ways)):
-            column = states.columns(state).get(counts)
+        filler = self.table.states.filler
+        for way in range(len(filler.ways)):
+            column = self.table.columns.get(counts)
             while column is not None and column.counts[kind] < self.bound[kind]:
-                column = states.filler.step(state, column, way, kind)
+                column = filler.step(self.table.state, column, way, kind)
         self.read_again()
 
     def read_again(self) -> None:
