@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import mul
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pack import Takes, Values
+from dra_lab.planner.fleet.pack import Packed, Takes, Values, named, pack
 from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.tables import contains, without_barred
 from dra_lab.planner.places.below import Below
 from dra_lab.planner.places.counting import Counting, all_below
 from dra_lab.planner.places.fill import Column, Filler
@@ -19,6 +20,9 @@ from dra_lab.planner.states.node_state import NodeState
 
 _FIRST = 24
 """Columns with as many pods that are continued when a state is first looked at more closely."""
+
+_FEW_STATES, _FEW_PODS = 24, 8
+"""Node states of a fleet, and pods on one node, up to which a model decides what counting leaves open."""
 
 
 @dataclass
@@ -44,7 +48,7 @@ class PlaceTable:
     """Nodes of one state, or one leaf of each (`only`) where every pod takes one device, with what is known of it.
 
     `site` are its members, which are parts of nodes of `whole` if they are leaves. `node` is what a node of these
-    offers.
+    offers. `packed` are the numbers that a model decided.
     """
 
     site: Site
@@ -53,6 +57,8 @@ class PlaceTable:
     state: State
     states: PlaceStates
     only: int = -1
+    solver: str = "HiGHS"
+    packed: dict[Counts, Packed] = field(default_factory=dict)
     _takes: dict[Column, Takes] = field(default_factory=dict)
 
     @property
@@ -68,10 +74,20 @@ class PlaceTable:
 
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
-        return {counts: column.values for counts, column in self.columns.items()}
+        found = {counts: column.values for counts, column in self.columns.items()}
+        return found | {counts: one.upper for counts, one in self.packed.items() if one.upper is not None}
 
     @property
     def caps(self) -> Counts:
+        """Return the most replicas of each workload, by counting, and by what a model found to be impossible."""
+        return without_barred(self._caps, self._barred)
+
+    @property
+    def _barred(self) -> list[Counts]:
+        return [counts for counts, one in self.packed.items() if one.lower is None]
+
+    @property
+    def _caps(self) -> Counts:
         """Return the most replicas of each workload, by counting; none where not one fits."""
         known, state = self.states.caps, self.state
         if state not in known:
@@ -83,7 +99,7 @@ class PlaceTable:
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
-        caps = ((tuple(int(at == pod) for at in range(len(self.caps))), cap) for pod, cap in enumerate(self.caps))
+        caps = ((tuple(int(at == pod) for at in range(len(self._caps))), cap) for pod, cap in enumerate(self._caps))
         return (*caps, *self._rows)
 
     @property
@@ -94,8 +110,12 @@ class PlaceTable:
         return known[self.state]
 
     def numbers(self) -> list[Counts] | None:
-        """Return all numbers of pods that counting allows on a node; None when they are too many."""
-        caps, states = self.caps, self.states
+        """Return all numbers of pods that may be held; None when they are too many."""
+        numbers = self._numbers()
+        return None if numbers is None else [counts for counts in numbers if not contains(counts, self._barred)]
+
+    def _numbers(self) -> list[Counts] | None:
+        caps, states = self._caps, self.states
         if not any(caps):
             return [(0,) * len(caps)]
         if len(caps) == 1:
@@ -104,16 +124,24 @@ class PlaceTable:
 
     def least(self) -> dict[Counts, Values] | None:
         """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
+        least = self._least
+        if least is None or not self.packed:
+            return least
+        known = {counts: self.lower(counts) for counts in least}
+        return {counts: lower for counts, lower in known.items() if lower is not None}
+
+    @property
+    def _least(self) -> dict[Counts, Values] | None:
         if self.state not in self.states.least:
             self.states.least[self.state] = self._find_least()
         return self.states.least[self.state]
 
     def _find_least(self) -> dict[Counts, Values] | None:
-        numbers = self.numbers()
+        numbers = self._numbers()
         if numbers is None:
             return None
-        floors = [self._floors(pod, cap) for pod, cap in enumerate(self.caps)]
-        best = [self._best(pod) if cap else None for pod, cap in enumerate(self.caps)]
+        floors = [self._floors(pod, cap) for pod, cap in enumerate(self._caps)]
+        best = [self._best(pod) if cap else None for pod, cap in enumerate(self._caps)]
         found = {}
         for counts in numbers:
             rows = [floors[pod][count] for pod, count in enumerate(counts)]
@@ -122,10 +150,11 @@ class PlaceTable:
 
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way for some numbers undercuts, None where there is none."""
-        least = self.least()
-        if least is not None:
-            return least.get(counts)
-        if any(count > cap for count, cap in zip(counts, self.caps, strict=True)) or any(
+        if counts in self.packed or contains(counts, self._barred):
+            return self.packed[counts].lower if counts in self.packed else None
+        if self._least is not None:
+            return self._least.get(counts)
+        if any(count > cap for count, cap in zip(counts, self._caps, strict=True)) or any(
             sum(map(mul, weights, counts)) > limit for weights, limit in self._rows
         ):
             return None
@@ -140,7 +169,7 @@ class PlaceTable:
         """Return, by workload, values each of which no way of a replica undercuts; None where none can stand."""
         order = self.states.filler.order
         return tuple(
-            tuple(self._alone(pod, goal) for goal in order) if cap else None for pod, cap in enumerate(self.caps)
+            tuple(self._alone(pod, goal) for goal in order) if cap else None for pod, cap in enumerate(self._caps)
         )
 
     def _best(self, pod: int) -> Values | None:
@@ -167,30 +196,48 @@ class PlaceTable:
         return 0 if best is None else tables.shapes[best[1]].costs.values(best[0], (goal,))[0]
 
     def is_open(self, counts: Counts) -> bool:
-        """Say whether a better way for some numbers may exist that was not looked for yet."""
-        return (self.state, counts) not in self.states.tried and not self._is_best(counts)
+        """Say whether a better way for some numbers may exist than the one that was found."""
+        if counts in self.packed or self._is_best(counts):
+            return False
+        return self._is_modelled(counts) or (self.state, counts) not in self.states.tried
 
     def _is_best(self, counts: Counts) -> bool:
         column = self.columns.get(counts)
         return (None if column is None else column.values) == self.lower(counts)
 
+    def _is_modelled(self, counts: Counts) -> bool:
+        few = len(self.states.filler.columns) <= _FEW_STATES and sum(counts) <= _FEW_PODS
+        return few and self.only < 0
+
     def widen(self, budget: Budget) -> None:
         """Look for ways for all numbers, in many orders of workloads, if that was not done yet."""
-        key = self.state, self.caps
+        key = self.state, self._caps
         if self.state and key not in self.states.tried:
             self.states.tried.add(key)
             self.states.filler.explore(*key, budget, limit=_FIRST)
 
     def decide(self, counts: Counts, budget: Budget) -> None:
-        """Look for a way for some numbers in every order of workloads."""
-        if not budget.reached and (self.state, counts) not in self.states.tried:
+        """Look for the best way for some numbers; of few pods in a small fleet, a model decides what is left open."""
+        if budget.reached or not self.is_open(counts):
+            return
+        if (self.state, counts) not in self.states.tried:
             self.widen(budget)
             self.states.tried.add((self.state, counts))
             if not self._is_best(counts):
                 self.states.filler.explore(self.state, counts, budget)
+        if budget.reached or self._is_best(counts) or not self._is_modelled(counts):
+            return
+        column, order = self.columns.get(counts), self.states.filler.order
+        given = self.site.problem, self.site.parts, counts, order, budget
+        found = pack(*given, solver=self.solver, lower=self.lower(counts))
+        if column is not None and (found.upper is None or column.values <= found.upper):
+            found = Packed(found.lower, column.values)
+        self.packed[counts] = replace(found, takes=named(self.whole, found.takes))
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout, workload by workload."""
+        if counts in self.packed and self.packed[counts].takes:
+            return self.packed[counts].takes
         filler, column = self.states.filler, self.columns[counts]
         if column not in self._takes:
             pods = [(pod, filler.ways[way][pod]) for way, pod in column.steps()]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import ge
 from typing import Protocol
 
 from dra_lab.errors import SolverError
@@ -100,7 +101,7 @@ class SiteTable:
         known = self.packed.get(counts)
         if known is not None:
             return known.lower
-        return self._summed(counts) if not self._is_barred(counts) and self.limits.may_hold(counts) else None
+        return self._summed(counts) if not contains(counts, self._barred) and self.limits.may_hold(counts) else None
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone: no packing costs less than its parts."""
@@ -121,21 +122,13 @@ class SiteTable:
     @property
     def caps(self) -> Counts:
         """Return the most replicas of each part, by counting, and by what is known to be impossible alone."""
-        alone = [(counts.index(max(counts)), sum(counts)) for counts in self._barred if sum(counts) == max(counts)]
-        caps = list(self.limits.caps)
-        for part, count in alone:
-            caps[part] = min(caps[part], count - 1)
-        return tuple(caps)
+        return without_barred(self.limits.caps, self._barred)
 
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
         caps = ((_one(self.caps, part), cap) for part, cap in enumerate(self.caps))
         return (*caps, *self.limits.whole)
-
-    def _is_barred(self, counts: Counts) -> bool:
-        """Say whether the numbers contain some that are known to be impossible."""
-        return any(all(a >= b for a, b in zip(counts, barred, strict=True)) for barred in self._barred)
 
     def decide(self, counts: Counts, budget: Budget, *, quick: bool = False) -> Packed:
         """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before.
@@ -214,6 +207,21 @@ class SiteTable:
     def examined(self) -> bool:
         """Say whether a pod was tried there, or counting says that none fits."""
         return len(self.packed) > 1 or not any(self.caps)
+
+
+def contains(counts: Counts, barred: Iterable[Counts]) -> bool:
+    """Say whether numbers contain some that are known to be impossible."""
+    return any(all(map(ge, counts, fewer)) for fewer in barred)
+
+
+def without_barred(caps: Counts, barred: Iterable[Counts]) -> Counts:
+    """Return the most replicas of each part if some numbers of one part alone are known to be impossible."""
+    found = list(caps)
+    for counts in barred:
+        if sum(counts) == max(counts):
+            part = counts.index(max(counts))
+            found[part] = min(found[part], sum(counts) - 1)
+    return tuple(found)
 
 
 def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
