@@ -80,7 +80,11 @@ def pod_limits(site: Site, demand: Sequence[int]) -> PodLimits:
         for weights, limit in rows:
             if weights[at] > 0:
                 cap = min(cap, int(limit // weights[at]))
-        caps.append(min(cap, _alone(site, at, part)) if cap > 0 else 0)
+        # A pod with admin access takes nothing.
+        if cap > 0 and not any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
+            one = replicated(site.problem, site.parts, [int(n == at) for n in range(len(site.parts))]).problem
+            cap = min(cap, most_replicas(replace(one, groups=tuple(group for group in one.groups if group.asks))))
+        caps.append(max(cap, 0))
     return PodLimits(tuple(caps), rows)
 
 
@@ -109,15 +113,6 @@ def held_by(needs: Sequence[tuple[Fraction, int]], limit: Fraction, caps: Sequen
         times = min(Fraction(caps[pod]), left / need) if need else Fraction(caps[pod])
         held, left = held + times, left - times * need
     return floor(held)
-
-
-def _alone(site: Site, at: int, part: CopyPart) -> int:
-    """Return the most replicas of one part alone, by its requests and links; one with admin access takes nothing."""
-    if any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
-        return 10**6
-    one = replicated(site.problem, site.parts, [int(n == at) for n in range(len(site.parts))]).problem
-    groups = tuple(group for group in one.groups if group.asks)
-    return most_replicas(replace(one, groups=groups))
 
 
 def _unions(site: Site) -> list[list[tuple[frozenset[int], int]]]:
