@@ -13,10 +13,10 @@ from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
+from dra_lab.planner.fleet.master_model import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.shared_devices import SharedNodes
-from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.node.solver_outcome import agreed
 

@@ -9,11 +9,10 @@ from operator import mul
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.master_model import MasterModel
+from dra_lab.planner.fleet.master_model import Chosen, HomeNodes, MasterModel, SiteClass
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
 from dra_lab.planner.fleet.shared_devices import SharedNodes
-from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.node.solver_outcome import Outcome, agreed
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes, SharedTaken
-from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
@@ -19,6 +19,39 @@ from dra_lab.planner.node.variables import Expression
 
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on a model that is all columns: each goal then begins from the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteClass:
+    """Sites that offer the same patterns: how many members there are, and each pattern's values.
+
+    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; a pattern uses `each`
+    nodes at least. A member takes one pattern at most.
+    """
+
+    count: int
+    patterns: Mapping[Counts, Values]
+    each: float = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HomeNodes:
+    """Equal nodes whose leaves are members of classes: their names, and how many members of which class one has."""
+
+    nodes: tuple[str, ...]
+    classes: Mapping[int, int]
+
+
+@dataclass
+class Chosen:
+    """How often each site class takes each pattern, and how many home nodes of each kind are used for it.
+
+    `shared` is what nodes take that share devices.
+    """
+
+    patterns: list[dict[Counts, int]]
+    home_nodes: list[int]
+    shared: tuple[SharedTaken, ...] = ()
 
 
 class MasterModel:

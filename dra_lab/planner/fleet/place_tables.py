@@ -59,7 +59,7 @@ def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False) -> P
     fleet, order, budget = work.question.fleet, device_goals(work.question.order), work.budget
     nodes = []
     for number, site in enumerate(sites):
-        # Of a node whose state is not known, all of its problem is offered.
+        # A node whose state is not known offers all of its problem.
         layout = Layout(site.problem, ()) if site.state is None else fleet.scan.layouts[site.state.layout]
         nodes.append((site.state or NodeState(-1 - number, layout.sizes), layout))
     layouts = {node.layout: layout for node, layout in nodes}

@@ -13,8 +13,8 @@ import numpy as np
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.master_model import SiteClass
 from dra_lab.planner.fleet.pack import device_goals
-from dra_lab.planner.fleet.site_classes import SiteClass
 from dra_lab.planner.node.solver import LinearProgram
 from dra_lab.planner.node.solver_outcome import Rows, integer_bound
 from dra_lab.planner.states.node_state import Array
