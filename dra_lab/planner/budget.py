@@ -37,8 +37,6 @@ class Sizes(Struct, frozen=True):
         copies: Groups that all pods of such a model may take from; with more, these nodes get no pods.
         variables: Variables of such models that are solved to the end without a time limit. Gangs with more numbers of
             pods on all nodes are not planned by the model, and it has no more nodes to add one by one.
-        classes: Site classes decided exactly where the relaxation is not whole; of more, the others stay rounded.
-        more_nodes: Nodes above the relaxation's bound that are tried for a first plan on few nodes.
     """
 
     pod_ways: int = 60_000
@@ -49,8 +47,6 @@ class Sizes(Struct, frozen=True):
     decided: int = 100
     copies: int = 20_000
     variables: int = 3_000
-    classes: int = 40
-    more_nodes: int = 8
 
 
 class Shares(Struct, frozen=True):
@@ -59,7 +55,7 @@ class Shares(Struct, frozen=True):
     Attributes:
         first: Share for a step without which there is no answer, such as examining the nodes.
         step: Share for one of several steps that improve the answer, and for the devices of a plan at most.
-        last: Share that is kept for each trial of a plan on few nodes, and at most for a step that ends an answer.
+        last: Share for what shared devices can give, and at most for a step that ends an answer.
         improve: Seconds for improving a large plan, or one of gangs, without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
         seen: Seconds kept for each device that a node sees together with others.

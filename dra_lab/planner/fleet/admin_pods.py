@@ -18,7 +18,6 @@ from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.sites import parts_on, plain_site
-from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.states.node_state import PodTakes
 
 
@@ -47,7 +46,12 @@ class AdminPods:
         if answer.chosen is None:
             return answer, list(by_node)
         every = list(by_node)
-        used = {on_node.site.node(on_node.node, part) for on_node in by_node for part in _used_parts(on_node)}
+        used = {
+            on_node.site.node(on_node.node, part)
+            for on_node in by_node
+            for part, count in zip(on_node.site.parts, on_node.counts, strict=True)
+            if count
+        }
         more = Counter[str]()
         for pod, best in self.best.items():
             replicas = self.whole.pods[pod].workload.replicas
@@ -136,7 +140,3 @@ def _best(work: Work, pod: int) -> tuple[_Best | None] | None:
         if found.upper == best.values:
             best.takes[number] = found.takes[0]
     return (best,)
-
-
-def _used_parts(on_node: PodsOnNode) -> list[CopyPart]:
-    return [part for part, count in zip(on_node.site.parts, on_node.counts, strict=True) if count]

@@ -1,8 +1,4 @@
-"""Nodes that share devices, by copy: a pod for each that may be placed there, under all rules, present or not.
-
-Benchmark row that needs it: 8 or 3 GPUs of an island a pod, 16 nodes before 16 islands (`bench_crowded`) keep all
-preferences, all goals proven, and 24 preferences are lost without it.
-"""
+"""Nodes that share devices, by copy: a pod for each that may be placed there, under all rules, present or not."""
 
 from __future__ import annotations
 
@@ -18,8 +14,7 @@ from dra_lab.planner.fleet.counting import Counts, pod_limits
 from dra_lab.planner.fleet.pack import CopiesModel
 from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.copies import CopyPart, replicated
+from dra_lab.planner.node.copies import replicated
 from dra_lab.planner.node.milp import is_enough, overbooked
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression, total
@@ -58,7 +53,8 @@ def by_copy(site: Site, demand: Sequence[int], order: Sequence[str], budget: Bud
     # A pod that is absent takes nothing; one that is present takes something for each request.
     never = {ask for ask in range(len(problem.asks)) if not is_enough(problem, ask)}
     problem = changed(problem, impossible=problem.impossible | never)
-    able = tuple([int(all(set(row) - problem.impossible for row in _requests(problem, part))) for part in site.parts])
+    rows = [problem.requests[slice(*part.requests)] for part in site.parts]
+    able = tuple([int(all(set(row) - problem.impossible for row in mine)) for mine in rows])
     if _variables(site, able) > budget.sizes.copies:
         return None
     site = replace(site, make=lambda: problem)
@@ -66,10 +62,6 @@ def by_copy(site: Site, demand: Sequence[int], order: Sequence[str], budget: Bud
     if _variables(site, caps) > budget.sizes.copies:
         return None
     return ByCopy(site.nodes[0], site, caps, tuple(order))
-
-
-def _requests(problem: AllocationProblem, part: CopyPart) -> Sequence[tuple[int, ...]]:
-    return problem.requests[slice(*part.requests)]
 
 
 def _variables(site: Site, counts: Counts) -> int:
@@ -93,14 +85,11 @@ class CopyModel(SharedModel):
         self._part = [self.site.parts[copy.part] for copy in copies.copies]
         self.used = {node: self.whole.model.integer("node", 1) for node in shared.nodes}
         self.placed = [(part.pod, self._present[at]) for at, part in enumerate(self._part)]
-        self._keep_order()
-        self.variables = [variable for variable in lp.variables() if variable not in before]
-
-    def _keep_order(self) -> None:
-        """Demand of the pods of one part, which are interchangeable, that those that are present come first."""
-        for at, (before, part) in enumerate(pairwise(self._part)):
-            if before is part:
+        for at, (one, other) in enumerate(pairwise(self._part)):
+            # Pods of one part are interchangeable: those that are present come first.
+            if one is other:
                 self.whole.model.require(self._present[at + 1] <= self._present[at])
+        self.variables = [variable for variable in lp.variables() if variable not in before]
 
     def count_nodes(self) -> None:
         """Allow pods only on nodes that are counted as used."""

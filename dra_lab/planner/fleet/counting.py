@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor, lcm
 from operator import le, mul
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.model.sketch import How
 from dra_lab.planner.fleet.sites import Site
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, replicated
@@ -69,8 +67,8 @@ CountRow = tuple[tuple[Fraction, ...], Fraction]
 
 
 def rows_of(site: Site) -> tuple[CountRow, ...]:
-    """Return the counts that pods on a site share: devices, capacity of shared devices, and bundles of links."""
-    return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site), *_bundle_rows(site))))
+    """Return the counts that pods on a site share: devices, and capacity of shared devices."""
+    return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site))))
 
 
 def pod_limits(site: Site, demand: Sequence[int]) -> PodLimits:
@@ -82,7 +80,11 @@ def pod_limits(site: Site, demand: Sequence[int]) -> PodLimits:
         for weights, limit in rows:
             if weights[at] > 0:
                 cap = min(cap, int(limit // weights[at]))
-        caps.append(min(cap, _alone(site, at, part)) if cap > 0 else 0)
+        # A pod with admin access takes nothing.
+        if cap > 0 and not any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
+            one = replicated(site.problem, site.parts, [int(n == at) for n in range(len(site.parts))]).problem
+            cap = min(cap, most_replicas(replace(one, groups=tuple(group for group in one.groups if group.asks))))
+        caps.append(max(cap, 0))
     return PodLimits(tuple(caps), rows)
 
 
@@ -111,15 +113,6 @@ def held_by(needs: Sequence[tuple[Fraction, int]], limit: Fraction, caps: Sequen
         times = min(Fraction(caps[pod]), left / need) if need else Fraction(caps[pod])
         held, left = held + times, left - times * need
     return floor(held)
-
-
-def _alone(site: Site, at: int, part: CopyPart) -> int:
-    """Return the most replicas of one part alone, by its requests and links; one with admin access takes nothing."""
-    if any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
-        return 10**6
-    one = replicated(site.problem, site.parts, [int(n == at) for n in range(len(site.parts))]).problem
-    groups = tuple(group for group in one.groups if group.asks)
-    return most_replicas(replace(one, groups=groups))
 
 
 def _unions(site: Site) -> list[list[tuple[frozenset[int], int]]]:
@@ -177,81 +170,3 @@ def _least_use(problem: AllocationProblem, part: CopyPart, shared: frozenset[int
             uses.append(Fraction() if alone else problem.need(ask) * min(amounts))
         total += min(uses, default=Fraction())
     return total
-
-
-class _Bundles(Struct, frozen=True):
-    """Must-links of a part: sets of devices that share a place, and the groups and devices of each end, by place."""
-
-    where: str
-    kinds: tuple[frozenset[str], ...]
-    asks: frozenset[int]
-    count: int
-    shares: tuple[int, ...]
-    places: Mapping[object, tuple[frozenset[int], ...]]
-
-
-def _bundle_rows(site: Site) -> Iterator[CountRow]:
-    """Must-links: the bundles of all pods at a place are no more than its scarcest end has devices for."""
-    sizes = [group.size for group in site.problem.groups]
-    mine = [_families(site.problem, part) for part in site.parts]
-    for family in dict.fromkeys(key for found in mine for key in found):
-        members = [found.get(family) for found in mine]
-        linked = [member for member in members if member is not None]
-        shares = [min(column) for column in zip(*(member.shares for member in linked), strict=True)]
-        held = 0
-        for value in dict.fromkeys(value for member in linked for value in member.places):
-            here = [member.places[value] for member in linked if value in member.places]
-            ends = [frozenset[int]().union(*column) for column in zip(*here, strict=True)]
-            held += min(sum(sizes[n] for n in end) // per for end, per in zip(ends, shares, strict=True))
-        yield tuple(Fraction(0 if member is None else member.count) for member in members), Fraction(held)
-
-
-def _families(problem: AllocationProblem, part: CopyPart) -> dict[object, _Bundles]:
-    """Return the bundles of a part by attribute and kinds of devices; those of links without a common ask together."""
-    found: dict[object, _Bundles] = {}
-    for bundles in (_bundles(problem, part, link) for link in range(*part.links)):
-        if bundles is None:
-            continue
-        family = bundles.where, bundles.kinds
-        before = found.get(family)
-        if before is None:
-            found[family] = bundles
-        elif not before.asks & bundles.asks:
-            places = {
-                value: tuple(frozenset().union(*ends) for ends in zip(*both, strict=True))
-                for value in dict.fromkeys((*before.places, *bundles.places))
-                if (both := [one.places[value] for one in (before, bundles) if value in one.places])
-            }
-            shares = tuple(map(min, zip(before.shares, bundles.shares, strict=True)))
-            count, asks = before.count + bundles.count, before.asks | bundles.asks
-            found[family] = replace(bundles, asks=asks, count=count, shares=shares, places=places)
-    return found
-
-
-def _bundles(problem: AllocationProblem, part: CopyPart, link: int) -> _Bundles | None:
-    """Return a must-link as bundles, None where it is none, or where what a bundle takes is not known beforehand."""
-    found = problem.links[link]
-    several = {ask for indices in problem.requests[slice(*part.requests)] if len(indices) > 1 for ask in indices}
-    ends = problem.covered(link)
-    tied = frozenset(ask for end in ends for ask in end)
-    special = any(problem.asks[ask].admin_access or problem.asks[ask].all_devices for ask in tied)
-    if not found.must or found.how is How.APART or not all(ends) or tied & several or special:
-        return None
-    if found.how is How.PAIRWISE and len(ends) < 2:
-        return None
-    counts = [sum(problem.asks[ask].count for ask in end) for end in ends]
-    bundles = 1 if found.how is How.TOGETHER else min(counts)
-    groups = [frozenset(n for n, group in enumerate(problem.groups) if set(end) & set(group.asks)) for end in ends]
-    if bundles < 1 or any(problem.groups[n].shareable or len(problem.groups[n].places[link]) > 1 for n in _all(groups)):
-        return None
-    rows = sorted(zip(groups, counts, strict=True), key=lambda row: sorted({problem.groups[n].kind for n in row[0]}))
-    places: dict[object, tuple[frozenset[int], ...]] = {}
-    for value in dict.fromkeys(value for n in sorted(_all(groups)) for value in problem.groups[n].places[link]):
-        places[value] = tuple(frozenset(n for n in end if value in problem.groups[n].places[link]) for end, _ in rows)
-    kinds = tuple(frozenset(problem.groups[n].kind for n in end) for end, _ in rows)
-    shares = tuple(count // bundles for _, count in rows)
-    return _Bundles(str(found.where), kinds, tied, bundles, shares, places)
-
-
-def _all(groups: Sequence[frozenset[int]]) -> frozenset[int]:
-    return frozenset().union(*groups)

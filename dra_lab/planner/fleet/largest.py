@@ -13,7 +13,7 @@ from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Workload
 from dra_lab.model.gang import GangPlan
@@ -176,20 +176,19 @@ def multiple(claim: ClaimSketch, times: int, scale: Sequence[str] = ()) -> Claim
     names = [request.name for request in claim.requests]
     _check_scale(names, scale)
     chosen = set(scale or names)
-    requests = tuple(_times(request, times) if request.name in chosen else request for request in claim.requests)
-    return changed(claim, requests=requests)
+    requests = []
+    for request in claim.requests:
+        exactly = None if request.exactly is None else _part_times(request.exactly, times)
+        subs = tuple(_part_times(sub, times) for sub in request.first_available)
+        many = changed(request, exactly=exactly, first_available=subs)
+        requests.append(many if request.name in chosen else request)
+    return changed(claim, requests=tuple(requests))
 
 
 def _check_scale(names: Sequence[str], scale: Sequence[str]) -> None:
     for name in scale:
         if name not in names:
             raise InputError(f"there is no request {name!r} to scale; requests: {', '.join(names)}")
-
-
-def _times(request: DeviceRequest, times: int) -> DeviceRequest:
-    exactly = _part_times(request.exactly, times) if request.exactly is not None else None
-    subs = tuple(_part_times(sub, times) for sub in request.first_available)
-    return changed(request, exactly=exactly, first_available=subs)
 
 
 _Part = TypeVar("_Part", ExactDeviceRequest, DeviceSubRequest)

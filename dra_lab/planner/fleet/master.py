@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import mul
 
 from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.master_model import MasterModel
+from dra_lab.planner.fleet.counting import Counts
+from dra_lab.planner.fleet.master_model import Chosen, HomeNodes, MasterModel, SiteClass
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
 from dra_lab.planner.fleet.shared_devices import SharedNodes
-from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.node.solver_outcome import Outcome, agreed
 
 
@@ -46,9 +46,9 @@ class Mastered:
 class Master:
     """Site classes, the replicas wanted of each workload, and all goals of the fleet in order.
 
-    `home_nodes` are the nodes of members of site classes. `shared` are nodes that share devices and are planned at
-    once. With these, only the solver knows bounds. `worth` is what one replica of each workload without a place counts;
-    default: 1.
+    `home_nodes` are nodes whose leaves are members. `shared` are nodes that share devices and are planned at once: with
+    these, only the solver knows bounds. `worth` is
+    what one replica of each workload without a place counts.
     """
 
     def __init__(
@@ -57,17 +57,40 @@ class Master:
         demand: Sequence[int],
         order: Sequence[str],
         solver: str,
-        home_nodes: Sequence[HomeNodes] = (),
-        shared: Sequence[SharedNodes] = (),
-        worth: Sequence[int] = (),
+        home_nodes: Sequence[HomeNodes],
+        shared: Sequence[SharedNodes],
+        worth: Sequence[int],
     ) -> None:
         """Keep what it is made of; the relaxation and the integer model are made when they are needed."""
         self.classes, self.demand, self.order, self.solver = classes, demand, tuple(order), solver
-        self.home_nodes, self.shared = tuple(home_nodes), tuple(shared)
-        self.worth = tuple(worth) or (1,) * len(demand)
+        self.home_nodes, self.shared, self.worth = tuple(home_nodes), tuple(shared), tuple(worth)
         self._model: MasterModel | None = None
         self._relaxed: LinearRelaxation | None = None
-        self._bounds: dict[tuple[str, tuple[tuple[str, int], ...]], int] = {}
+
+    def filled(self, known: Chosen | None, budget: Budget) -> Chosen:
+        """Return a solution with more pods: patterns with most replicas first, site class by site class."""
+        every = [len(home.nodes) for home in self.home_nodes]
+        chosen = Chosen([{} for _ in self.classes], every) if known is None else known
+        left = list(self.demand)
+        for mine in chosen.patterns:
+            left = _less(left, mine)
+        for site_class, mine in zip(self.classes, chosen.patterns, strict=True):
+            rest = site_class.count - sum(mine.values()) if any(left) else 0
+            able = sorted(site_class.patterns, key=lambda counts: -sum(counts)) if rest else ()
+            for counts in able:
+                wanted = [have // count for have, count in zip(left, counts, strict=True) if count]
+                times = min([rest, *wanted]) if wanted else 0
+                if times > 0:
+                    chosen.home_nodes = every
+                    mine[counts] = mine.get(counts, 0) + times
+                    rest -= times
+                    left = _less(left, {counts: times})
+        if not chosen.shared:
+            for nodes in self.shared:
+                taken = nodes.start(left, self.worth, budget)
+                left = [have - taken.pods.get(pod, 0) for pod, have in enumerate(left)]
+                chosen.shared = (*chosen.shared, taken)
+        return chosen
 
     def _made(self) -> MasterModel:
         """Return the integer model; it is made only once it is clear that the relaxation does not answer everything."""
@@ -76,38 +99,12 @@ class Master:
             self._model = MasterModel(*given)
         return self._model
 
-    def run(
-        self,
-        start: Chosen,
-        budget: Budget,
-        *,
-        whole: bool = True,
-        all_placed: bool = False,
-        reports: bool = False,
-        stop_at: Sequence[int] | None = None,
-    ) -> Mastered:
+    def run(self, start: Chosen, budget: Budget, *, all_placed: bool, stop_at: Sequence[int] | None = None) -> Mastered:
         """Minimise goal after goal, each kept at its value before the next.
 
-        With `whole`, goals after one that is not proven are still minimised; without, it ends there, and at the first
-        goal whose value is not the one in `stop_at`. `start` is a solution to begin with.
+        `start` is a solution to begin with. With `stop_at`, it ends at the first goal that is not proven or has another
+        value; without, all goals are minimised, and reported.
         """
-        result = self._run(start, budget, whole=whole, all_placed=all_placed, reports=reports, stop_at=stop_at)
-        if result.chosen is not None:
-            # What is found later may be better in a goal that was not proven.
-            values = [self.value(goal.goal, result.chosen) for goal in result.goals]
-            result.goals = [replace(g, value=min(g.value, v)) for g, v in zip(result.goals, values, strict=True)]
-        return result
-
-    def _run(
-        self,
-        start: Chosen,
-        budget: Budget,
-        *,
-        whole: bool,
-        all_placed: bool,
-        reports: bool,
-        stop_at: Sequence[int] | None,
-    ) -> Mastered:
         result = Mastered()
         fixed: list[tuple[str, int]] = [(UNPLACED, 0)] if all_placed else []
         if not all_placed or not self.value(UNPLACED, start):
@@ -118,22 +115,28 @@ class Master:
             bound = 0 if budget.reached and have is not None else self._bound(goal, fixed, budget)
             if have is not None and (have <= bound or self._is_late(budget)):
                 found: GoalBound | None = GoalBound(goal, have, agreed(bound, have) if sure else None)
-            else:
-                if not self._open(fixed, result):
-                    return Mastered(infeasible=True)
+            elif self._open(fixed, result):
                 found = self._stage(goal, budget, result, bound, sure=sure)
+            else:
+                return Mastered(infeasible=True)
             if found is None:
-                return result
+                break
             result.goals.append(found)
-            if reports:
-                text = f"{FLEET_GOALS[goal]}: best {found.value}, {_proof(found)}"
-                budget.report_step(goal, text, found.value, found.bound)
             sure = sure and found.proven
-            if not (sure or whole) or (stop_at and found.value != stop_at[len(result.goals) - 1]):
-                return result
-            fixed.append((goal, found.value))
-            if self._model is not None:
-                self._model.fix(goal, found.value)
+            if stop_at is None:
+                proof = "proven" if found.proven else f"bound {'unknown' if found.bound is None else found.bound}"
+                text = f"{FLEET_GOALS[goal]}: best {found.value}, {proof}"
+                budget.report_step(goal, text, found.value, found.bound)
+            elif not sure or (stop_at and found.value != stop_at[len(result.goals) - 1]):
+                break
+            if (goal, found.value) not in fixed:
+                fixed.append((goal, found.value))
+                if self._model is not None:
+                    self._model.fix(goal, found.value)
+        if result.chosen is not None:
+            # What is found later may be better in a goal that was not proven.
+            values = [self.value(goal.goal, result.chosen) for goal in result.goals]
+            result.goals = [replace(g, value=min(g.value, v)) for g, v in zip(result.goals, values, strict=True)]
         return result
 
     def _is_late(self, budget: Budget) -> bool:
@@ -145,53 +148,15 @@ class Master:
         variables = sum(one.variables for one in self.shared)
         return left < max(budget.shares.pattern * patterns, budget.shares.at_once * variables) or budget.reached
 
-    def bounds(self, values: Sequence[int], budget: Budget) -> list[int]:
-        """Return, goal by goal, what no solution undercuts that is as good as `values` in the goals before."""
-        found: list[int] = []
-        for goal in self.order[: len(values)]:
-            found.append(self._bound(goal, list(zip(self.order, values, strict=False))[: len(found)], budget))
-        return found
-
-    def relaxed_bound(
-        self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget
-    ) -> tuple[int, LinearRelaxation | None]:
-        """Return the relaxation's bound of a goal while others are kept at values, and the relaxation solved for it."""
-        return self._bound(goal, kept, budget), self._relaxed
-
     def _bound(self, goal: str, kept: Sequence[tuple[str, int]], budget: Budget) -> int:
-        if self.shared:
-            # No goal is below 0; more is known once the solver has looked at it.
+        """Return what no solution undercuts; with nodes that share devices, the integer model knows more than 0."""
+        if self.shared or budget.reached:
             return 0
-        # A goal that is kept twice, first as all that may be without a place, is one.
-        wanted = tuple(dict.fromkeys(kept))
-        known = self._bounds.get((goal, wanted))
-        if known is not None or budget.reached:
-            return known or 0
-        if self._relaxed is None or self._relaxed.kept != wanted[: len(self._relaxed.kept)]:
-            given = self.classes, self.demand, self.order
-            self._relaxed = LinearRelaxation(*given, self.home_nodes, self.worth)
-        for name, value in wanted[len(self._relaxed.kept) :]:
+        if self._relaxed is None:
+            self._relaxed = LinearRelaxation(self.classes, self.demand, self.order, self.worth)
+        for name, value in kept[len(self._relaxed.kept) :]:
             self._relaxed.keep(name, value)
-        found = self._relaxed.bound(goal, budget)
-        if not budget.reached:
-            self._bounds[goal, wanted] = found
-        return found
-
-    def apart(self, classes: Sequence[SiteClass], demand: Sequence[int]) -> Master:
-        """Return the same question for other site classes; on which nodes their members are does not matter."""
-        return Master(classes, demand, self.order, self.solver, worth=self.worth)
-
-    def filled(self, budget: Budget) -> Chosen:
-        """Return what the integer model finds goal by goal, without any bound."""
-        model, nobody = self._made(), Chosen([{} for _ in self.classes], [])
-        found = Mastered()
-        model.start_from(nobody)
-        for goal in self.order:
-            stage = self._stage(goal, budget, found, 0, sure=True)
-            if stage is None:
-                break
-            model.fix(goal, stage.value)
-        return found.chosen or nobody
+        return self._relaxed.bound(goal, budget)
 
     def _open(self, fixed: Sequence[tuple[str, int]], result: Mastered) -> bool:
         """Make the integer model if it is not there yet; say whether the goals can be kept at all."""
@@ -245,12 +210,14 @@ class Master:
             wanted: int = sum(map(mul, self.demand, self.worth))
             return wanted - placed
         if goal == NODES:
-            used = sum(chosen.home_nodes) + sum(site_class.each * times for site_class, _, times in rows)
-            return used + sum(taken.nodes for taken in shared)
+            used = sum(times for site_class, counts, times in rows if any(counts) and site_class.each == 1)
+            return used + sum(chosen.home_nodes) + sum(taken.nodes for taken in shared)
         at = device_goals(self.order).index(goal)
         found = sum(site_class.patterns[counts][at] * times for site_class, counts, times in rows)
         return found + sum(taken.values[at] for taken in shared if taken.values)
 
 
-def _proof(found: GoalBound) -> str:
-    return "proven" if found.proven else f"bound {'unknown' if found.bound is None else found.bound}"
+def _less(left: Sequence[int], taken: Mapping[Counts, int]) -> list[int]:
+    for counts, times in taken.items():
+        left = [have - times * count for have, count in zip(left, counts, strict=True)]
+    return list(left)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.shared_devices import SharedNodes, SharedTaken
-from dra_lab.planner.fleet.site_classes import Chosen, HomeNodes, SiteClass, fewer_home_nodes
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
@@ -19,6 +19,39 @@ from dra_lab.planner.node.variables import Expression
 
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on a model that is all columns: each goal then begins from the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteClass:
+    """Sites that offer the same patterns: how many members there are, and each pattern's values.
+
+    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; a pattern uses `each`
+    nodes at least. A member takes one pattern at most.
+    """
+
+    count: int
+    patterns: Mapping[Counts, Values]
+    each: float = 1
+
+
+@dataclass(frozen=True, slots=True)
+class HomeNodes:
+    """Equal nodes whose leaves are members of classes: their names, and how many members of which class one has."""
+
+    nodes: tuple[str, ...]
+    classes: Mapping[int, int]
+
+
+@dataclass
+class Chosen:
+    """How often each site class takes each pattern, and how many home nodes of each kind are used for it.
+
+    `shared` is what nodes take that share devices.
+    """
+
+    patterns: list[dict[Counts, int]]
+    home_nodes: list[int]
+    shared: tuple[SharedTaken, ...] = ()
 
 
 class MasterModel:
@@ -48,7 +81,8 @@ class MasterModel:
         device = [sums[goal] for goal in device_goals(order)]
         self._take_patterns((*placed, *device), sums[NODES])
         self._used = [
-            self.lp.add_variable(f"y_{number}", 0, home.count, pulp.LpInteger) for number, home in enumerate(home_nodes)
+            self.lp.add_variable(f"y_{number}", 0, len(home.nodes), pulp.LpInteger)
+            for number, home in enumerate(home_nodes)
         ]
         sums[NODES].update(dict.fromkeys(self._used, 1))
         self._keep_classes()
@@ -76,13 +110,13 @@ class MasterModel:
             for position, (counts, values) in enumerate(site_class.patterns.items()):
                 if not any(counts):
                     continue
-                variable = self.lp.add_variable(f"z_{number}_{position}", 0, site_class.most(counts), pulp.LpInteger)
+                variable = self.lp.add_variable(f"z_{number}_{position}", 0, site_class.count, pulp.LpInteger)
                 mine[counts] = variable
                 for found, factor in zip(factors, (*counts, *values), strict=True):
                     if factor:
                         found[variable] = factor
-                if site_class.each:
-                    nodes[variable] = site_class.each
+                if site_class.each == 1:
+                    nodes[variable] = 1
             self._takes.append(mine)
 
     def _keep_classes(self) -> None:
@@ -90,15 +124,12 @@ class MasterModel:
         at_home: dict[int, dict[Expression, int]] = {}
         for home, used in zip(self.home_nodes, self._used, strict=True):
             for number, members in home.classes.items():
-                at_home.setdefault(number, {})[used] = members
+                at_home.setdefault(number, {})[used] = -members
         for number, (site_class, mine) in enumerate(zip(self.classes, self._takes, strict=True)):
-            rows = [site_class.held({counts: 1}) for counts in mine]
-            for row, (_, limit) in enumerate(rows[0] if mine else ()):
-                factors = {z: needs[row][0] for z, needs in zip(mine.values(), rows, strict=True) if needs[row][0]}
-                home_nodes = {used: -limit * members for used, members in at_home.get(number, {}).items()}
-                if factors:
-                    whole = 0 if home_nodes else limit * site_class.count
-                    self.lp.addConstraint(_sum({**factors, **home_nodes}) <= whole, f"class_{number}_{row}")
+            inside = at_home.get(number, {})
+            if mine:
+                factors = {**dict.fromkeys(mine.values(), 1), **inside}
+                self.lp.addConstraint(_sum(factors) <= (0 if inside else site_class.count), f"class_{number}")
 
     def minimise(self, goal: str, solver: str, budget: Budget) -> Outcome:
         """Minimise a goal, and cut off what only rounding inside the solver allowed."""
@@ -128,8 +159,7 @@ class MasterModel:
         """Return the solution that the variables hold."""
         patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self._takes]
         used = [int(variable.varValue or 0) for variable in self._used]
-        home_nodes = fewer_home_nodes(self.classes, self.home_nodes, patterns, used)
-        return Chosen(patterns, home_nodes, tuple(model.read() for model in self._shared))
+        return Chosen(patterns, used, tuple(model.read() for model in self._shared))
 
     def start_from(self, chosen: Chosen) -> None:
         """Give the solver a solution to begin with."""

@@ -67,22 +67,22 @@ def plan_pinned(
     lost: list[Shortfall] = []
     for node in sorted({node for nodes in on_nodes.values() for node in nodes}):
         here = [replace(w, replicas=on_nodes[w.name].get(node, 0)) for w in workloads]
-        found = plan(_only(cluster, node), here, whole) if node in cluster.node_by_name else None
+        found = None
+        if node in cluster.node_by_name:
+            # Devices that several nodes see are still there.
+            slices = (*cluster.slices_by_node.get(node, ()), *cluster.network_slices)
+            found = plan(cluster.with_objects(slices=slices, nodes=(cluster.node_by_name[node],)), here, whole)
         lost += _not_there(here, found, node)
         whole = _joined(whole, found) if found is not None else whole
     others = [replace(w, replicas=w.replicas - sum(on_nodes[w.name].values())) for w in workloads]
     rest = plan(cluster, others, whole)
     whole = _joined(whole, rest)
     free = plan(cluster, workloads, None)
-    if free.replicas and _keeps(free, on_nodes):
+    placed = Counter((replica.workload, replica.node) for replica in free.replicas)
+    kept = all(placed[name, node] >= count for name, nodes in on_nodes.items() for node, count in nodes.items())
+    if free.replicas and kept:
         return free
     return _bounded(replace(whole, findings=free.findings, shortfalls=(*lost, *rest.shortfalls)), free)
-
-
-def _only(cluster: Cluster, node: str) -> Cluster:
-    """Return the cluster with one node; devices that several nodes see are still there."""
-    slices = (*cluster.slices_by_node.get(node, ()), *cluster.network_slices)
-    return cluster.with_objects(slices=slices, nodes=(cluster.node_by_name[node],))
 
 
 def _not_there(wanted: Sequence[Workload], found: FleetPlan | None, node: str) -> Iterator[Shortfall]:
@@ -122,12 +122,6 @@ def _sums(plan: FleetPlan, *parts: FleetPlan) -> Iterator[GoalValue]:
         mine = [goal for part in parts for goal in part.goals if goal.goal == name]
         value = counts.get(name, sum(goal.value for goal in mine))
         yield GoalValue(name, value, unknown=sum(goal.unknown for goal in mine), of=sum(goal.of for goal in mine))
-
-
-def _keeps(plan: FleetPlan, pins: Pins) -> bool:
-    """Say whether a plan has the pinned pods on their nodes."""
-    placed = Counter((replica.workload, replica.node) for replica in plan.replicas)
-    return all(placed[name, node] >= count for name, nodes in pins.items() for node, count in nodes.items())
 
 
 def _bounded(plan: FleetPlan, free: FleetPlan) -> FleetPlan:

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from operator import ge
+from operator import mul
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, named, pack
-from dra_lab.planner.fleet.place_states import PlaceStates
 from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.places.fill import Column
+from dra_lab.planner.fleet.tables import contains, without_barred
+from dra_lab.planner.places.below import Below
+from dra_lab.planner.places.counting import Counting, all_below
+from dra_lab.planner.places.fill import Column, Filler
 from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.trees import State
 from dra_lab.planner.states.node_state import NodeState
 
+_FIRST = 24
+"""Columns with as many pods that are continued when a state is first looked at more closely."""
+
 _FEW_STATES, _FEW_PODS = 24, 8
 """Node states of a fleet, and pods on one node, up to which a model decides what counting leaves open."""
+
+
+@dataclass
+class PlaceStates:
+    """What tables of equal states share: columns that were found, and what counting says.
+
+    `demand` are the replicas wanted of each workload, `most` the numbers of pods that are listed at most.
+    """
+
+    filler: Filler
+    counting: Counting
+    below: Below
+    demand: Counts
+    most: int
+    caps: dict[State, Counts] = field(default_factory=dict)
+    rows: dict[State, list[tuple[Counts, int]]] = field(default_factory=dict)
+    least: dict[State, dict[Counts, Values] | None] = field(default_factory=dict)
+    tried: set[tuple[State, Counts]] = field(default_factory=set)
 
 
 @dataclass
@@ -42,94 +66,198 @@ class PlaceTable:
         """Say whether a pod was tried there, or nothing is free."""
         return not self.state or self.state in self.states.filler.looked_at
 
+    @property
+    def columns(self) -> dict[Counts, Column]:
+        """Return the best column known of each number of pods."""
+        self.states.filler.first(self.state)
+        return self.states.filler.columns[self.state]
+
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
-        found = self.states.found(self.state)
+        found = {counts: column.values for counts, column in self.columns.items()}
         return found | {counts: one.upper for counts, one in self.packed.items() if one.upper is not None}
+
+    @property
+    def caps(self) -> Counts:
+        """Return the most replicas of each workload, by counting, and by what a model found to be impossible."""
+        return without_barred(self._caps, self._barred)
+
+    @property
+    def _barred(self) -> list[Counts]:
+        return [counts for counts, one in self.packed.items() if one.lower is None]
+
+    @property
+    def _caps(self) -> Counts:
+        """Return the most replicas of each workload, by counting; none where not one fits."""
+        known, state = self.states.caps, self.state
+        if state not in known:
+            able = [not tables.exact or tables.best(state) is not None for tables in self.states.filler.ways[0]]
+            rows = zip(self.states.counting.most(state), self.states.demand, able, strict=True)
+            known[state] = tuple(min(cap, wanted) if fits else 0 for cap, wanted, fits in rows)
+        return known[state]
+
+    @property
+    def rows(self) -> tuple[tuple[Counts, int], ...]:
+        """Return rows that numbers of replicas keep, by what counting says."""
+        caps = ((tuple(int(at == pod) for at in range(len(self._caps))), cap) for pod, cap in enumerate(self._caps))
+        return (*caps, *self._rows)
+
+    @property
+    def _rows(self) -> list[tuple[Counts, int]]:
+        known = self.states.rows
+        if self.state not in known:
+            known[self.state] = self.states.counting.rows(self.state)
+        return known[self.state]
+
+    def numbers(self) -> list[Counts] | None:
+        """Return all numbers of pods that may be held; None when they are too many."""
+        numbers = self._numbers()
+        return None if numbers is None else [counts for counts in numbers if not contains(counts, self._barred)]
+
+    def _numbers(self) -> list[Counts] | None:
+        caps, states = self._caps, self.states
+        if not any(caps):
+            return [(0,) * len(caps)]
+        if len(caps) == 1:
+            return [(count,) for count in range(caps[0] + 1)] if caps[0] < states.most else None
+        return all_below(states.counting.together(self.state, caps), self._rows, states.most)
 
     def least(self) -> dict[Counts, Values] | None:
         """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
-        least = self.states.least(self.state)
+        least = self._least
         if least is None or not self.packed:
             return least
         known = {counts: self.lower(counts) for counts in least}
         return {counts: lower for counts, lower in known.items() if lower is not None}
 
-    def numbers(self) -> list[Counts] | None:
-        """Return all numbers that may be held; None when they are too many."""
-        numbers = self.states.numbers(self.state)
-        return None if numbers is None else [counts for counts in numbers if not self.is_barred(counts)]
+    @property
+    def _least(self) -> dict[Counts, Values] | None:
+        if self.state not in self.states.least:
+            self.states.least[self.state] = self._find_least()
+        return self.states.least[self.state]
+
+    def _find_least(self) -> dict[Counts, Values] | None:
+        numbers = self._numbers()
+        if numbers is None:
+            return None
+        floors = [self._floors(pod, cap) for pod, cap in enumerate(self._caps)]
+        best = [self._best(pod) if cap else None for pod, cap in enumerate(self._caps)]
+        found = {}
+        for counts in numbers:
+            rows = [floors[pod][count] for pod, count in enumerate(counts)]
+            found[counts] = _not_undercut(tuple(map(sum, zip(*rows, strict=True))), best, counts)
+        return found
 
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way for some numbers undercuts, None where there is none."""
-        if counts in self.packed:
-            return self.packed[counts].lower
-        return None if self.is_barred(counts) else self.states.lower(self.state, counts)
-
-    def is_barred(self, counts: Counts) -> bool:
-        """Say whether the numbers contain some of which a model found that there is no way."""
-        return any(one.lower is None and all(map(ge, counts, fewer)) for fewer, one in self.packed.items())
-
-    @property
-    def caps(self) -> Counts:
-        """Return the most replicas of each workload, by counting."""
-        return self.states.caps(self.state)
-
-    @property
-    def rows(self) -> tuple[tuple[Counts, int], ...]:
-        """Return rows that numbers of replicas keep, by what counting says."""
-        caps = ((tuple(int(at == pod) for at in range(len(self.caps))), cap) for pod, cap in enumerate(self.caps))
-        return (*caps, *self.states.rows(self.state))
-
-    @property
-    def closed(self) -> bool:
-        """Say whether everything that counting allows is known exactly."""
-        return self.least() == self.found()
+        if counts in self.packed or contains(counts, self._barred):
+            return self.packed[counts].lower if counts in self.packed else None
+        if self._least is not None:
+            return self._least.get(counts)
+        if any(count > cap for count, cap in zip(counts, self._caps, strict=True)) or any(
+            sum(map(mul, weights, counts)) > limit for weights, limit in self._rows
+        ):
+            return None
+        rows = [
+            [count * self._alone(pod, goal) if count else 0 for goal in self.states.filler.order]
+            for pod, count in enumerate(counts)
+        ]
+        best = [self._best(pod) if count else None for pod, count in enumerate(counts)]
+        return _not_undercut(tuple(map(sum, zip(*rows, strict=True))), best, counts)
 
     def floors(self) -> tuple[Values | None, ...]:
         """Return, by workload, values each of which no way of a replica undercuts; None where none can stand."""
-        states = self.states
+        order = self.states.filler.order
         return tuple(
-            tuple(states.alone(self.state, pod, goal) for goal in states.filler.order) if cap else None
-            for pod, cap in enumerate(self.caps)
+            tuple(self._alone(pod, goal) for goal in order) if cap else None for pod, cap in enumerate(self._caps)
         )
+
+    def _best(self, pod: int) -> Values | None:
+        """Return the values of the best pod of a workload on a node, None if they are not known."""
+        tables = self.states.filler.ways[0][pod]
+        best = tables.best(self.state) if tables.exact else None
+        return None if best is None else tables.shapes[best[1]].costs.values(best[0], self.states.filler.order)
+
+    def _floors(self, pod: int, most: int) -> list[Values]:
+        """Return limits from below of the goals of 0 to `most` pods of one workload on a node."""
+        rows = []
+        for goal in self.states.filler.order:
+            one = self._alone(pod, goal) if most else 0
+            limits = [one * count for count in range(most + 1)]
+            if most and self.states.filler.ways[0][pod].may_be(goal):
+                limits = list(map(max, limits, self.states.below.limits(goal, pod, self.state, most)))
+            rows.append(limits)
+        return list(zip(*rows, strict=True)) if rows else [()] * (most + 1)
+
+    def _alone(self, pod: int, goal: str) -> int:
+        """Return the least value of a goal of one pod on a node that has no others."""
+        tables = self.states.filler.single[goal][pod]
+        best = tables.best(self.state) if tables.exact and tables.may_be(goal) else None
+        return 0 if best is None else tables.shapes[best[1]].costs.values(best[0], (goal,))[0]
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
-        if counts in self.packed or self.is_barred(counts):
+        if counts in self.packed or self._is_best(counts):
             return False
-        return self.states.is_open(self.state, counts, modelled=self._is_modelled(counts))
+        return self._is_modelled(counts) or (self.state, counts) not in self.states.tried
+
+    def _is_best(self, counts: Counts) -> bool:
+        column = self.columns.get(counts)
+        return (None if column is None else column.values) == self.lower(counts)
 
     def _is_modelled(self, counts: Counts) -> bool:
         few = len(self.states.filler.columns) <= _FEW_STATES and sum(counts) <= _FEW_PODS
-        return few and self.only < 0 and not self.site.nodes
-
-    def decide(self, counts: Counts, budget: Budget) -> Packed:
-        """Look for the best way for some numbers; of few pods in a small fleet, a model decides."""
-        if self.is_barred(counts):
-            return Packed(None)
-        found = self.states.decide(self.state, counts, budget)
-        if found.exact or budget.reached or counts in self.packed or not self._is_modelled(counts):
-            return self.packed.get(counts, found)
-        order = self.states.filler.order
-        given = self.site.problem, self.site.parts, counts, order, budget
-        mine = pack(*given, solver=self.solver, lower=found.lower)
-        if found.upper is not None and (mine.upper is None or found.upper <= mine.upper):
-            mine = Packed(mine.lower, found.upper)
-        self.packed[counts] = replace(mine, takes=named(self.whole, mine.takes))
-        return mine
+        return few and self.only < 0
 
     def widen(self, budget: Budget) -> None:
         """Look for ways for all numbers, in many orders of workloads, if that was not done yet."""
-        self.states.widen(self.state, budget)
+        key = self.state, self._caps
+        if self.state and key not in self.states.tried:
+            self.states.tried.add(key)
+            self.states.filler.explore(*key, budget, limit=_FIRST)
+
+    def decide(self, counts: Counts, budget: Budget) -> None:
+        """Look for the best way for some numbers; of few pods in a small fleet, a model decides what is left open."""
+        if budget.reached or not self.is_open(counts):
+            return
+        if (self.state, counts) not in self.states.tried:
+            self.widen(budget)
+            self.states.tried.add((self.state, counts))
+            if not self._is_best(counts):
+                self.states.filler.explore(self.state, counts, budget)
+        if budget.reached or self._is_best(counts) or not self._is_modelled(counts):
+            return
+        column, order = self.columns.get(counts), self.states.filler.order
+        given = self.site.problem, self.site.parts, counts, order, budget
+        found = pack(*given, solver=self.solver, lower=self.lower(counts))
+        if column is not None and (found.upper is None or column.values <= found.upper):
+            found = Packed(found.lower, column.values)
+        self.packed[counts] = replace(found, takes=named(self.whole, found.takes))
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout, workload by workload."""
         if counts in self.packed and self.packed[counts].takes:
             return self.packed[counts].takes
-        filler = self.states.filler
-        column = self.states.columns(self.state)[counts]
+        filler, column = self.states.filler, self.columns[counts]
         if column not in self._takes:
             pods = [(pod, filler.ways[way][pod]) for way, pod in column.steps()]
             self._takes[column] = take_pods(filler.trees, self.node, pods, self.only)
         return self._takes[column]
+
+
+def _not_undercut(floors: Values, best: Sequence[Values | None], counts: Counts) -> Values:
+    """Return values that no way for some numbers undercuts, compared as goals are.
+
+    `floors` hold goal by goal. No pod is better than the best one alone on the node, whose values hold together: they
+    say nothing behind a goal in which they are surpassed.
+    """
+    if any(count and one is None for count, one in zip(counts, best, strict=True)):
+        return floors
+    rows = [[count * value for value in one] for count, one in zip(counts, best, strict=True) if count and one]
+    alone = [sum(column) for column in zip(*rows, strict=True)] or [0] * len(floors)
+    found = []
+    together = True
+    for floor, value in zip(floors, alone, strict=True):
+        found.append(max(floor, value) if together else floor)
+        together = together and value >= floor
+    return tuple(found)

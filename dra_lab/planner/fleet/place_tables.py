@@ -10,9 +10,7 @@ from operator import mul
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.place_states import PlaceStates
-from dra_lab.planner.fleet.place_table import PlaceTable
-from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.place_table import PlaceStates, PlaceTable
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import Site, parts_on
 from dra_lab.planner.node_classes import Layout
@@ -59,7 +57,11 @@ def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False) -> P
     `whole`, the members are whole nodes, and nothing is filled yet.
     """
     fleet, order, budget = work.question.fleet, device_goals(work.question.order), work.budget
-    nodes = [_offer(fleet, number, site) for number, site in enumerate(sites)]
+    nodes = []
+    for number, site in enumerate(sites):
+        # A node whose state is not known offers all of its problem.
+        layout = Layout(site.problem, ()) if site.state is None else fleet.scan.layouts[site.state.layout]
+        nodes.append((site.state or NodeState(-1 - number, layout.sizes), layout))
     layouts = {node.layout: layout for node, layout in nodes}
     regular = {number: layout for number, layout in layouts.items() if is_nested(layout.problem)}
     wanted = [part for part in parts_on(fleet, "") if fleet.demand[part.pod]]
@@ -82,14 +84,6 @@ def place_tables(work: Work, sites: Sequence[Site], *, whole: bool = False) -> P
         PlaceTable(site, whole, node, state, states, only, work.solver) for site, whole, node, state, only in members
     ]
     return PlacedPods(tables, filled, rest)
-
-
-def _offer(fleet: FleetProblem, number: int, site: Site) -> tuple[NodeState, Layout]:
-    """Return what the nodes of a site offer of their hardware; of one whose state is not known, all of its problem."""
-    if site.state is not None:
-        return site.state, fleet.scan.layouts[site.state.layout]
-    layout = Layout(site.problem, ())
-    return NodeState(-1 - number, layout.sizes), layout
 
 
 def _filled(filler: Filler, work: Work, many: Mapping[State, int], budget: Budget) -> Counter[tuple[State, Counts]]:

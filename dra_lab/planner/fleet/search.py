@@ -63,7 +63,7 @@ def _search(work: Work) -> Solution:
     # Sites that are no trees come first: they say at once that there is too much to know.
     quick_first: list[Table] = [*others, *places.tables]
     closed = whole and not filling.budget.reached
-    closed = closed and all(not work.budget.reached and table.closed for table in quick_first)
+    closed = closed and all(not work.budget.reached and table.least() == table.found() for table in quick_first)
     # Filling knows nothing of nodes that share devices.
     start = None if coupled else places.placed
     counted = _left_out(work, tables, together.most) if whole else 0
@@ -154,23 +154,10 @@ def _over(
 
 
 def _answer(
-    work: Work,
-    tables: Sequence[Table],
-    shared: Sequence[SharedNodes],
-    *,
-    closed: bool = False,
-    start: Start | None = None,
+    work: Work, tables: Sequence[Table], shared: Sequence[SharedNodes], *, closed: bool = False, start: Start | None
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
-    given = tables, work.question.demand, work.question.order, work.budget, work.solver
-    answer = best_answer(
-        *given,
-        all_placed=work.question.all_placed,
-        closed=closed,
-        shared=shared,
-        start=start,
-        worth=work.question.worth,
-    )
+    answer = best_answer(work, tables, shared, closed=closed, start=start)
     return answer, pods_by_node(answer)
 
 

@@ -75,7 +75,16 @@ class Site:
 
 def sites_of(fleet: FleetProblem) -> tuple[Site, ...]:
     """Return the classes of nodes with equal state, most members first; nodes that share devices are one place."""
-    sites = _by_state(fleet) if fleet.survey.plain else _by_problem(fleet)
+    if fleet.survey.plain:
+        identical: dict[NodeState, list[str]] = {}
+        for node, state in fleet.survey.states.items():
+            identical.setdefault(state, []).append(node)
+        sites = [plain_site(fleet, state, nodes) for state, nodes in identical.items()]
+    else:
+        together = shared_nodes(fleet)
+        coupled = {node for nodes in together for node in nodes}
+        alone = [node for equal in fleet.scan.classes for node in equal.nodes if node not in coupled]
+        sites = [*(_together(fleet, nodes) for nodes in together), *alone_sites(fleet, alone)]
     return tuple(sorted(sites, key=lambda site: (-site.count, site.members[0])))
 
 
@@ -84,13 +93,6 @@ def parts_on(fleet: FleetProblem, node: str) -> tuple[CopyPart, ...]:
     return tuple(
         CopyPart(number, node, pod.asks, pod.requests, pod.links, pod.paired) for number, pod in enumerate(fleet.pods)
     )
-
-
-def _by_state(fleet: FleetProblem) -> list[Site]:
-    identical: dict[NodeState, list[str]] = {}
-    for node, state in fleet.survey.states.items():
-        identical.setdefault(state, []).append(node)
-    return [plain_site(fleet, state, nodes) for state, nodes in identical.items()]
 
 
 def plain_site(fleet: FleetProblem, state: NodeState, nodes: Sequence[str]) -> Site:
@@ -103,13 +105,6 @@ def plain_site(fleet: FleetProblem, state: NodeState, nodes: Sequence[str]) -> S
         state,
         partial(kept_groups, layout, state),
     )
-
-
-def _by_problem(fleet: FleetProblem) -> list[Site]:
-    together = shared_nodes(fleet)
-    coupled = {node for nodes in together for node in nodes}
-    alone = [node for equal in fleet.scan.classes for node in equal.nodes if node not in coupled]
-    return [*(_together(fleet, nodes) for nodes in together), *alone_sites(fleet, alone)]
 
 
 def alone_sites(fleet: FleetProblem, nodes: Iterable[str]) -> list[Site]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import add
+from operator import ge
 from typing import Protocol
 
 from dra_lab.errors import SolverError
@@ -39,10 +39,6 @@ class Table(Protocol):
         """Return rows (weights, limit) that numbers of replicas keep, by what counting says."""
 
     @property
-    def closed(self) -> bool:
-        """Say whether everything that counting allows is known exactly."""
-
-    @property
     def examined(self) -> bool:
         """Say whether a pod was tried there, or counting says that none fits."""
 
@@ -58,16 +54,13 @@ class Table(Protocol):
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way undercuts, None where the numbers are impossible."""
 
-    def is_barred(self, counts: Counts) -> bool:
-        """Say whether the numbers contain some that are known to be impossible."""
-
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
 
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
 
-    def decide(self, counts: Counts, budget: Budget) -> Packed:
+    def decide(self, counts: Counts, budget: Budget) -> object:
         """Look for the best way for some numbers of replicas; never worse than before."""
 
     def widen(self, budget: Budget) -> None:
@@ -108,23 +101,18 @@ class SiteTable:
         known = self.packed.get(counts)
         if known is not None:
             return known.lower
-        return self._summed(counts) if not self.is_barred(counts) and self.limits.may_hold(counts) else None
+        return self._summed(counts) if not contains(counts, self._barred) and self.limits.may_hold(counts) else None
 
     def _summed(self, counts: Counts) -> Values | None:
-        """Return the sum of what the replicas cost alone, or with one less: no packing costs less than its parts."""
-        sums: list[Values] = []
+        """Return the sum of what the replicas cost alone: no packing costs less than its parts."""
         alone = (0,) * len(self.order)
         for part, count in enumerate(counts):
             single = self.packed.get(_one(counts, part)) if count else None
-            if single is None:
-                continue
-            if single.lower is None:
+            if single is not None and single.lower is None:
                 return None
-            alone = tuple(value + count * one for value, one in zip(alone, single.lower, strict=True))
-            rest = self.packed.get(_less(counts, part))
-            if rest is not None and rest.lower is not None:
-                sums.append(tuple(map(add, rest.lower, single.lower)))
-        return max([alone, *sums])
+            if single is not None and single.lower is not None:
+                alone = tuple(value + count * one for value, one in zip(alone, single.lower, strict=True))
+        return alone
 
     @property
     def whole(self) -> Site:
@@ -133,24 +121,14 @@ class SiteTable:
 
     @property
     def caps(self) -> Counts:
-        """Return the most replicas of each part."""
-        return self.limits.caps
+        """Return the most replicas of each part, by counting, and by what is known to be impossible alone."""
+        return without_barred(self.limits.caps, self._barred)
 
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
         caps = ((_one(self.caps, part), cap) for part, cap in enumerate(self.caps))
         return (*caps, *self.limits.whole)
-
-    def is_barred(self, counts: Counts) -> bool:
-        """Say whether the numbers contain some that are known to be impossible."""
-        return any(all(a >= b for a, b in zip(counts, barred, strict=True)) for barred in self._barred)
-
-    def _learn(self, counts: Counts, found: Packed) -> None:
-        """Keep what was found out."""
-        self.packed[counts] = found
-        if found.lower is None:
-            self._barred.append(counts)
 
     def decide(self, counts: Counts, budget: Budget, *, quick: bool = False) -> Packed:
         """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before.
@@ -169,7 +147,9 @@ class SiteTable:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
         if before is not None and (found.upper is None or before <= found.upper):
             found = Packed(found.lower, before, self.packed[counts].takes)
-        self._learn(counts, found)
+        self.packed[counts] = found
+        if found.lower is None:
+            self._barred.append(counts)
         return found
 
     def widen(self, budget: Budget) -> None:
@@ -202,7 +182,8 @@ class SiteTable:
 
     def numbers(self) -> list[Counts] | None:
         """Return all numbers that may be held; None when they are too many."""
-        return None if self.vectors is None else [counts for counts in self.vectors if not self.is_barred(counts)]
+        least = self.least()
+        return None if least is None else list(least)
 
     def floors(self) -> tuple[Values | None, ...]:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
@@ -223,16 +204,24 @@ class SiteTable:
         return known is None or not known.exact
 
     @property
-    def closed(self) -> bool:
-        """Say whether everything that counting allows is known exactly."""
-        return self.vectors is not None and not any(
-            self.is_open(counts) and not self.is_barred(counts) for counts in self.vectors
-        )
-
-    @property
     def examined(self) -> bool:
         """Say whether a pod was tried there, or counting says that none fits."""
         return len(self.packed) > 1 or not any(self.caps)
+
+
+def contains(counts: Counts, barred: Iterable[Counts]) -> bool:
+    """Say whether numbers contain some that are known to be impossible."""
+    return any(all(map(ge, counts, fewer)) for fewer in barred)
+
+
+def without_barred(caps: Counts, barred: Iterable[Counts]) -> Counts:
+    """Return the most replicas of each part if some numbers of one part alone are known to be impossible."""
+    found = list(caps)
+    for counts in barred:
+        if sum(counts) == max(counts):
+            part = counts.index(max(counts))
+            found[part] = min(found[part], sum(counts) - 1)
+    return tuple(found)
 
 
 def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
@@ -249,7 +238,3 @@ def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
 
 def _one(counts: Counts, part: int) -> Counts:
     return tuple(int(other == part) for other in range(len(counts)))
-
-
-def _less(counts: Counts, part: int) -> Counts:
-    return tuple(count - (other == part) for other, count in enumerate(counts))

@@ -14,7 +14,6 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
 from dra_lab.index.pools import Pool, pool_of_devices, pools_of
 from dra_lab.model.names import DeviceID
-from dra_lab.model.sketch import Ask
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.pods import FleetProblem
@@ -67,7 +66,9 @@ def joint(fleet: FleetProblem, nodes: Sequence[str], budget: Budget | None = Non
     groups = _groups(problems, books)
     return JointProblem(
         nodes[0],
-        tuple(_on(k, ask) for k, problem in enumerate(problems) for ask in problem.asks),
+        tuple(
+            changed(ask, reference=f"{k}~{ask.reference}") for k, problem in enumerate(problems) for ask in problem.asks
+        ),
         tuple(tuple(k * asks + at for at in row) for k, problem in enumerate(problems) for row in problem.requests),
         tuple(
             changed(link, name=f"{k}~{link.name}", requests=tuple(f"{k}~{name}" for name in link.requests))
@@ -130,10 +131,6 @@ def _exactly(fleet: FleetProblem, node: str) -> Hashable:
     wheres = tuple(dict.fromkeys(link.where for link in scan.sketch.links if not link.is_level))
     shape = shape_key(scan.views, node, scan.rules.asks, wheres)
     return shape, scan.views.held_on(node, held), scan.left_key(node)
-
-
-def _on(position: int, ask: Ask) -> Ask:
-    return changed(ask, reference=f"{position}~{ask.reference}")
 
 
 def joint_parts(fleet: FleetProblem, position: int, node: str) -> tuple[CopyPart, ...]:

@@ -96,11 +96,6 @@ class Usage:
         least, most = (tuple(sum((row[at] for row in mine), Fraction()) for mine in rows) for at in (0, -1))
         return least, most
 
-    @cached_property
-    def _different(self) -> int:
-        """Return how many plans differ in what pods are worth."""
-        return len({_in_units(worth)[0] for kind in self.free for worth in self._worths(kind)})
-
     def _planned(self, kind: str, worth: tuple[Fraction, ...]) -> tuple[dict[str, Fraction], Fraction]:
         """Return what pods use on each node in the plan in which each counts its worth, and what no plan exceeds."""
         worths, unit = _in_units(worth)
@@ -110,9 +105,9 @@ class Usage:
                 replace(pod, workload=replace(pod.workload, replicas=replicas))
                 for pod, replicas in zip(self.fleet.pods, each, strict=True)
             )
-            fleet, budget = replace(self.fleet, pods=pods), self.budget.part(1 / (self._different - len(self._plans)))
-            question = Question(fleet, (UNPLACED,), on_each=True, worth=worths)
-            work = Work(question, budget, self.solver)
+            different = len({_in_units(one)[0] for kind in self.free for one in self._worths(kind)})
+            question = Question(replace(self.fleet, pods=pods), (UNPLACED,), on_each=True, worth=worths)
+            work = Work(question, self.budget.part(1 / (different - len(self._plans))), self.solver)
             wanted = sum(count * value for count, value in zip(work.question.demand, worths, strict=True))
             answer = search(work)
             least = next((goal.bound or 0 for goal in answer.answer.goals), 0)

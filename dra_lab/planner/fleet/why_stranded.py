@@ -81,13 +81,15 @@ def why_stranded(
     many = [Workload(workload.name, workload.claims, most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
     full = _with_pods(part, more.replicas, workloads, release, "more-")
+    trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))
+    every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
     reasons = ((claim, why_not(full, claim, node, release, seconds=seconds / 8)) for claim in claims)
     return WhyStranded(
         node,
         kinds,
         tuple((claim, found) for claim, found in reasons if found.fits is False),
         _leaving(part, [claim.metadata for claim in _alone(cluster, node).claims], claims, release, kinds, end),
-        _relaxed(full, node, claims, release, end),
+        next((change for change in every if tried(trial, change).fitting), None),
     )
 
 
@@ -144,12 +146,3 @@ def _leaving(
         if after is not None and after.proven and after.stranded < before.stranded:
             found.append(Leaving(f"{holder.namespace}/{holder.name}", before.kind, before.stranded, after.stranded))
     return min(found, key=lambda one: (one.after, one.claim), default=None)
-
-
-def _relaxed(
-    full: Cluster, node: str, claims: Sequence[ClaimSketch], release: KubernetesRelease, end: float
-) -> Relaxation | None:
-    """Return the first change of a link with which one more pod of a claim fits."""
-    trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))
-    every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
-    return next((change for change in every if tried(trial, change).fitting), None)

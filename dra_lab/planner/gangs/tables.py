@@ -34,14 +34,12 @@ class Profile:
     def __init__(self, table: Table, limits: Table) -> None:
         """Read the tables of what was found and of what may exist; ways are looked for when they are needed."""
         self.table, self.limits, self._looked = table, limits, set[tuple[Counts, int]]()
-        caps = self.limits.caps
-        singles = ([_only(kind, n, len(caps)) for n in range(cap, -1, -1)] for kind, cap in enumerate(caps))
-        self.bound: Counts = tuple(sum(next(c for c in row if not self.limits.is_barred(c))) for row in singles)
+        self.bound: Counts = self.limits.caps
 
     def look(self) -> None:
         """Look for ways for all numbers of pods."""
         if isinstance(self.table, PlaceTable):
-            self.table.states.widen(self.table.state, Budget())
+            self.table.widen(Budget())
             self.read_again()
 
     def _look_beside(self, counts: Counts, kind: int) -> None:
@@ -49,11 +47,11 @@ class Profile:
         if not isinstance(self.table, PlaceTable) or (counts, kind) in self._looked:
             return
         self._looked.add((counts, kind))
-        states, state = self.table.states, self.table.state
-        for way in range(len(states.filler.ways)):
-            column = states.columns(state).get(counts)
+        filler = self.table.states.filler
+        for way in range(len(filler.ways)):
+            column = self.table.columns.get(counts)
             while column is not None and column.counts[kind] < self.bound[kind]:
-                column = states.filler.step(state, column, way, kind)
+                column = filler.step(self.table.state, column, way, kind)
         self.read_again()
 
     def read_again(self) -> None:
@@ -110,10 +108,6 @@ class Profile:
 def plus(counts: Counts, kind: int, more: int) -> Counts:
     """Return numbers of pods with more of one kind."""
     return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])
-
-
-def _only(kind: int, count: int, kinds: int) -> Counts:
-    return tuple(count * (at == kind) for at in range(kinds))
 
 
 def tables_of_fleet(work: Work) -> list[tuple[Table, Table]]:

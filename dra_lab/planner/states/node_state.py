@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
@@ -88,7 +88,10 @@ def state_problem(
             groups += [found] if able else []
         if size < group.size and (admin := inspectors(whole, group)):
             groups.append(replace(group, devices=group.devices[size:], asks=admin))
-    lost = _short(whole, state.free)
+    # A request for all devices is not served while one of them is in use.
+    short = [group for group, size in zip(whole.groups, state.free, strict=True) if size < group.size]
+    asks = {ask for group in short for ask in group.asks}
+    lost = frozenset(ask for ask in asks if whole.asks[ask].all_devices and not whole.asks[ask].admin_access)
     problem = replace(whole, groups=tuple(groups), impossible=whole.impossible | lost)
     return _with_counters(problem, state.counters) if whole.counters else problem, kept_groups(layout, state, only)
 
@@ -96,13 +99,6 @@ def state_problem(
 def _able(group: DeviceGroup, left: tuple[tuple[str, Fraction], ...]) -> tuple[int, ...]:
     have = dict(left)
     return tuple(ask for ask, uses in group.uses if all(amount <= have[key] for key, amount in uses))
-
-
-def _short(problem: AllocationProblem, free: Sequence[int]) -> frozenset[int]:
-    """Return the asks for all devices that do not get one of them: it is in use."""
-    short = [group for group, size in zip(problem.groups, free, strict=True) if size < group.size]
-    mine = {ask for group in short for ask in group.asks}
-    return frozenset(ask for ask in mine if problem.asks[ask].all_devices and not problem.asks[ask].admin_access)
 
 
 def _with_counters(problem: AllocationProblem, counters: Sequence[int]) -> AllocationProblem:
@@ -113,12 +109,11 @@ def _with_counters(problem: AllocationProblem, counters: Sequence[int]) -> Alloc
             drawn[counter] = drawn.get(counter, 0) + amount * group.size
     names = (counter for counter, _ in problem.counters)
     left = tuple((name, have) for name, have in zip(names, counters, strict=True) if drawn.get(name, 0) > have)
-    return replace(problem, groups=tuple(_drawing(group, dict(left)) for group in problem.groups), counters=left)
-
-
-def _drawing(group: DeviceGroup, left: Mapping[Counter, int]) -> DeviceGroup:
-    mine = tuple((counter, amount) for counter, amount in group.draws if counter in left)
-    return group if mine == group.draws else replace(group, draws=mine)
+    groups = []
+    for group in problem.groups:
+        mine = tuple((counter, amount) for counter, amount in group.draws if counter in dict(left))
+        groups.append(group if mine == group.draws else replace(group, draws=mine))
+    return replace(problem, groups=tuple(groups), counters=left)
 
 
 def coarse(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -168,22 +168,26 @@ def survey(rules: Rules, budget: Budget) -> Survey:
             break
         shape = shape_key(views, name, rules.selecting, rules.attributes)
         if shape not in shapes:
-            layout = devices.layout(name)
-            if layout is None:
-                layout = idle_layout(scan, name)
-                counters = counted_layout(scan, layout, name)
-                if not _is_plain(layout.problem) or counters is None:
+            made = devices.layout(name)
+            if made is None:
+                made = idle_layout(scan, name)
+                counters = counted_layout(scan, made, name)
+                if not _is_plain(made.problem) or counters is None:
                     return Survey(scan_nodes(rules, budget))
-                devices.learn(name, layout)
+                devices.learn(name, made)
                 if counters.counters:
                     counted[len(scan.layouts)] = counters
             shapes[shape] = len(scan.layouts)
-            scan.layouts[shapes[shape]] = layout
+            scan.layouts[shapes[shape]] = made
         at = shapes[shape]
-        if _holds_whole(scan.layouts[at], views.held_on(name, rules.allocated)[0]):
+        layout = scan.layouts[at]
+        held = {layout.group_of[position] for position in views.held_on(name, rules.allocated)[0]} - {-1}
+        if any(layout.problem.groups[group].shareable for group in held):
+            # A claim holds a shareable device without a share: it is in use, and its amounts do not say so
+            # (docs/semantics.md 3.11.9).
             return Survey(scan_nodes(rules, budget))
-        state = state_on(scan, at, scan.layouts[at], name, known)
-        if any(_asks_for_none(scan.layouts[at].problem.groups[group], left) for group, left in state.left):
+        state = state_on(scan, at, layout, name, known)
+        if any(_asks_for_none(layout.problem.groups[group], left) for group, left in state.left):
             return Survey(scan_nodes(rules, budget))
         seen.states[name] = counted[at].on(scan, name, state) if at in counted else state
         if budget.due:
@@ -191,15 +195,6 @@ def survey(rules: Rules, budget: Budget) -> Survey:
     scan.complete = len(seen.states) == len(rules.nodes)
     scan.unseen = tuple(name for name in rules.nodes if name not in seen.states)
     return seen
-
-
-def _holds_whole(layout: Layout, alone: Collection[int]) -> bool:
-    """Say whether a claim holds a shareable device without a share: it is in use (docs/semantics.md 3.11.9).
-
-    A state says what is left of a shareable device in amounts, and there may be none.
-    """
-    held = {layout.group_of[position] for position in alone} - {-1}
-    return any(layout.problem.groups[group].shareable for group in held)
 
 
 def _asks_for_none(group: DeviceGroup, left: Sequence[tuple[str, Fraction]]) -> bool:
@@ -211,12 +206,9 @@ def _asks_for_none(group: DeviceGroup, left: Sequence[tuple[str, Fraction]]) -> 
 def _looks_from_several_claims(rules: Rules) -> bool:
     """Say whether a pod of several claims asks for admin access: claims of one pod do not see one another."""
     # `pods.look_at` names them after the workload and the claim: "0.0", "0.1"
-    several = {part_of(ask.reference)[0].partition(".")[0] for ask in rules.asks if _is_later(ask.reference)}
-    return any(ask.admin_access and part_of(ask.reference)[0].partition(".")[0] in several for ask in rules.asks)
-
-
-def _is_later(reference: str) -> bool:
-    return part_of(reference)[0].partition(".")[2] not in ("", "0")
+    pods = [(ask, part_of(ask.reference)[0].partition(".")) for ask in rules.asks]
+    several = {pod for _, (pod, _, claim) in pods if claim not in ("", "0")}
+    return any(ask.admin_access and pod in several for ask, (pod, _, _) in pods)
 
 
 def _is_plain(problem: AllocationProblem) -> bool:
