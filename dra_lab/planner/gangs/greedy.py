@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain, combinations, islice, takewhile
 from operator import sub
@@ -44,7 +44,7 @@ class _Greedy:
     def __init__(self, problem: GangProblem, budget: Budget, *, domains_by_value: bool, nodes_by_value: bool) -> None:
         self.problem, self.budget = problem, budget
         self.domains_by_value, self.nodes_by_value = domains_by_value, nodes_by_value
-        self.solution = GangSolution(ordinary=[{} for _ in problem.needs.ordinary])
+        self.solution = GangSolution(ordinary=[Counter() for _ in problem.needs.ordinary])
         self.nodes: list[list[str]] = [[] for _ in problem.keys]
         for (region, _), nodes in problem.cells.items():
             self.nodes[region].extend(nodes)
@@ -59,7 +59,7 @@ class _Greedy:
         needs = self.problem.needs
         for priority in needs.priorities:
             mine = [(at, need) for at, need in enumerate(needs.gangs) if need.priority == priority]
-            placed: list[tuple[Instance, list[list[int]]]] = []
+            placed: list[tuple[Instance, list[Sequence[int]]]] = []
             for at, need in sorted(mine, key=lambda row: -self._size(row[1])):
                 for _ in range(need.copies):
                     if self.budget.reached or (one := self._place(at, need)) is None:
@@ -70,7 +70,7 @@ class _Greedy:
                 self._add_more(instance, within)
             if priority == 0:
                 for row, (kind, wanted) in zip(self.solution.ordinary, needs.ordinary, strict=True):
-                    _add(row, self._on_nodes(kind, wanted, range(len(self.problem.keys))))
+                    row.update(self._on_nodes(kind, wanted, range(len(self.problem.keys))))
         return self.solution
 
     def _size(self, need: GangNeed) -> float:
@@ -166,65 +166,64 @@ class _Greedy:
 
     # ------------------------------------------------------------------ pods
 
-    def put(self, group: GroupNeed, pods: int, regions: Sequence[int], prefer: int = -1) -> dict[int, int] | None:
+    def put(self, group: GroupNeed, pods: int, regions: Sequence[int], prefer: int = -1) -> Counter[int] | None:
         """Place pods of a group in some regions, in few domains of a tier if one is preferred.
 
         None, and nothing is changed, if they do not fit.
         """
-        mark, placed = len(self._changed), dict[int, int]()
-        able = regions
-        if prefer >= 0 and self.domains_by_value:
+        if prefer < 0 or group.slices:
+            return self._put_slices(group.kind, pods, regions, group.slices)
+        if self.domains_by_value:
             able = self._fitting(group.kind, pods, regions, prefer)
-        if group.slices:
-            self._put_slices(group.kind, pods, regions, group.slices, placed)
-        elif prefer < 0 or len(able) < len(regions):
-            _add(placed, self._on_nodes(group.kind, pods, able))
-        else:
-            left = list(regions)
-            while (wanted := pods - sum(placed.values())) and left:
-                part = next(iter(self._domains(group.kind, wanted, left, prefer)), left)
-                _add(placed, self._on_nodes(group.kind, wanted, part))
-                left = [region for region in left if region not in part]
-        if sum(placed.values()) < pods:
+            if len(able) < len(regions):
+                return self._put_slices(group.kind, pods, able, ())
+        mark, placed, left = len(self._changed), Counter[int](), list(regions)
+        while (wanted := pods - placed.total()) and left:
+            part = next(iter(self._domains(group.kind, wanted, left, prefer)), left)
+            placed.update(self._on_nodes(group.kind, wanted, part))
+            left = [region for region in left if region not in part]
+        if wanted:
             self._undo(mark)
-            return None
-        return placed
+        return None if wanted else placed
 
     def _put_slices(
-        self, kind: int, pods: int, regions: Sequence[int], slices: Sequence[tuple[int, int]], placed: dict[int, int]
-    ) -> bool:
-        """Place pods slice by slice; say whether all have a place. Nothing is changed by a slice that has none."""
+        self, kind: int, pods: int, regions: Sequence[int], slices: Sequence[tuple[int, int]]
+    ) -> Counter[int] | None:
+        """Place pods slice by slice; None, and nothing is changed, if one has no place."""
+        mark = len(self._changed)
         if not slices:
-            _add(placed, found := list(self._on_nodes(kind, pods, regions)))
-            return sum(count for _, count in found) == pods
-        (size, tier), *finer = slices
-        for _ in range(pods // size):
-            for inside in self._domains(kind, size if self.domains_by_value else pods, regions, tier):
-                mark, before = len(self._changed), dict(placed)
-                if self._put_slices(kind, size, inside, finer, placed):
-                    break
+            placed = self._on_nodes(kind, pods, regions)
+            if placed.total() < pods:
                 self._undo(mark)
-                placed.clear()
-                placed.update(before)
-            else:
-                return False
-        return True
+            return placed if placed.total() == pods else None
+        placed, ((size, tier), *finer) = Counter(), slices
+        for _ in range(pods // size):
+            parts = self._domains(kind, size if self.domains_by_value else pods, regions, tier)
+            every = (self._put_slices(kind, size, inside, finer) for inside in parts)
+            one = next((found for found in every if found is not None), None)
+            if one is None:
+                self._undo(mark)
+                return None
+            placed.update(one)
+        return placed
 
-    def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Place pods on the nodes of regions, as many as fit; yield the region and the number of those on each node."""
+    def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Counter[int]:
+        """Place pods on the nodes of regions, as many as fit; return how many each region has."""
+        placed = Counter[int]()
         if self.nodes_by_value:
             for node, count, _ in self._cheapest_first(regions, kind, pods):
                 self._put_on(node, kind, count)
-                yield self.problem.on[node].region, count
-            return
+                placed[self.problem.on[node].region] += count
+            return placed
         for region in regions:
             for node in sorted(self.nodes[region], key=lambda node: (-self.more(node, kind), node)):
                 if not pods or self.budget.reached:
-                    return
+                    return placed
                 if count := max((n for n in self.steps(node, kind) if n <= pods), default=0):
                     self._put_on(node, kind, count)
                     pods -= count
-                    yield region, count
+                    placed[region] += count
+        return placed
 
     def _domains(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[list[int]]:
         """Return the domains of a tier among regions: the best in which all pods fit first, then the largest."""
@@ -248,7 +247,7 @@ class _Greedy:
 
     # ------------------------------------------------------------------ gangs
 
-    def _place(self, at: int, need: GangNeed) -> tuple[Instance, list[list[int]]] | None:
+    def _place(self, at: int, need: GangNeed) -> tuple[Instance, list[Sequence[int]]] | None:
         """Place the minimum of one gang in the best domain that can have it; return where more of each group may be."""
         ranked = []
         for path, regions in self.problem.inside[need.required].items():
@@ -277,49 +276,53 @@ class _Greedy:
             rows.append(self.added_by(mine, group.kind, group.least))
         return (spread, *map(sum, zip(*rows, strict=True)))
 
-    def _in_domain(self, need: GangNeed, regions: Sequence[int]) -> tuple[list[dict[int, int]], list[list[int]]] | None:
+    def _in_domain(
+        self, need: GangNeed, regions: Sequence[int]
+    ) -> tuple[list[Counter[int]], list[Sequence[int]]] | None:
         """Place the minimum of a gang in regions; return the pods of each group, and the regions where more may be."""
         mark = len(self._changed)
-        groups: dict[int, dict[int, int]] = {}
-        within: dict[int, list[int]] = {}
+        groups: dict[int, Counter[int]] = {}
+        within: dict[int, Sequence[int]] = {}
         alone = [(at, group) for at, group in enumerate(need.groups) if group.same_as < 0]
         for at, group in sorted(alone, key=lambda row: -row[1].least):
-            prefer = group.preferred if group.preferred >= 0 else need.preferred
-            together = [(at, group), *(row for row in enumerate(need.groups) if row[1].same_as == at)]
-            sets = [list(regions)]
+            together = {at: group} | {other: one for other, one in enumerate(need.groups) if one.same_as == at}
+            sets: list[Sequence[int]] = [regions]
             if group.required >= 0:
-                sets = self._domains(group.kind, group.least, regions, group.required)
+                sets = [*self._domains(group.kind, group.least, regions, group.required)]
             for mine in sets:
-                before, placed = len(self._changed), dict[int, dict[int, int]]()
-                for other, one in together:
-                    if (found := self.put(one, one.least, mine, prefer if other == at else -1)) is None:
-                        break
-                    placed[other] = found
-                if len(placed) == len(together):
+                placed = self._put_together(together, mine, group.preferred if group.preferred >= 0 else need.preferred)
+                if placed is not None:
                     groups |= placed
                     within |= dict.fromkeys(placed, mine)
                     break
-                self._undo(before)
             else:
                 self._undo(mark)
                 return None
         return [groups[at] for at in range(len(groups))], [within[at] for at in range(len(groups))]
+
+    def _put_together(
+        self, together: Mapping[int, GroupNeed], regions: Sequence[int], prefer: int
+    ) -> dict[int, Counter[int]] | None:
+        """Place the minimum of groups in the same regions, the first one in few domains of a preferred tier."""
+        mark, placed = len(self._changed), dict[int, Counter[int]]()
+        for at, group in together.items():
+            found = self.put(group, group.least, regions, -1 if placed else prefer)
+            if found is None:
+                self._undo(mark)
+                return None
+            placed[at] = found
+        return placed
 
     def _add_more(self, one: Instance, within: Sequence[Sequence[int]]) -> None:
         """Place what a gang wants beyond its minimum."""
         for row, group, regions in zip(one.groups, self.problem.needs.gangs[one.need].groups, within, strict=True):
             beyond = group.most - group.least
             if not group.slices:
-                _add(row, self._on_nodes(group.kind, beyond, regions))
+                row.update(self._on_nodes(group.kind, beyond, regions))
                 continue
             size = group.slices[0][0]
             for _ in range(beyond // size):
                 found = None if self.budget.reached else self.put(group, size, regions)
                 if found is None:
                     break
-                _add(row, found.items())
-
-
-def _add(row: dict[int, int], more: Iterable[tuple[int, int]]) -> None:
-    for region, count in more:
-        row[region] = row.get(region, 0) + count
+                row.update(found)

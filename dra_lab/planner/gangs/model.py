@@ -34,16 +34,14 @@ _OPTIONS: Mapping[str, object] = {"mip_detect_symmetry": False, "mip_heuristic_e
 
 
 class GangModel:
-    """The model over what was found of nodes; with `least`, over what may exist, which bounds goals that count pods.
+    """The model over what may exist, which bounds what counts pods; nodes hold up to some numbers of pods.
 
-    With `values`, nodes have the pods that they are given and what these are worth; without, they only hold them.
+    With `values`, the model over what was found of nodes: they have numbers of pods and what these are worth.
     """
 
-    def __init__(
-        self, problem: GangProblem, solver: str, budget: Budget, *, least: bool = False, values: bool = False
-    ) -> None:
+    def __init__(self, problem: GangProblem, solver: str, budget: Budget, *, values: bool = False) -> None:
         """Make the model, or a part of it if the budget is reached; then no solver is asked either."""
-        self.problem, self.solver, self.least, self.values = problem, solver, least, values
+        self.problem, self.solver, self.values = problem, solver, values
         self.lp: Any = pulp.LpProblem("gangs", pulp.LpMinimize)
         self._numbers = 0
         self.gangs: dict[tuple[int, Path], Any] = {}
@@ -184,7 +182,7 @@ class GangModel:
             profile = self.problem.profiles[at.profile]
             if self.values:
                 self._have(at, profile, len(nodes))
-            elif self.least and profile.numbers is None:
+            elif profile.numbers is None:
                 self._hold_counted(at.region, profile, len(nodes))
             else:
                 held[at.region, self._largest_in(at)] += len(nodes)
@@ -192,7 +190,7 @@ class GangModel:
             self._hold(region, patterns, count)
         for variable, slot in zip(self.nodes, new.slots, strict=True):
             profile = self.problem.profiles[slot.profile]
-            if self.least and profile.numbers is None:
+            if profile.numbers is None:
                 self._hold_counted(slot.region, profile, slot.most, variable)
             else:
                 self._hold(slot.region, self._largest_in(On(slot.region, slot.profile)), slot.most, variable)
@@ -225,9 +223,8 @@ class GangModel:
         asked = tuple((at.region, kind) in self._taken for kind in range(self.problem.kinds))
         if (at.profile, asked) not in self._largest:
             profile = self.problem.profiles[at.profile]
-            profile.look()
-            every = (profile.numbers or ()) if self.least else profile.found
-            self._largest[at.profile, asked] = _largest({tuple(map(mul, counts, asked)) for counts in every})
+            numbers = profile.numbers or ()
+            self._largest[at.profile, asked] = _largest({tuple(map(mul, counts, asked)) for counts in numbers})
         return self._largest[at.profile, asked]
 
     def _hold(self, region: int, patterns: Sequence[Counts], count: int, nodes: Any = None) -> None:
@@ -338,7 +335,7 @@ class GangModel:
         gangs = {key: count for key, v in self.gangs.items() if (count := _value(v))}
         groups = {key: count for key, v in self.groups.items() if (count := _value(v))}
         totals = {key: sum(factor * _value(v) for v, factor in mine.items()) for key, mine in self.pods.items()}
-        ordinary: list[dict[int, int]] = [{} for _ in self.problem.needs.ordinary]
+        ordinary: list[Counter[int]] = [Counter() for _ in self.problem.needs.ordinary]
         for (number, region), variable in self.ordinary.items():
             if count := _value(variable):
                 ordinary[number][region] = count

@@ -18,7 +18,7 @@ from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.levels import HOST_DEPTH, Path, Tier
 from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, replaced, without_preferences
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, NewNodes, On, Slot
-from dra_lab.planner.gangs.spots import Spot, Spots, spots_of
+from dra_lab.planner.gangs.spots import Spot, spots_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
 
 Key = tuple[Path | None, ...]
@@ -88,44 +88,44 @@ def enlarged(
     domains: int,
     sizes: Sizes,
     most_cost: int | None = None,
-) -> tuple[GangProblem, Spots]:
-    """Return a problem with nodes that may be added, and their spots.
+    *,
+    one_by_one: bool = False,
+) -> GangProblem:
+    """Return a problem with nodes that may be added.
 
     `profiles` are those of the node types, -1 if one was not examined in time. There are at most `domains` new domains
-    of each kind, and no more nodes than an answer of `most_cost` may have.
+    of each kind, and no more nodes than an answer of `most_cost` may have. With `one_by_one`, single nodes have slots
+    of their own if a gang names hosts.
     """
     allowed = min(domains, sizes.variables // max(1, len(question.types)))
     spots = spots_of(question.cluster, question.types, question.trees, base.needs, allowed)
     new = NewNodes(complete=allowed == domains or not spots.fewer)
-    # Spots that no gang tells apart are one slot, unless they share their places with other spots.
-    merged: dict[tuple[int, Key, int], list[int]] = {}
-    lone = Counter(spot.group for spot in spots.found)
-    for at, key in enumerate(question.keys([spot.place.paths for spot in spots.found])):
-        spot = spots.found[at]
-        own = spot.group if lone[spot.group] > 1 or spot.place.new else -1
-        merged.setdefault((spot.type, _on_host(base.needs, key, ""), own), []).append(at)
+    single = one_by_one and any(tier.depth == HOST_DEPTH and tier.paths for tier in base.needs.tiers)
+    most_single = max(1, sizes.variables // max(1, len(spots.found)))
     regions = {key: region for region, key in enumerate(base.keys)}
     inside: dict[int, list[int]] = {}
-    for (kind, key, _), mine in merged.items():
-        if profiles[kind] < 0:
+    for spot, key in zip(spots.found, question.keys([spot.place.paths for spot in spots.found]), strict=True):
+        if profiles[spot.type] < 0:
             new.complete = False
             continue
-        groups = dict.fromkeys(spots.found[at].group for at in mine)
-        limits = [spots.limits[group] for group in groups]
+        cost, limit = question.costs[spot.type], spots.limits[spot.group]
         # More nodes than pods are never of use.
-        most = min([_pods(base.needs), *([] if None in limits else [sum(limit or 0 for limit in limits)])])
-        most = most if most_cost is None else min(most, most_cost // question.costs[kind])
-        for group in groups if len(groups) == 1 else ():
-            inside.setdefault(group, []).append(len(new.slots))
-        region = regions.setdefault(_on_host(base.needs, key, f"+{len(new.slots)}"), len(regions))
-        new.slots.append(Slot(tuple(mine), region, profiles[kind], most, question.costs[kind]))
+        most = _pods(base.needs) if limit is None else min(limit, _pods(base.needs))
+        most = most if most_cost is None else min(most, most_cost // cost)
+        new.complete = new.complete and not (single and most > most_single)
+        for count in [1] * min(most, most_single) if single else [most]:
+            number = len(new.slots)
+            region = regions.setdefault(_on_host(base.needs, key, f"+{number}"), len(regions))
+            inside.setdefault(spot.group, []).append(number)
+            new.slots.append(Slot(spot, region, profiles[spot.type], count, cost))
     for group, slots in inside.items():
         limit = spots.limits[group]
         if limit is not None and sum(new.slots[slot].most for slot in slots) > limit:
             new.limits.append((tuple(slots), limit))
-    for several, count in spots.some_of:
-        new.some_of.append((tuple(tuple(inside.get(group, ())) for group in several), count))
-    return replace(base, keys=list(regions), new=new), spots
+    new.some_of = [
+        (tuple(tuple(inside.get(group, ())) for group in several), count) for several, count in spots.some_of
+    ]
+    return replace(base, keys=list(regions), new=new)
 
 
 def _on_host(needs: Needs, key: Key, host: str) -> Key:
@@ -149,45 +149,13 @@ def useful_domains(question: AddQuestion, needs: Needs, most_cost: int | None) -
     return domains if most_cost is None else min(domains, most_cost // min(question.costs, default=1))
 
 
-def one_by_one(problem: GangProblem, most: int) -> GangProblem:
-    """Return the problem with a slot for every single node if a gang names hosts."""
-    if not any(tier.depth == HOST_DEPTH and tier.paths for tier in problem.needs.tiers):
-        return problem
-    limit = max(1, most // max(1, len(problem.new.slots)))
-    regions = {key: region for region, key in enumerate(problem.keys)}
-    new = NewNodes(complete=problem.new.complete and all(slot.most <= limit for slot in problem.new.slots))
-    singles: list[range] = []
-    for slot in problem.new.slots:
-        first = len(new.slots)
-        for number in range(first, first + min(slot.most, limit)):
-            key = _on_host(problem.needs, problem.keys[slot.region], f"+{number}")
-            new.slots.append(replace(slot, most=1, region=regions.setdefault(key, len(regions))))
-        singles.append(range(first, len(new.slots)))
-
-    def single(slots: Iterable[int]) -> tuple[int, ...]:
-        return tuple(number for slot in slots for number in singles[slot])
-
-    new.limits = [(single(slots), limit) for slots, limit in problem.new.limits]
-    new.some_of = [(tuple(map(single, rows)), count) for rows, count in problem.new.some_of]
-    return replace(problem, keys=list(regions), new=new)
-
-
-def chosen(problem: GangProblem, spots: Spots, counts: Sequence[int]) -> Chosen:
+def chosen(problem: GangProblem, counts: Sequence[int]) -> Chosen:
     """Return how many nodes each spot has, if each slot has some."""
-    found: Counter[int] = Counter()
-    free = dict(enumerate(spots.limits))
+    spots = {slot.spot.number: slot.spot for slot in problem.new.slots}
+    found = Counter[int]()
     for slot, nodes in zip(problem.new.slots, counts, strict=True):
-        left = nodes
-        for spot in slot.spots:
-            group = spots.found[spot].group
-            # Slots of several spots have groups of their own.
-            limit = free[group] if len(slot.spots) > 1 else None
-            mine = left if limit is None else min(left, limit)
-            if limit is not None:
-                free[group] = limit - mine
-            found[spot] += mine
-            left -= mine
-    return [(spots.found[spot], count) for spot, count in sorted(found.items()) if count]
+        found[slot.spot.number] += nodes
+    return [(spots[number], count) for number, count in sorted(found.items()) if count]
 
 
 def nodes_of(question: AddQuestion, added: Chosen) -> list[NewNode]:
@@ -216,42 +184,46 @@ def missing(problem: GangProblem, solution: GangSolution) -> Counter[int]:
 
 
 class FirstAnswer:
-    """New nodes for what greedy does not place on the nodes of the cluster."""
+    """New nodes for what greedy does not place on the nodes of the cluster: `opened` is their number in each slot."""
 
     def __init__(self, problem: GangProblem, budget: Budget) -> None:
-        """Open no nodes yet: `opened` is their number in each slot."""
+        """Open no nodes yet."""
         self.problem, self.budget = problem, budget
         self.opened = [0] * len(problem.new.slots)
         self.limits = {slot: row for row in problem.new.limits for slot in row[0]}
 
     def find(self, lacking: Counter[int]) -> list[int] | None:
-        """Return how many nodes of each slot greedy uses to place everything, None if it does not."""
-        needs = self.problem.needs
+        """Open nodes for what is lacking, then twice as many and so on; return what `used` returns."""
+        gangs, ordinary = self.problem.needs.gangs, self.problem.needs.ordinary
         for number, count in lacking.items():
-            if number < len(needs.gangs):
+            if number < len(gangs):
+                inside: dict[Path | None, list[int]] = {}
+                for slot, new in enumerate(self.problem.new.slots):
+                    inside.setdefault(self.problem.keys[new.region][gangs[number].required], []).append(slot)
+                inside.pop(None, None)
                 for _ in range(count):
-                    self._open(needs.gangs[number])
+                    self._open(gangs[number].least_pods, inside.values())
             else:
-                every = range(len(self.opened))
-                self._add(self._cheapest(every, {needs.ordinary[number - len(needs.gangs)][0]: count}))
+                self._open({ordinary[number - len(gangs)][0]: count}, [range(len(self.opened))])
         before = 0
         while before < sum(self.opened) and not self.budget.reached:
             before = sum(self.opened)
-            problem, slot_of = self._with_opened()
-            found = greedy(problem, self.budget.part(self.budget.shares.step))
-            if not missing(problem, found):
-                used = Counter(slot_of[node] for node in found.nodes if node in slot_of)
-                return [used[slot] for slot in range(len(self.opened))] if self._may_be(used) else None
+            if (used := self.used(self.opened)) is not None:
+                return used
             for slot, count in enumerate(self.opened):
                 self.opened[slot] += min(count, self._left(slot))
         return None
 
-    def _may_be(self, used: Mapping[int, int]) -> bool:
-        """Say whether no more new domains have nodes than there may be."""
-        return all(
+    def used(self, opened: Sequence[int]) -> list[int] | None:
+        """Return how many nodes of those opened in each slot greedy uses to place everything, None if it does not."""
+        problem, slot_of = self._with(opened)
+        found = greedy(problem, self.budget.part(self.budget.shares.step))
+        used = Counter(slot_of[node] for node in found.nodes if node in slot_of)
+        domains = (
             sum(any(used[slot] for slot in slots) for slots in several) <= most
             for several, most in self.problem.new.some_of
         )
+        return [used[slot] for slot in range(len(opened))] if not missing(problem, found) and all(domains) else None
 
     def _left(self, slot: int) -> int:
         """Return how many more nodes a slot has places for."""
@@ -259,20 +231,12 @@ class FirstAnswer:
         alone = self.problem.new.slots[slot].most - self.opened[slot]
         return min(alone, limit - sum(self.opened[one] for one in slots)) if slots else alone
 
-    def _open(self, gang: GangNeed) -> None:
-        """Open nodes that hold one gang, in the domain where they cost least."""
-        inside: dict[Path | None, list[int]] = {}
-        for slot, new in enumerate(self.problem.new.slots):
-            inside.setdefault(self.problem.keys[new.region][gang.required], []).append(slot)
-        inside.pop(None, None)
-        every = [found for mine in inside.values() if (found := self._cheapest(mine, gang.least_pods))]
-        self._add(min(every, key=self._cost, default=None))
-
-    def _cost(self, nodes: Mapping[int, int]) -> int:
-        return sum(self.problem.new.slots[slot].cost * count for slot, count in nodes.items())
-
-    def _add(self, nodes: Mapping[int, int] | None) -> None:
-        for slot, count in (nodes or {}).items():
+    def _open(self, pods: Mapping[int, int], sets: Iterable[Sequence[int]]) -> None:
+        """Open nodes that hold pods of some kinds in those of several sets of slots where they cost least."""
+        every = [found for slots in sets if (found := self._cheapest(slots, pods))]
+        new = self.problem.new.slots
+        best = min(every, key=lambda nodes: sum(new[slot].cost * nodes[slot] for slot in nodes), default=Counter[int]())
+        for slot, count in best.items():
             self.opened[slot] += min(count, self._left(slot))
 
     def _cheapest(self, slots: Iterable[int], pods: Mapping[int, int]) -> Counter[int] | None:
@@ -289,12 +253,12 @@ class FirstAnswer:
                 return None
         return found
 
-    def _with_opened(self) -> tuple[GangProblem, dict[str, int]]:
-        """Return the problem with the nodes that are opened, and the slot of each of these."""
+    def _with(self, opened: Sequence[int]) -> tuple[GangProblem, dict[str, int]]:
+        """Return the problem with nodes that are opened in each slot, and the slot of each of these."""
         problem, slot_of = self.problem, dict[str, int]()
         cells, on = {key: list(nodes) for key, nodes in problem.cells.items()}, dict(problem.on)
         regions = {key: region for region, key in enumerate(problem.keys)}
-        for slot, count in enumerate(self.opened):
+        for slot, count in enumerate(opened):
             new = problem.new.slots[slot]
             for number in range(count):
                 slot_of[name := f"+{slot}.{number}"] = slot

@@ -34,14 +34,13 @@ from dra_lab.planner.gangs.new_nodes import (
     enlarged,
     missing,
     nodes_of,
-    one_by_one,
     useful_domains,
     wanted_gangs,
 )
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
 from dra_lab.planner.gangs.reasons import reasons_of
-from dra_lab.planner.gangs.spots import Spots, spots_of
+from dra_lab.planner.gangs.spots import spots_of
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
@@ -175,15 +174,16 @@ class _Search:
         if not lacking:
             return self._written([], 0, 0)
         sizes, budget = self.budget.sizes, self.budget
-        problem, spots = enlarged(question, base, profiles, lacking.total(), sizes)
+        problem = enlarged(question, base, profiles, lacking.total(), sizes)
         first = FirstAnswer(problem, budget).find(lacking)
         self.clock.lap("greedy")
-        known = None if first is None else chosen(problem, spots, first)
+        known = None if first is None else chosen(problem, first)
         if known is None and budget.reached:
             return replace(self.answer, bound=0.0)
         cost = None if known is None else sum(question.costs[spot.type] * count for spot, count in known)
-        problem, spots = enlarged(question, base, profiles, useful_domains(question, needs, cost), sizes, cost)
-        return self._by_model(one_by_one(problem, sizes.variables), spots, known, cost)
+        domains = useful_domains(question, needs, cost)
+        problem = enlarged(question, base, profiles, domains, sizes, cost, one_by_one=True)
+        return self._by_model(problem, known, cost)
 
     def _tables(self, needs: Needs) -> tuple[GangProblem, list[int]]:
         """Return the problem without new nodes, and for each node type the profile of its nodes."""
@@ -205,34 +205,28 @@ class _Search:
 
     # ------------------------------------------------------------------ the best answer
 
-    def _by_model(self, problem: GangProblem, spots: Spots, known: Chosen | None, cost: int | None) -> AddedNodes:
+    def _by_model(self, problem: GangProblem, known: Chosen | None, cost: int | None) -> AddedNodes:
+        """Return the answer with the nodes of the model over what may exist, if all have a place with them."""
+        model = GangModel(problem, self.solver, self.budget)
+        for goal in (goal for goal in problem.order if counts_pods(goal)):
+            model.keep(goal, 0)
+        if cost is not None:
+            model.keep(COST, cost)
+        outcome = model.minimise(COST, self.budget.part(1 - self.budget.shares.compare_at_least), have=cost)
+        if outcome.value is not None and (cost is None or outcome.value <= cost):
+            added = model.added()
+            if problem.closed or FirstAnswer(problem, self.budget).used(added) is not None:
+                known, cost = chosen(problem, added), outcome.value
         sure = not (problem.not_examined or self.place_matters) and problem.new.complete
-        bound, impossible, most = 0, False, cost
-        # The model over what may exist bounds the cost; if all is known, it also gives the answer.
-        for least in (True,) if problem.closed else (False, True)[: 1 + sure]:
-            model = self._model(problem, most, least=least)
-            outcome = model.minimise(COST, self.budget.part(1 - self.budget.shares.compare_at_least), have=cost)
-            if outcome.value is not None and (not least or problem.closed) and (cost is None or outcome.value <= cost):
-                known, cost = chosen(problem, spots, model.added()), outcome.value
-            if least and sure:
-                bound, impossible = max(0, outcome.bound or 0), outcome.infeasible
+        bound = max(0, outcome.bound or 0) if sure else 0
         self.clock.lap("model")
         self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
         if known is None or cost is None:
-            if impossible:
+            if sure and outcome.infeasible:
                 shortfalls = reasons_of(self.question, problem, self.models, self.release, self.budget)
                 return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
             return replace(self.answer, bound=bound / self.question.unit)
         return self._written(known, cost, bound if bound <= cost else None)
-
-    def _model(self, problem: GangProblem, most: int | None, *, least: bool) -> GangModel:
-        """Return the model in which everything has a place, for at most some cost."""
-        model = GangModel(problem, self.solver, self.budget, least=least)
-        for goal in (goal for goal in problem.order if counts_pods(goal)):
-            model.keep(goal, 0)
-        if most is not None:
-            model.keep(COST, most)
-        return model
 
     # ------------------------------------------------------------------ the answer as people read it
 

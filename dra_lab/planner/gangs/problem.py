@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from dra_lab.model.allocated import AllocatedDevices
@@ -17,6 +18,7 @@ from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.question import Clock, Question, Work
 from dra_lab.planner.gangs.levels import Path
 from dra_lab.planner.gangs.needs import GroupNeed, Needs
+from dra_lab.planner.gangs.spots import Spot
 from dra_lab.planner.gangs.tables import Profile, device_goals_of, tables_of_fleet
 
 Key = tuple[Path | None, ...]
@@ -29,7 +31,7 @@ class Instance:
 
     need: int
     domain: Path
-    groups: list[dict[int, int]]
+    groups: list[Counter[int]]
 
 
 @dataclass
@@ -37,7 +39,7 @@ class GangSolution:
     """Gangs and ordinary workloads with a place, by region, and the pods of each kind on each node that is used."""
 
     instances: list[Instance] = field(default_factory=list)
-    ordinary: list[dict[int, int]] = field(default_factory=list)
+    ordinary: list[Counter[int]] = field(default_factory=list)
     nodes: dict[str, Counts] = field(default_factory=dict)
 
 
@@ -50,12 +52,9 @@ class On(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """Nodes that may be added, all in one region with one profile: `most` of them, `cost` each.
+    """Nodes that may be added, all in one spot, region and profile: `most` of them, `cost` each."""
 
-    `spots` are the numbers of the places behind it.
-    """
-
-    spots: tuple[int, ...]
+    spot: Spot
     region: int
     profile: int
     most: int
@@ -258,32 +257,26 @@ def hand_out(
     for (number, path), count in sorted(gangs.items()):
         need = problem.needs.gangs[number]
         regions = problem.inside[need.required][path]
-        rows: list[list[dict[int, int]]] = []
+        rows: list[list[Counter[int]]] = []
         for at, group in enumerate(need.groups):
-            mine = {region: pods[number, at, region] for region in regions if (number, at, region) in pods}
+            mine = Counter({region: pods[number, at, region] for region in regions if (number, at, region) in pods})
             if group.required < 0:
                 rows.append(list(_parts(problem, group, mine, count)))
                 continue
-            row: list[dict[int, int]] = []
-            for inner, members in problem.inside[group.required].items():
-                inside = {region: mine[region] for region in members if region in mine}
-                times = groups.get((number, at, inner), 0) if set(members) & set(regions) else 0
-                row.extend(_parts(problem, group, inside, times))
-            rows.append(row)
+            inner = problem.parted(regions, group.required)
+            times = {one: groups.get((number, at, one), 0) for one in inner}
+            own = {one: Counter({region: mine[region] for region in inner[one]}) for one in inner}
+            rows.append([part for one in inner for part in _parts(problem, group, own[one], times[one])])
         found += [Instance(number, path, [row[one] for row in rows]) for one in range(count)]
     return found
 
 
-def _parts(problem: GangProblem, group: GroupNeed, pods: Mapping[int, int], gangs: int) -> Iterator[dict[int, int]]:
+def _parts(problem: GangProblem, group: GroupNeed, pods: Counter[int], gangs: int) -> Iterator[Counter[int]]:
     """Yield the pods of each of several gangs: the minimum for all, and what is beyond it for the first ones."""
     order = sorted(pods, key=lambda region: (*(str(problem.keys[region][tier]) for _, tier in group.slices), region))
-    each = [region for region in order for _ in range(pods[region])]
-    beyond, first = len(each) - gangs * group.least, 0
+    each = iter([region for region in order for _ in range(pods[region])])
+    beyond = pods.total() - gangs * group.least
     for _ in range(gangs):
         more = min(beyond, group.most - group.least)
         beyond -= more
-        mine: dict[int, int] = {}
-        for region in each[first : first + group.least + more]:
-            mine[region] = mine.get(region, 0) + 1
-        first += group.least + more
-        yield mine
+        yield Counter(islice(each, group.least + more))

@@ -81,7 +81,7 @@ class _Search:
             self.problem = self.problem.decided(self.budget.part(self.budget.shares.step))
             self.values = values_of(self.problem, self.solution)
         if values not in self._models:
-            self._models[values] = GangModel(self.problem, self.solver, self.budget, least=not values, values=values)
+            self._models[values] = GangModel(self.problem, self.solver, self.budget, values=values)
             for goal, value in () if self.budget.reached else self._kept:
                 self._models[values].keep(goal, value)
         return self._models[values]

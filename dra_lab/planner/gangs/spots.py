@@ -18,6 +18,7 @@ from dra_lab.topology.new_nodes import NewPlace, Path, anywhere, check_own_devic
 class Spot:
     """Nodes of one type in one place; `group` is the number of the group of spots whose places they share."""
 
+    number: int
     type: int
     place: NewPlace
     group: int
@@ -52,14 +53,17 @@ class Spots:
             if isinstance(one.places, Mapping) or one.new_domains is not None:
                 message = "names domains, and nothing says where the nodes of this cluster are"
                 raise InputError(f"node type {one.name!r} {message}")
-            self.found.append(Spot(number, anywhere(self.cluster, self.trees), self._group(one.places)))
+            self.found.append(
+                Spot(len(self.found), number, anywhere(self.cluster, self.trees), self._group(one.places))
+            )
         else:
             self._add_existing(number, one, tree, level)
             if (new := one.new_domains) is not None:
                 key = new, tree.name, new.level or level
                 if key not in self._made:
                     self._made[key] = self._make(one, new, tree, key[2])
-                self.found += [Spot(number, place, group) for place, group in self._made[key]]
+                for place, group in self._made[key]:
+                    self.found.append(Spot(len(self.found), number, place, group))
         check_own_devices(self.cluster, one, [spot.place for spot in self.found[first:]])
 
     def _group(self, limit: int | None) -> int:
@@ -86,7 +90,7 @@ class Spots:
             if (limit := limits[place.domain]) != 0:
                 if place.domain not in groups:
                     groups[place.domain] = self._group(limit)
-                self.found.append(Spot(number, place, groups[place.domain]))
+                self.found.append(Spot(len(self.found), number, place, groups[place.domain]))
 
     def _make(self, one: NodeType, new: NewDomains, tree: Hierarchy, level: str) -> list[tuple[NewPlace, int]]:
         """Return the new domains of one kind, each with the number of its group."""

@@ -38,12 +38,6 @@ class Profile:
         singles = ([_only(kind, n, len(caps)) for n in range(cap, -1, -1)] for kind, cap in enumerate(caps))
         self.bound: Counts = tuple(sum(next(c for c in row if not self.limits.is_barred(c))) for row in singles)
 
-    def look(self) -> None:
-        """Look for ways for all numbers of pods."""
-        if isinstance(self.table, PlaceTable):
-            self.table.states.widen(self.table.state, Budget())
-            self.read_again()
-
     def _look_beside(self, counts: Counts, kind: int) -> None:
         """Look for ways for further pods of a kind beside others: one by one, each where it is worth most."""
         if not isinstance(self.table, PlaceTable) or (counts, kind) in self._looked:
