@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from msgspec.structs import replace as changed
 
@@ -21,8 +22,8 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import wanted
-from dra_lab.planner.gangs.levels import Path, Together, together
-from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, without_preferences
+from dra_lab.planner.gangs.levels import Path, Together, nodes_of_claims
+from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, required_only
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
 from dra_lab.planner.gangs.reasons import lacking
 from dra_lab.planner.gangs.search import best_solution
@@ -85,14 +86,14 @@ def how_many_more_gangs(
     (gang,) = gangs_given("gang", [gang])
     held = held_after(cluster, after, release)
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    every = dict(_by_level(cluster, gang, known, together(cluster, release)))
+    every = dict(_by_level(cluster, gang, known, partial(nodes_of_claims, cluster, release)))
     problem = problem_of(cluster, every[gang.required], release, budget, held, solver, Clock())
     if problem.small:
         problem = problem.decided(budget.part(budget.shares.step))
     headrooms: tuple[GangHeadroom, ...] = ()
     levels: dict[str, _Bounds] = {}
     for level, needs in every.items():
-        rooms = _Rooms(problem.of(needs), without_preferences(needs.gangs[0]), solver, budget)
+        rooms = _Rooms(problem.of(needs), needs.gangs[0], solver, budget)
         if level == gang.required:
             rooms.budget = budget.part(budget.shares.step)
         counts = [rooms.gangs(path) for path in rooms.domains]
@@ -107,8 +108,7 @@ def _by_level(
     cluster: Cluster, gang: Gang, hierarchies: Sequence[Hierarchy], seen: Together
 ) -> Iterator[tuple[str, Needs]]:
     """Yield the needs of a gang with each level required, without those that its groups do not allow."""
-    groups = [replace(group, preferred="") for group in gang.groups]
-    plain = replace(gang, groups=groups, preferred="", replicas=MOST_COUNTED, priority=0)
+    plain = replace(required_only(gang, hierarchies), replicas=MOST_COUNTED)
     yield gang.required, read_needs([plain], (), hierarchies, cluster.node_names, seen)
     named = [one for one in hierarchies if gang.hierarchy in ("", one.name)]
     mine = named[0] if len(named) == 1 else None
@@ -134,7 +134,8 @@ def headroom_by_domain(
     for at, gang in enumerate(gangs):
         if at not in place or budget.reached:
             continue
-        required = without_preferences(place[at])
+        groups = tuple(replace(group, preferred=-1) for group in place[at].groups)
+        required = replace(place[at], groups=groups, preferred=-1, preferences=(), priority=0, gangs=())
         if required not in known:
             rooms = _Rooms(problem, required, solver, budget)
             known[required] = [rooms.headroom(gang, path) for path in rooms.domains]

@@ -46,13 +46,12 @@ class GangModel:
         self._numbers = 0
         self.gangs: dict[tuple[int, Path], Any] = {}
         self.groups: dict[tuple[int, int, Path], Any] = {}
-        self.pods: dict[tuple[int, int, int], Factors] = {}
+        self.pods: dict[tuple[int, int, int], Any] = {}
         self.ordinary: dict[tuple[int, int], Any] = {}
         self.cells: dict[On, dict[Counts, Any]] = {}
         self.sums: dict[str, Factors] = {goal: {} for goal in (*problem.order, COST)}
         self.constants: dict[str, int] = dict.fromkeys(self.sums, 0)
         self._taken: dict[tuple[int, int], Factors] = {}
-        self._held: dict[tuple[int, int], int] = {}
         self._largest: dict[tuple[int, tuple[bool, ...]], tuple[Counts, ...]] = {}
         slots = problem.new.slots
         self.nodes = [self._integer(slot.most) for slot in slots]
@@ -60,9 +59,9 @@ class GangModel:
         self._slots: dict[int, list[int]] = {}
         for at, slot in enumerate(slots):
             self._slots.setdefault(slot.region, []).append(at)
-        for step in (self._add_pods, self._add_nodes, self._count):
-            if not budget.reached:
-                step(budget)
+        self._add_pods(budget)
+        self._add_nodes(budget)
+        self._count()
 
     # ------------------------------------------------------------------ variables and rows
 
@@ -126,29 +125,21 @@ class GangModel:
             self._row(split, 0, equal=True)
         for size, tier in group.slices:
             for regions in problem.parted(able, tier).values():
-                pods = self._summed((*key, region) for region in regions)
-                self._row({**pods, self._integer(most * group.most // size): -size}, 0, equal=True)
+                pods = [self.pods[*key, region] for region in regions]
+                self._row({**dict.fromkeys(pods, 1), self._integer(most * group.most // size): -size}, 0, equal=True)
 
     def _place_group(
         self, key: tuple[int, int], group: GroupNeed, regions: Sequence[int], gang: Any, most: int
     ) -> None:
         """Add the pods of a group in regions; `gang` counts the gangs whose group is there, `most` at most."""
-        simple = len(regions) == 1 and group.least == group.most
         for region in regions:
             cap = min(self.problem.capacity[region][group.kind], most * group.most)
-            self.pods[*key, region] = {gang: group.least} if simple else {self._integer(cap): 1}
-            self._take(region, group.kind, self.pods[*key, region])
-        if not simple:
-            every = self._summed((*key, region) for region in regions)
-            self._row({**every, gang: -group.most}, 0, equal=group.least == group.most)
-            if group.least < group.most:
-                self._row({**{v: -f for v, f in every.items()}, gang: group.least}, 0)
-
-    def _summed(self, keys: Iterable[tuple[int, int, int]]) -> Factors:
-        found: Factors = {}
-        for key in keys:
-            _add(found, self.pods.get(key, {}))
-        return found
+            self.pods[*key, region] = self._integer(cap)
+            self._take(region, group.kind, {self.pods[*key, region]: 1})
+        every = [self.pods[*key, region] for region in regions]
+        self._row({**dict.fromkeys(every, 1), gang: -group.most}, 0, equal=group.least == group.most)
+        if group.least < group.most:
+            self._row({**dict.fromkeys(every, -1), gang: group.least}, 0)
 
     def _add_preference(
         self, number: int, need: GangNeed, preference: tuple[int, tuple[int, ...]], regions: Sequence[int], gang: Any
@@ -160,7 +151,8 @@ class GangModel:
         whole, sizes = sum(need.groups[at].most for at in groups), []
         kinds, every = {need.groups[at].kind for at in groups}, Factors()
         for mine in self.problem.preferred(regions, tier):
-            pods = self._summed((number, at, region) for at in groups for region in mine)
+            keys = [(number, at, region) for at in groups for region in mine]
+            pods = {self.pods[key]: 1 for key in keys if key in self.pods}
             most = min(whole, sum(self.problem.pods_in(mine, kind) for kind in kinds))
             if pods and most:
                 used = self._integer(1)
@@ -201,8 +193,8 @@ class GangModel:
             for one, number in ((one, number) for one, group in zip(used, groups, strict=True) for number in group):
                 self._row({self.nodes[number]: 1, one: -new.slots[number].most}, 0)
             self._row(dict.fromkeys(used, 1), most)
-        for key, factors in self._taken.items():
-            self._row(factors, self._held.get(key, 0), equal=self.values)
+        for factors in self._taken.values():
+            self._row(factors, 0, equal=self.values)
 
     def _have(self, at: On, profile: Profile, count: int) -> None:
         """Let nodes have numbers of pods of which a way was found, with their values."""
@@ -229,16 +221,11 @@ class GangModel:
 
     def _hold(self, region: int, patterns: Sequence[Counts], count: int, nodes: Any = None) -> None:
         """Let nodes hold pods up to some numbers: `count` of them, or as many as the variable `nodes` says."""
-        if len(patterns) > 1:
-            each = [self._integer(count) for _ in patterns]
-            self._row({**dict.fromkeys(each, 1), **({} if nodes is None else {nodes: -1})}, count * (nodes is None))
-        else:
-            each = [nodes] * len(patterns)
+        each = [self._integer(count) for _ in patterns]
+        self._row({**dict.fromkeys(each, 1), **({} if nodes is None else {nodes: -1})}, count * (nodes is None))
         for counts, variable in zip(patterns, each, strict=True):
             for kind, pods in enumerate(counts):
-                if pods and variable is None:
-                    self._held[region, kind] = self._held.get((region, kind), 0) + count * pods
-                elif pods:
+                if pods:
                     self._take(region, kind, {variable: -pods})
 
     def _hold_counted(self, region: int, profile: Profile, count: int, nodes: Any = None) -> None:
@@ -269,7 +256,7 @@ class GangModel:
 
     # ------------------------------------------------------------------ goals
 
-    def _count(self, _: Budget) -> None:
+    def _count(self) -> None:
         needs = self.problem.needs
         for goal in filter(counts_pods, self.problem.order):
             name, priority = priority_of(goal, needs)
@@ -278,18 +265,13 @@ class GangModel:
             if name == GANGS:
                 self.sums[goal] = {v: -1 for (at, _), v in self.gangs.items() if at in mine}
             elif name == BEYOND:
-                self._count_beyond(self.sums[goal], mine)
+                self.sums[goal] = {v: -1 for (at, _, _), v in self.pods.items() if at in mine}
+                for (at, _), gang in self.gangs.items():
+                    if at in mine:
+                        self.sums[goal][gang] = sum(group.least for group in mine[at].groups)
             else:
                 self.sums[goal] = dict.fromkeys(self.ordinary.values(), -1)
         self._count_domains()
-
-    def _count_beyond(self, sums: Factors, mine: Mapping[int, GangNeed]) -> None:
-        for (at, group, _), factors in self.pods.items():
-            if at in mine and mine[at].groups[group].least < mine[at].groups[group].most:
-                _add(sums, factors, -1)
-        for (at, _), variable in self.gangs.items():
-            if at in mine:
-                _add(sums, {variable: sum(group.least for group in mine[at].groups if group.least < group.most)})
 
     def _count_domains(self) -> None:
         inside: dict[tuple[int, Path], list[Any]] = {}
@@ -334,7 +316,6 @@ class GangModel:
         """Return the solution that the variables of a model with values have."""
         gangs = {key: count for key, v in self.gangs.items() if (count := _value(v))}
         groups = {key: count for key, v in self.groups.items() if (count := _value(v))}
-        totals = {key: sum(factor * _value(v) for v, factor in mine.items()) for key, mine in self.pods.items()}
         ordinary: list[Counter[int]] = [Counter() for _ in self.problem.needs.ordinary]
         for (number, region), variable in self.ordinary.items():
             if count := _value(variable):
@@ -344,7 +325,7 @@ class GangModel:
             names = iter(self.problem.cells[key])
             for counts, variable in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
                 nodes.update((next(names), counts) for _ in range(_value(variable)))
-        pods = {key: count for key, count in totals.items() if count}
+        pods = {key: count for key, v in self.pods.items() if (count := _value(v))}
         return GangSolution(hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
 
 
@@ -352,9 +333,9 @@ def _value(variable: Any) -> int:
     return int(variable.varValue or 0)
 
 
-def _add(row: Factors, factors: Mapping[Any, int], times: int = 1) -> None:
+def _add(row: Factors, factors: Mapping[Any, int]) -> None:
     for variable, factor in factors.items():
-        row[variable] = row.get(variable, 0) + times * factor
+        row[variable] = row.get(variable, 0) + factor
 
 
 def _largest(every: Iterable[Counts]) -> tuple[Counts, ...]:

@@ -291,10 +291,10 @@ def splits(tiers: Sequence[Tier], need: GangNeed, preference: tuple[int, tuple[i
     return tiers[tier].depth > tiers[need.required].depth or not sum(need.groups[at].least for at in groups)
 
 
-def without_preferences(need: GangNeed) -> GangNeed:
-    """Return what a gang requires, whatever its priority; any number of such gangs may be counted together."""
-    groups = tuple(replace(group, preferred=-1) for group in need.groups)
-    return replace(need, groups=groups, preferred=-1, preferences=(), priority=0, gangs=())
+def required_only(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Gang:
+    """Return a gang without what it prefers and its priority."""
+    tree, groups = hierarchy_of(gang, hierarchies), [replace(group, preferred="") for group in gang.groups]
+    return replace(gang, groups=groups, preferred="", hierarchy=tree.name if tree else "", priority=0)
 
 
 def _on_one_node(group: GroupNeed) -> GroupNeed:

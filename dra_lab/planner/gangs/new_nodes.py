@@ -15,8 +15,8 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import NodeType
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.gangs.greedy import greedy
-from dra_lab.planner.gangs.levels import HOST_DEPTH, Path, Tier
-from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, replaced, without_preferences
+from dra_lab.planner.gangs.levels import HOST_DEPTH, Path
+from dra_lab.planner.gangs.needs import Needs, read_needs, replaced, required_only
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, NewNodes, On, Slot
 from dra_lab.planner.gangs.spots import Spot, spots_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
@@ -60,17 +60,8 @@ class AddQuestion:
         What is preferred and the priorities do not matter, because everything must fit.
         """
         trees = hierarchies_with(self.trees, names) if names else self.trees
-        needs = read_needs(self.gangs, self.workloads, trees, [*self.cluster.node_names, *names])
-        by_need: dict[GangNeed, list[int]] = {}
-        for need in needs.gangs:
-            by_need.setdefault(without_preferences(need), []).extend(need.gangs)
-        gangs = [replace(need, gangs=tuple(mine)) for need, mine in by_need.items()]
-        inner = {
-            tier for need in gangs for group in need.groups for tier in (group.required, *dict(group.slices).values())
-        }
-        used = inner | {need.required for need in gangs}
-        tiers = [tier if at in used else Tier("", 0, {}) for at, tier in enumerate(needs.tiers)]
-        return replace(needs, tiers=tiers, gangs=gangs)
+        gangs = [required_only(gang, self.trees) for gang in self.gangs]
+        return read_needs(gangs, self.workloads, trees, [*self.cluster.node_names, *names])
 
     def keys(self, places: Sequence[Mapping[str, Path]]) -> list[Key]:
         """Return the domain of every tier of a new node in each of some places."""

@@ -131,7 +131,7 @@ def nodes_to_add(
     if unread is not None:
         return replace(answer, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     shared = [gang.shared_claims for gang in gangs] + [group.shared_claims for gang in gangs for group in gang.groups]
-    if any(one and nodes_of_claims(cluster, one, release) is not None for one in shared):
+    if any(one and nodes_of_claims(cluster, release, one) is not None for one in shared):
         message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
         raise UnsupportedFeature("resourceClaims", message)
     search = _Search(question, release, solver, budget, held, answer)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from msgspec.structs import replace as changed
 
@@ -25,7 +26,7 @@ from dra_lab.planner.fleet.placing import replicas_of
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.gangs.headroom import headroom_by_domain
-from dra_lab.planner.gangs.levels import hierarchy_of, together
+from dra_lab.planner.gangs.levels import hierarchy_of, nodes_of_claims
 from dra_lab.planner.gangs.needs import read_needs
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, problem_of
 from dra_lab.planner.gangs.search import best_solution
@@ -97,7 +98,7 @@ def plan_gangs(
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    needs = read_needs(gangs, workloads, known, cluster.node_names, together(cluster, release))
+    needs = read_needs(gangs, workloads, known, cluster.node_names, partial(nodes_of_claims, cluster, release))
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
