@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from msgspec.structs import replace as changed
 
@@ -17,21 +18,26 @@ from dra_lab.model.fleet import MOST_COUNTED, FleetPlan
 from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import asks
 from dra_lab.planner.arguments import gangs_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import held_after
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import wanted
 from dra_lab.planner.gangs.levels import Path, Together, nodes_of_claims
-from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, required_only
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, read_needs, required_only
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
-from dra_lab.planner.gangs.reasons import lacking
 from dra_lab.planner.gangs.search import best_solution
+from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.waiting import awaited
+from dra_lab.planner.why.funnel import matching_devices, noun_of
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 _Bounds = tuple[int, int]
 """At least, at most."""
+
+_NAMED = 3
+"""Nodes that a reason names."""
 
 
 @awaited
@@ -135,7 +141,7 @@ def headroom_by_domain(
         if at not in place or budget.reached:
             continue
         groups = tuple(replace(group, preferred=-1) for group in place[at].groups)
-        required = replace(place[at], groups=groups, preferred=-1, preferences=(), priority=0, gangs=())
+        required = replace(place[at], groups=groups, preferences=(), priority=0, gangs=())
         if required not in known:
             rooms = _Rooms(problem, required, solver, budget)
             known[required] = [rooms.headroom(gang, path) for path in rooms.domains]
@@ -160,7 +166,7 @@ class _Rooms:
         beside = gang.size - sum(group.most for group in need.groups[: need.pods])
         most += beside if count else 0
         bound = min(gang.size, bound + (beside if count_bound or len(need.groups) > 1 else 0))
-        reasons = lacking(self.problem, need, self.domains[path], self.budget) if most < gang.size else []
+        reasons = _lacking(self.problem, need, self.domains[path], self.budget) if most < gang.size else []
         return GangHeadroom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(reasons))
 
     def gangs(self, path: Path) -> _Bounds:
@@ -209,3 +215,43 @@ class _Rooms:
             wants = wanted(needs, goal)
             self._known[key] = wants - found.value, min(most, wants - (found.bound or 0))
         return self._known[key]
+
+
+def _lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str], budget: Budget) -> list[str]:
+    """Return what keeps pods of a gang away from nodes: devices in use or with a taint, too few devices, a cordon.
+
+    If time ends before all nodes were looked at, it is not known, and nothing is returned.
+    """
+    reasons: dict[str, dict[str, None]] = {}
+    able = [node for node in nodes if node not in problem.cordoned]
+    for group in need.groups:
+        for node in able:
+            if budget.reached:
+                return []
+            for reason in _on_node(problem, group, node):
+                reasons.setdefault(reason, {})[node] = None
+    found = []
+    for reason, mine in sorted(reasons.items(), key=lambda row: -len(row[1])):
+        named = ", ".join(islice(mine, _NAMED)) + (f" and {len(mine) - _NAMED} more" if len(mine) > _NAMED else "")
+        found.append(f"{reason} {named}")
+    closed = len(nodes) - len(able)
+    found += [f"{closed} {'node' if closed == 1 else 'nodes'} cordoned"] if closed else []
+    return found or ["too few devices in all"]
+
+
+def _on_node(problem: GangProblem, group: GroupNeed, node: str) -> Iterator[str]:
+    """Yield what a node lacks for pods of a group, request by request: words that end before the name of the node."""
+    scan, pod = problem.fleet.scan, problem.fleet.pods[group.kind]
+    inner = [ask for request in pod.sketch.requests for ask in asks(request)]
+    single = {request.name for request in pod.sketch.requests if len(asks(request)) == 1}
+    for joint, ask in zip(scan.rules.asks[slice(*pod.asks)], inner, strict=True):
+        if ask.request not in single or ask.all_devices or ask.admin_access or ask.capacity:
+            continue
+        stages = Counter(stage for _, stage in matching_devices(scan, joint, node))
+        free, used = stages[Stage.FREE], stages[Stage.IN_USE]
+        if (free + used) // ask.count > free // ask.count:
+            yield f"{noun_of(scan, joint, node)} in use on"
+        elif stages.total() < ask.count:
+            yield f"too few devices for request {ask.reference} on"
+        elif free + used < ask.count:
+            yield f"{noun_of(scan, joint, node)} with a taint that request {ask.reference} does not tolerate on"

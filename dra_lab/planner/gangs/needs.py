@@ -18,8 +18,8 @@ from dra_lab.planner.gangs.levels import HOST_DEPTH, WHOLE, Path, Tier, Together
 class GroupNeed:
     """Pods of one kind of a gang: a least and a most number, in one domain of the tier `required` if it is not -1.
 
-    `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers. `same_as`
-    is the position of the group whose domain these have, -1 for none.
+    `preferred` is the tier of which few domains are used: its own, or that of the gang, -1 for none. `slices` are sizes
+    with their tiers. `same_as` is the position of the group whose domain these have, -1 for none.
     """
 
     kind: int
@@ -43,7 +43,6 @@ class GangNeed:
 
     priority: int
     required: int
-    preferred: int
     groups: tuple[GroupNeed, ...]
     shares: int
     preferences: tuple[tuple[int, tuple[int, ...]], ...]
@@ -165,7 +164,11 @@ class _Reader:
         preferences = [(preferred, tuple(dict.fromkeys(position)))] if preferred >= 0 else []
         preferences += [(one.preferred, (at,)) for one, at in zip(groups, position, strict=True) if one.preferred >= 0]
         pods = [group for group, given in zip(groups, gang.groups, strict=True) if given.workload.claims]
-        return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared), tuple(preferences))
+        every = [
+            replace(one, preferred=preferred) if one.preferred < 0 and one.same_as < 0 else one
+            for one in (*pods, *shared)
+        ]
+        return GangNeed(gang.priority, required, tuple(every), len(shared), tuple(preferences))
 
     def _shared(
         self, gang: Gang, hierarchy: Hierarchy | None, required: int, groups: list[GroupNeed]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -18,14 +18,11 @@ from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.levels import HOST_DEPTH, Path
 from dra_lab.planner.gangs.needs import Needs, read_needs, replaced, required_only
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, NewNodes, On, Slot
-from dra_lab.planner.gangs.spots import Spot, spots_of
+from dra_lab.planner.gangs.spots import spots_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
 
 Key = tuple[Path | None, ...]
 """The domain of every tier."""
-
-Chosen = Sequence[tuple[Spot, int]]
-"""Spots with the number of nodes that are added there."""
 
 
 def wanted_gangs(gangs: Sequence[Gang], *, full: bool) -> tuple[Gang, ...]:
@@ -72,26 +69,16 @@ class AddQuestion:
 # ---------------------------------------------------------------------- all nodes that may be of use
 
 
-def enlarged(
-    question: AddQuestion,
-    base: GangProblem,
-    profiles: Sequence[int],
-    domains: int,
-    sizes: Sizes,
-    most_cost: int | None = None,
-    *,
-    one_by_one: bool = False,
-) -> GangProblem:
-    """Return a problem with nodes that may be added.
+def enlarged(question: AddQuestion, base: GangProblem, profiles: Sequence[int], sizes: Sizes) -> GangProblem:
+    """Return a problem with nodes that may be added; `profiles` are those of the types, -1 if one was not examined.
 
-    `profiles` are those of the node types, -1 if one was not examined in time. There are at most `domains` new domains
-    of each kind, and no more nodes than an answer of `most_cost` may have. With `one_by_one`, single nodes have slots
-    of their own if a gang names hosts.
+    Single nodes have slots of their own if a gang names hosts.
     """
+    domains = _useful_domains(base.needs)
     allowed = min(domains, sizes.variables // max(1, len(question.types)))
     spots = spots_of(question.cluster, question.types, question.trees, base.needs, allowed)
     new = NewNodes(complete=allowed == domains or not spots.fewer)
-    single = one_by_one and any(tier.depth == HOST_DEPTH and tier.paths for tier in base.needs.tiers)
+    single = any(tier.depth == HOST_DEPTH and tier.paths for tier in base.needs.tiers)
     most_single = max(1, sizes.variables // max(1, len(spots.found)))
     regions = {key: region for region, key in enumerate(base.keys)}
     inside: dict[int, list[int]] = {}
@@ -102,7 +89,6 @@ def enlarged(
         cost, limit = question.costs[spot.type], spots.limits[spot.group]
         # More nodes than pods are never of use.
         most = _pods(base.needs) if limit is None else min(limit, _pods(base.needs))
-        most = most if most_cost is None else min(most, most_cost // cost)
         new.complete = new.complete and not (single and most > most_single)
         for count in [1] * min(most, most_single) if single else [most]:
             number = len(new.slots)
@@ -132,32 +118,31 @@ def _pods(needs: Needs) -> int:
     return pods + sum(wanted for _, wanted in needs.ordinary)
 
 
-def useful_domains(question: AddQuestion, needs: Needs, most_cost: int | None) -> int:
+def _useful_domains(needs: Needs) -> int:
     """Return how many new domains are of use: a gang is in one of its level, and each has a node with a pod."""
     inner = max(({tier.depth for tier in needs.tiers if tier.paths} - {HOST_DEPTH}), default=0)
     same = all(need.required and needs.tiers[need.required].depth >= inner for need in needs.gangs)
-    domains = sum(need.copies for need in needs.gangs) if same and not needs.ordinary else _pods(needs)
-    return domains if most_cost is None else min(domains, most_cost // min(question.costs, default=1))
+    return sum(need.copies for need in needs.gangs) if same and not needs.ordinary else _pods(needs)
 
 
-def chosen(problem: GangProblem, counts: Sequence[int]) -> Chosen:
+def chosen(problem: GangProblem, counts: Sequence[int]) -> dict[int, int]:
     """Return how many nodes each spot has, if each slot has some."""
-    spots = {slot.spot.number: slot.spot for slot in problem.new.slots}
     found = Counter[int]()
-    for slot, nodes in zip(problem.new.slots, counts, strict=True):
-        found[slot.spot.number] += nodes
-    return [(spots[number], count) for number, count in sorted(found.items()) if count]
+    for slot, count in zip(problem.new.slots, counts, strict=True):
+        found[slot.spot.number] += count
+    return {number: count for number, count in sorted(found.items()) if count}
 
 
-def nodes_of(question: AddQuestion, added: Chosen) -> list[NewNode]:
+def nodes_of(question: AddQuestion, problem: GangProblem, counts: Sequence[int]) -> list[NewNode]:
     """Return the nodes to add with their names."""
     taken = set(question.cluster.node_names)
+    spots = {slot.spot.number: slot.spot for slot in problem.new.slots}
     found = []
-    for spot, count in added:
-        one = question.types[spot.type]
+    for number, count in chosen(problem, counts).items():
+        one = question.types[spots[number].type]
         for name in islice(new_names(one.name, taken), count):
             taken.add(name)
-            found.append(NewNode(name, one, spot.place))
+            found.append(NewNode(name, one, spots[number].place))
     return found
 
 
@@ -174,86 +159,45 @@ def missing(problem: GangProblem, solution: GangSolution) -> Counter[int]:
     return +found
 
 
-class FirstAnswer:
-    """New nodes for what greedy does not place on the nodes of the cluster: `opened` is their number in each slot."""
+def opened(problem: GangProblem, nodes: Sequence[int] | None, budget: Budget) -> list[int] | None:
+    """Return how many new nodes of each slot greedy uses to place everything, None if it does not.
 
-    def __init__(self, problem: GangProblem, budget: Budget) -> None:
-        """Open no nodes yet."""
-        self.problem, self.budget = problem, budget
-        self.opened = [0] * len(problem.new.slots)
-        self.limits = {slot: row for row in problem.new.limits for slot in row[0]}
+    It has the nodes of the model, or else one in each spot. If they are too few, it has twice as many, and so on.
+    """
+    new = problem.new
+    if nodes is None:
+        closed = {slot for several, most in new.some_of for slots in several[most:] for slot in slots}
+        nodes = [int(slot.most > 0 and number not in closed) for number, slot in enumerate(new.slots)]
+    wanted, able, before = Counter(chosen(problem, nodes)), list(nodes), 0
+    while before < sum(able) and not budget.reached:
+        before = sum(able)
+        larger, slot_of = _with(problem, able)
+        found = greedy(larger, budget.part(budget.shares.step))
+        if not missing(larger, found):
+            used = Counter(slot_of[node] for node in found.nodes if node in slot_of)
+            return [used[slot] for slot in range(len(able))]
+        wanted += wanted
+        left, able = wanted.copy(), []
+        free = [limit for _, limit in new.limits]
+        for number, slot in enumerate(new.slots):
+            rows = [row for row, (several, _) in enumerate(new.limits) if number in several]
+            able.append(min([slot.most, left[slot.spot.number], *(free[row] for row in rows)]))
+            left[slot.spot.number] -= able[-1]
+            for row in rows:
+                free[row] -= able[-1]
+    return None
 
-    def find(self, lacking: Counter[int]) -> list[int] | None:
-        """Open nodes for what is lacking, then twice as many and so on; return what `used` returns."""
-        gangs, ordinary = self.problem.needs.gangs, self.problem.needs.ordinary
-        for number, count in lacking.items():
-            if number < len(gangs):
-                inside: dict[Path | None, list[int]] = {}
-                for slot, new in enumerate(self.problem.new.slots):
-                    inside.setdefault(self.problem.keys[new.region][gangs[number].required], []).append(slot)
-                inside.pop(None, None)
-                for _ in range(count):
-                    self._open(gangs[number].least_pods, inside.values())
-            else:
-                self._open({ordinary[number - len(gangs)][0]: count}, [range(len(self.opened))])
-        before = 0
-        while before < sum(self.opened) and not self.budget.reached:
-            before = sum(self.opened)
-            if (used := self.used(self.opened)) is not None:
-                return used
-            for slot, count in enumerate(self.opened):
-                self.opened[slot] += min(count, self._left(slot))
-        return None
 
-    def used(self, opened: Sequence[int]) -> list[int] | None:
-        """Return how many nodes of those opened in each slot greedy uses to place everything, None if it does not."""
-        problem, slot_of = self._with(opened)
-        found = greedy(problem, self.budget.part(self.budget.shares.step))
-        used = Counter(slot_of[node] for node in found.nodes if node in slot_of)
-        domains = (
-            sum(any(used[slot] for slot in slots) for slots in several) <= most
-            for several, most in self.problem.new.some_of
-        )
-        return [used[slot] for slot in range(len(opened))] if not missing(problem, found) and all(domains) else None
-
-    def _left(self, slot: int) -> int:
-        """Return how many more nodes a slot has places for."""
-        slots, limit = self.limits.get(slot, ((), 0))
-        alone = self.problem.new.slots[slot].most - self.opened[slot]
-        return min(alone, limit - sum(self.opened[one] for one in slots)) if slots else alone
-
-    def _open(self, pods: Mapping[int, int], sets: Iterable[Sequence[int]]) -> None:
-        """Open nodes that hold pods of some kinds in those of several sets of slots where they cost least."""
-        every = [found for slots in sets if (found := self._cheapest(slots, pods))]
-        new = self.problem.new.slots
-        best = min(every, key=lambda nodes: sum(new[slot].cost * nodes[slot] for slot in nodes), default=Counter[int]())
-        for slot, count in best.items():
-            self.opened[slot] += min(count, self._left(slot))
-
-    def _cheapest(self, slots: Iterable[int], pods: Mapping[int, int]) -> Counter[int] | None:
-        """Return how many new nodes of each slot hold the pods of each kind at about least cost, None if none do."""
-        found, new = Counter[int](), self.problem.new.slots
-        for kind, count in pods.items():
-            each = {slot: most for slot in slots if (most := self.problem.profiles[new[slot].profile].most(kind))}
-            cost = {slot: -(-count // most) * new[slot].cost for slot, most in each.items()}
-            left = count
-            for slot in sorted(each, key=lambda slot: (each[slot] * self._left(slot) < count, cost[slot])):
-                found[slot] += (nodes := min(-(-left // each[slot]), self._left(slot)))
-                left = max(0, left - nodes * each[slot])
-            if left:
-                return None
-        return found
-
-    def _with(self, opened: Sequence[int]) -> tuple[GangProblem, dict[str, int]]:
-        """Return the problem with nodes that are opened in each slot, and the slot of each of these."""
-        problem, slot_of = self.problem, dict[str, int]()
-        cells, on = {key: list(nodes) for key, nodes in problem.cells.items()}, dict(problem.on)
-        regions = {key: region for region, key in enumerate(problem.keys)}
-        for slot, count in enumerate(opened):
-            new = problem.new.slots[slot]
-            for number in range(count):
-                slot_of[name := f"+{slot}.{number}"] = slot
-                key = _on_host(problem.needs, problem.keys[new.region], name)
-                on[name] = On(regions.setdefault(key, len(regions)), new.profile)
-                cells.setdefault(on[name], []).append(name)
-        return replace(problem, cells=cells, on=on, keys=list(regions), new=NewNodes()), slot_of
+def _with(problem: GangProblem, able: Sequence[int]) -> tuple[GangProblem, dict[str, int]]:
+    """Return the problem with a number of new nodes of each slot, and the slot of each of these."""
+    slot_of: dict[str, int] = {}
+    cells, on = {key: list(nodes) for key, nodes in problem.cells.items()}, dict(problem.on)
+    regions = {key: region for region, key in enumerate(problem.keys)}
+    for slot, count in enumerate(able):
+        new = problem.new.slots[slot]
+        for number in range(count):
+            slot_of[name := f"+{slot}.{number}"] = slot
+            key = _on_host(problem.needs, problem.keys[new.region], name)
+            on[name] = On(regions.setdefault(key, len(regions)), new.profile)
+            cells.setdefault(on[name], []).append(name)
+    return replace(problem, cells=cells, on=on, keys=list(regions), new=NewNodes()), slot_of

@@ -126,7 +126,8 @@ class GangProblem:
     @cached_property
     def closed(self) -> bool:
         """Say whether everything is known exactly."""
-        return not self.not_examined and all(self.profiles[number].closed for _, number in self.cells)
+        numbers = {number for _, number in self.cells} | {slot.profile for slot in self.new.slots}
+        return not self.not_examined and all(self.profiles[number].closed for number in numbers)
 
     def decided(self, budget: Budget) -> GangProblem:
         """Return the problem with the best way for all numbers on all nodes, as far as there is time."""

@@ -33,26 +33,27 @@ class Profile:
 
     def __init__(self, table: Table, limits: Table) -> None:
         """Read the tables of what was found and of what may exist; ways are looked for when they are needed."""
-        self.table, self.limits, self._looked = table, limits, set[tuple[Counts, int]]()
+        self.table, self.limits = table, limits
+        self._steps: dict[tuple[Counts, int], list[int]] = {}
         caps = self.limits.caps
         singles = ([_only(kind, n, len(caps)) for n in range(cap, -1, -1)] for kind, cap in enumerate(caps))
         self.bound: Counts = tuple(sum(next(c for c in row if not self.limits.is_barred(c))) for row in singles)
 
     def _look_beside(self, counts: Counts, kind: int) -> None:
         """Look for ways for further pods of a kind beside others: one by one, each where it is worth most."""
-        if not isinstance(self.table, PlaceTable) or (counts, kind) in self._looked:
+        if not isinstance(self.table, PlaceTable):
             return
-        self._looked.add((counts, kind))
         states, state = self.table.states, self.table.state
         for way in range(len(states.filler.ways)):
             column = states.columns(state).get(counts)
             while column is not None and column.counts[kind] < self.bound[kind]:
                 column = states.filler.step(state, column, way, kind)
-        self.read_again()
+        self.__dict__.pop("found", None)
 
     def read_again(self) -> None:
         """Forget the ways that were read: nodes in the same state share those that are found."""
         self.__dict__.pop("found", None)
+        self._steps.clear()
 
     @cached_property
     def found(self) -> Mapping[Counts, Values]:
@@ -86,9 +87,11 @@ class Profile:
 
     def steps(self, counts: Counts, kind: int) -> list[int]:
         """Return the numbers of further pods of a kind of which a way was found beside others."""
-        self._look_beside(counts, kind)
-        more = range(1, self.bound[kind] - counts[kind] + 1)
-        return [n for n in more if plus(counts, kind, n) in self.found]
+        if (counts, kind) not in self._steps:
+            self._look_beside(counts, kind)
+            more = range(1, self.bound[kind] - counts[kind] + 1)
+            self._steps[counts, kind] = [n for n in more if plus(counts, kind, n) in self.found]
+        return self._steps[counts, kind]
 
     def decided(self, budget: Budget) -> Profile:
         """Return the profile with the best way for every number, as far as there is time."""
