@@ -61,7 +61,6 @@ class _Greedy:
         self._changed: list[tuple[str, Counts]] = []
 
     def run(self) -> GangSolution:
-        """Place all gangs and ordinary pods."""
         needs = self.problem.needs
         for priority in needs.priorities:
             mine = [(at, need) for at, need in enumerate(needs.gangs) if need.priority == priority]
@@ -90,7 +89,6 @@ class _Greedy:
     # ------------------------------------------------------------------ what nodes have
 
     def profile(self, node: str) -> Profile:
-        """Return what is known of a node."""
         return self.problem.profiles[self.problem.on[node].profile]
 
     def steps(self, node: str, kind: int) -> list[int]:

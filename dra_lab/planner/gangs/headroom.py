@@ -156,7 +156,9 @@ class _Rooms:
 
     def __init__(self, problem: GangProblem, need: GangNeed, solver: str, budget: Budget) -> None:
         self.problem, self.need, self.solver, self.budget = problem, need, solver, budget
-        self.domains = problem.nodes_inside[need.required]
+        self.domains: dict[Path, list[str]] = {}
+        for node, path in problem.needs.tiers[need.required].paths.items():
+            self.domains.setdefault(path, []).append(node)
         self._known: dict[object, _Bounds] = {}
 
     def headroom(self, gang: Gang, path: Path) -> GangHeadroom:

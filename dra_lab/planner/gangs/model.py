@@ -19,7 +19,6 @@ from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, On, hand_out
-from dra_lab.planner.gangs.tables import Profile
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
 from dra_lab.planner.node.solver_outcome import Outcome, Rows
@@ -167,25 +166,16 @@ class GangModel:
 
     def _add_nodes(self, budget: Budget) -> None:
         """Let the nodes of each region have its pods, or hold them: those of the cluster, and those that are added."""
-        new, held = self.problem.new, Counter[tuple[int, tuple[Counts, ...]]]()
+        new = self.problem.new
         for at, nodes in self.problem.cells.items():
             if budget.reached:
                 return
-            profile = self.problem.profiles[at.profile]
             if self.values:
-                self._have(at, profile, len(nodes))
-            elif profile.numbers is None:
-                self._hold_counted(at.region, profile, len(nodes))
+                self._have(at, len(nodes))
             else:
-                held[at.region, self._largest_in(at)] += len(nodes)
-        for (region, patterns), count in held.items():
-            self._hold(region, patterns, count)
+                self._hold(at, len(nodes))
         for variable, slot in zip(self.nodes, new.slots, strict=True):
-            profile = self.problem.profiles[slot.profile]
-            if profile.numbers is None:
-                self._hold_counted(slot.region, profile, slot.most, variable)
-            else:
-                self._hold(slot.region, self._largest_in(On(slot.region, slot.profile)), slot.most, variable)
+            self._hold(On(slot.region, slot.profile), slot.most, variable)
         for slots, limit in new.limits:
             self._row({self.nodes[slot]: 1 for slot in slots}, limit)
         for groups, most in new.some_of:
@@ -196,10 +186,10 @@ class GangModel:
         for factors in self._taken.values():
             self._row(factors, 0, equal=self.values)
 
-    def _have(self, at: On, profile: Profile, count: int) -> None:
+    def _have(self, at: On, count: int) -> None:
         """Let nodes have numbers of pods of which a way was found, with their values."""
         mine: dict[Counts, Any] = {}
-        for counts, values in profile.found.items():
+        for counts, values in self.problem.profiles[at.profile].found.items():
             if any(counts) and all((at.region, kind) in self._taken for kind, pods in enumerate(counts) if pods):
                 mine[counts] = variable = self._integer(count)
                 for kind, pods in enumerate(counts):
@@ -219,28 +209,24 @@ class GangModel:
             self._largest[at.profile, asked] = _largest({tuple(map(mul, counts, asked)) for counts in numbers})
         return self._largest[at.profile, asked]
 
-    def _hold(self, region: int, patterns: Sequence[Counts], count: int, nodes: Any = None) -> None:
+    def _hold(self, at: On, count: int, nodes: Any = None) -> None:
         """Let nodes hold pods up to some numbers: `count` of them, or as many as the variable `nodes` says."""
-        each = [self._integer(count) for _ in patterns]
-        self._row({**dict.fromkeys(each, 1), **({} if nodes is None else {nodes: -1})}, count * (nodes is None))
-        for counts, variable in zip(patterns, each, strict=True):
-            for kind, pods in enumerate(counts):
-                if pods:
-                    self._take(region, kind, {variable: -pods})
-
-    def _hold_counted(self, region: int, profile: Profile, count: int, nodes: Any = None) -> None:
-        """Let nodes hold as many pods as counting allows, because the numbers are too many to list."""
-        single = {
-            kind: self._integer(most * count)
-            for kind, most in enumerate(profile.bound)
-            if most and (region, kind) in self._taken
-        }
-        for kind, variable in single.items():
-            self._take(region, kind, {variable: -1})
-            if nodes is not None:
-                self._row({variable: 1, nodes: -profile.bound[kind]}, 0)
-        for weights, limit in profile.rows:
-            factors = {variable: weights[kind] for kind, variable in single.items()}
+        profile = self.problem.profiles[at.profile]
+        if profile.numbers is None:
+            # They are too many to list, so the nodes hold what counting allows.
+            single = [self._integer(most * count) for most in profile.bound]
+            for kind, variable in enumerate(single):
+                if (at.region, kind) in self._taken:
+                    self._take(at.region, kind, {variable: -1})
+            rows = [(dict(zip(single, weights, strict=True)), limit) for weights, limit in profile.limits.rows]
+        else:
+            each = {self._integer(count): counts for counts in self._largest_in(at)}
+            for variable, counts in each.items():
+                for kind, pods in enumerate(counts):
+                    if pods:
+                        self._take(at.region, kind, {variable: -pods})
+            rows = [(dict.fromkeys(each, 1), 1)]
+        for factors, limit in rows:
             self._row(factors if nodes is None else {**factors, nodes: -limit}, limit * count * (nodes is None))
 
     def _need_nodes(self, need: GangNeed, regions: Sequence[int], gang: Any, most: int) -> None:

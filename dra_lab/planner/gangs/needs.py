@@ -144,11 +144,9 @@ class _Reader:
         return len(kinds) - 1
 
     def is_finer(self, tier: int, other: int) -> bool:
-        """Say whether a tier is below another one of its hierarchy."""
         return self.needs.tiers[tier].depth > self.needs.tiers[other].depth
 
     def gang(self, gang: Gang) -> GangNeed:
-        """Return one gang, without its copies."""
         _check(gang)
         hierarchy = hierarchy_of(gang, self.hierarchies)
         required = self._tier(hierarchy, gang.required)

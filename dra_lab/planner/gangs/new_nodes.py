@@ -1,4 +1,4 @@
-"""Nodes that may be added as a part of the problem of gangs, and a first answer that greedy finds with them."""
+"""Nodes that may be added as a part of the problem of gangs, and what greedy places with them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.levels import HOST_DEPTH, Path
 from dra_lab.planner.gangs.needs import Needs, read_needs, replaced, required_only
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, NewNodes, On, Slot
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Key, NewNodes, On, Slot
 from dra_lab.planner.gangs.spots import spots_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
-
-Key = tuple[Path | None, ...]
-"""The domain of every tier."""
 
 
 def wanted_gangs(gangs: Sequence[Gang], *, full: bool) -> tuple[Gang, ...]:

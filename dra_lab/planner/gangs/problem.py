@@ -172,15 +172,6 @@ class GangProblem:
         return [*self.parted(regions, tier).values(), *([lone] if lone else [])]
 
     @cached_property
-    def nodes_inside(self) -> list[dict[Path, list[str]]]:
-        """Return for each tier the nodes of each domain, with those that take no pods."""
-        found: list[dict[Path, list[str]]] = [{} for _ in self.needs.tiers]
-        for mine, tier in zip(found, self.needs.tiers, strict=True):
-            for node, path in tier.paths.items():
-                mine.setdefault(path, []).append(node)
-        return found
-
-    @cached_property
     def cells_of(self) -> dict[int, list[On]]:
         """Return the cells of each region."""
         found: dict[int, list[On]] = {}
@@ -189,24 +180,22 @@ class GangProblem:
         return found
 
     @cached_property
-    def there(self) -> list[Counts]:
+    def there(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone on nodes of the cluster."""
-        return self._summed(Counter({key: len(nodes) for key, nodes in self.cells.items()}))
+        found = [[0] * self.kinds for _ in self.keys]
+        for (region, profile), nodes in self.cells.items():
+            for kind, most in enumerate(self.profiles[profile].bound):
+                found[region][kind] += len(nodes) * most
+        return found
 
     @cached_property
-    def capacity(self) -> list[Counts]:
+    def capacity(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone, on all nodes that may be added."""
-        counts = Counter({key: len(nodes) for key, nodes in self.cells.items()})
+        found = [list(row) for row in self.there]
         for slot in self.new.slots:
-            counts[On(slot.region, slot.profile)] += slot.most
-        return self._summed(counts)
-
-    def _summed(self, counts: Mapping[On, int]) -> list[Counts]:
-        found = [[0] * self.kinds for _ in self.keys]
-        for (region, profile), nodes in counts.items():
-            for kind, most in enumerate(self.profiles[profile].bound):
-                found[region][kind] += nodes * most
-        return [tuple(row) for row in found]
+            for kind, most in enumerate(self.profiles[slot.profile].bound):
+                found[slot.region][kind] += slot.most * most
+        return found
 
     def pods_in(self, regions: Iterable[int], kind: int) -> int:
         """Return the most pods of a kind that may be in some regions."""
@@ -243,16 +232,10 @@ def hand_out(
     groups: Mapping[tuple[int, int, Path], int],
     pods: Mapping[tuple[int, int, int], int],
 ) -> list[Instance]:
-    """Return each gang with its pods.
+    """Return each gang with its pods; slices are cut where domains of their levels end.
 
-    Args:
-        problem: The problem that was solved.
-        gangs: How many gangs each need has in each domain.
-        groups: How many groups with a level of their own each need has in each domain of that level.
-        pods: How many pods each group of a need has in each region.
-
-    Returns:
-        The gangs, need by need and domain by domain. Slices are cut where domains of their levels end.
+    Each need has a number of `gangs` in each domain, of `groups` in each domain of a level of theirs, and of `pods` of
+    each group in each region.
     """
     found = []
     for (number, path), count in sorted(gangs.items()):

@@ -67,7 +67,6 @@ class Spots:
         check_own_devices(self.cluster, one, [spot.place for spot in self.found[first:]])
 
     def _group(self, limit: int | None) -> int:
-        """Return the number of another group of spots."""
         self.limits.append(limit)
         return len(self.limits) - 1
 

@@ -14,7 +14,6 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Work
@@ -28,7 +27,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem
 class Profile:
     """What nodes in one state hold: ways that were found, and numbers of pods that may exist.
 
-    `numbers` are None if they are too many to list; `rows` then bound them. `bound` are the most pods of each kind.
+    `numbers` are None if they are too many to list. `bound` are the most pods of each kind.
     """
 
     def __init__(self, table: Table, limits: Table) -> None:
@@ -38,17 +37,6 @@ class Profile:
         caps = self.limits.caps
         singles = ([_only(kind, n, len(caps)) for n in range(cap, -1, -1)] for kind, cap in enumerate(caps))
         self.bound: Counts = tuple(sum(next(c for c in row if not self.limits.is_barred(c))) for row in singles)
-
-    def _look_beside(self, counts: Counts, kind: int) -> None:
-        """Look for ways for further pods of a kind beside others: one by one, each where it is worth most."""
-        if not isinstance(self.table, PlaceTable):
-            return
-        states, state = self.table.states, self.table.state
-        for way in range(len(states.filler.ways)):
-            column = states.columns(state).get(counts)
-            while column is not None and column.counts[kind] < self.bound[kind]:
-                column = states.filler.step(state, column, way, kind)
-        self.__dict__.pop("found", None)
 
     def read_again(self) -> None:
         """Forget the ways that were read: nodes in the same state share those that are found."""
@@ -67,11 +55,6 @@ class Profile:
         return None if numbers is None else frozenset(numbers)
 
     @cached_property
-    def rows(self) -> tuple[tuple[Counts, int], ...]:
-        """Return rows that numbers of pods keep."""
-        return tuple(self.limits.rows)
-
-    @cached_property
     def floors(self) -> tuple[Values | None, ...]:
         """Return by kind values that each hold goal by goal for every pod."""
         return tuple(self.limits.floors())
@@ -88,7 +71,8 @@ class Profile:
     def steps(self, counts: Counts, kind: int) -> list[int]:
         """Return the numbers of further pods of a kind of which a way was found beside others."""
         if (counts, kind) not in self._steps:
-            self._look_beside(counts, kind)
+            self.table.grow_beside(counts, kind)
+            self.__dict__.pop("found", None)
             more = range(1, self.bound[kind] - counts[kind] + 1)
             self._steps[counts, kind] = [n for n in more if plus(counts, kind, n) in self.found]
         return self._steps[counts, kind]
