@@ -94,8 +94,7 @@ def how_many_more_gangs(
     known = levels_of(cluster) if hierarchies is None else hierarchies
     every = dict(_by_level(cluster, gang, known, partial(nodes_of_claims, cluster, release)))
     problem = problem_of(cluster, every[gang.required], release, budget, held, solver, Clock())
-    if problem.small:
-        problem = problem.decided(budget.part(budget.shares.step))
+    problem = problem.decided(budget.part(budget.shares.step))
     headrooms: tuple[GangHeadroom, ...] = ()
     levels: dict[str, _Bounds] = {}
     for level, needs in every.items():
@@ -135,8 +134,7 @@ def headroom_by_domain(
     found: list[GangHeadroom] = []
     known: dict[GangNeed, list[GangHeadroom]] = {}
     place = {at: need for need in problem.needs.gangs for at in need.gangs}
-    if problem.small:
-        problem = problem.decided(budget.part(budget.shares.step))
+    problem = problem.decided(budget.part(budget.shares.step))
     for at, gang in enumerate(gangs):
         if at not in place or budget.reached:
             continue

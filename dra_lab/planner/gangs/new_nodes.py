@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -78,12 +78,12 @@ def enlarged(question: AddQuestion, base: GangProblem, profiles: Sequence[int], 
     single = any(tier.depth == HOST_DEPTH and tier.paths for tier in base.needs.tiers)
     most_single = max(1, sizes.variables // max(1, len(spots.found)))
     regions = {key: region for region, key in enumerate(base.keys)}
-    inside: dict[int, list[int]] = {}
+    inside: dict[Hashable, list[int]] = {}
     for spot, key in zip(spots.found, question.keys([spot.place.paths for spot in spots.found]), strict=True):
         if profiles[spot.type] < 0:
             new.complete = False
             continue
-        cost, limit = question.costs[spot.type], spots.limits[spot.group]
+        cost, limit = question.costs[spot.type], spot.limit
         # More nodes than pods are never of use.
         most = _pods(base.needs) if limit is None else min(limit, _pods(base.needs))
         new.complete = new.complete and not (single and most > most_single)
@@ -92,8 +92,8 @@ def enlarged(question: AddQuestion, base: GangProblem, profiles: Sequence[int], 
             region = regions.setdefault(_on_host(base.needs, key, f"+{number}"), len(regions))
             inside.setdefault(spot.group, []).append(number)
             new.slots.append(Slot(spot, region, profiles[spot.type], count, cost))
-    for group, slots in inside.items():
-        limit = spots.limits[group]
+    for slots in inside.values():
+        limit = new.slots[slots[0]].spot.limit
         if limit is not None and sum(new.slots[slot].most for slot in slots) > limit:
             new.limits.append((tuple(slots), limit))
     new.some_of = [
@@ -174,15 +174,22 @@ def opened(problem: GangProblem, nodes: Sequence[int] | None, budget: Budget) ->
             used = Counter(slot_of[node] for node in found.nodes if node in slot_of)
             return [used[slot] for slot in range(len(able))]
         wanted += wanted
-        left, able = wanted.copy(), []
-        free = [limit for _, limit in new.limits]
-        for number, slot in enumerate(new.slots):
-            rows = [row for row, (several, _) in enumerate(new.limits) if number in several]
-            able.append(min([slot.most, left[slot.spot.number], *(free[row] for row in rows)]))
-            left[slot.spot.number] -= able[-1]
-            for row in rows:
-                free[row] -= able[-1]
+        able = _slots_of(problem, wanted)
     return None
+
+
+def _slots_of(problem: GangProblem, wanted: Mapping[int, int]) -> list[int]:
+    """Return how many nodes each slot has if spots have some, as far as there are places for them."""
+    left, places = Counter(wanted), dict[Hashable, int | None]()
+    found = []
+    for slot in problem.new.slots:
+        limit = places.setdefault(slot.spot.group, slot.spot.limit)
+        mine = min(slot.most, left[slot.spot.number])
+        mine = mine if limit is None else min(mine, limit)
+        left[slot.spot.number] -= mine
+        places[slot.spot.group] = None if limit is None else limit - mine
+        found.append(mine)
+    return found
 
 
 def _with(problem: GangProblem, able: Sequence[int]) -> tuple[GangProblem, dict[str, int]]:

@@ -178,8 +178,7 @@ class _Search:
         models = [NewNode(f"+{at}", question.types[at], place) for at, place in sorted(places.items())]
         larger = with_new_nodes(question.cluster, models)
         every = problem_of(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
-        if every.small:
-            every = every.decided(self.budget.part(self.budget.shares.step))
+        every = every.decided(self.budget.part(self.budget.shares.step))
         names = {one.name for one in models}
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
         profiles = [every.on[f"+{at}"].profile if f"+{at}" in every.on else -1 for at in range(len(question.types))]

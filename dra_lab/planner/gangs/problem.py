@@ -130,20 +130,21 @@ class GangProblem:
         return not self.not_examined and all(self.profiles[number].closed for number in numbers)
 
     def decided(self, budget: Budget) -> GangProblem:
-        """Return the problem with the best way for all numbers on all nodes, as far as there is time."""
+        """Return the problem with the best way for all numbers if it is small, as far as there is time."""
+        if not self.small:
+            return self
         for number in {number for _, number in self.cells}:
             self.profiles[number] = self.profiles[number].decided(budget)
         return replace(self)
 
     def of(self, needs: Needs) -> GangProblem:
         """Return the problem of other gangs of the same kinds of pods on the same nodes."""
-        return replace(self, needs=needs, cells={}, on={}, keys=[]).put(
-            {node: on.profile for node, on in self.on.items()}
-        )
+        profile_of = {node: on.profile for node, on in self.on.items()}
+        return GangProblem(self.fleet, needs, self.cordoned, self.profiles).put(profile_of)
 
     def put(self, profile_of: Mapping[str, int]) -> GangProblem:
         """Return the problem with nodes, given with the number of their profile, in the regions of its tiers."""
-        regions: dict[Key, int] = {key: region for region, key in enumerate(self.keys)}
+        regions: dict[Key, int] = {}
         for node, number in profile_of.items():
             key = tuple(tier.paths.get(node) for tier in self.needs.tiers)
             self.on[node] = On(regions.setdefault(key, len(regions)), number)
