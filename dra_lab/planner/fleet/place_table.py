@@ -234,6 +234,14 @@ class PlaceTable:
             found = Packed(found.lower, column.values)
         self.packed[counts] = replace(found, takes=named(self.whole, found.takes))
 
+    def grow_beside(self, counts: Counts, part: int) -> None:
+        """Look for ways for more and more replicas of a workload beside some numbers, each where it is worth most."""
+        filler = self.states.filler
+        for way in range(len(filler.ways)):
+            column = self.columns.get(counts)
+            while column is not None and column.counts[part] < self.caps[part]:
+                column = filler.step(self.state, column, way, part)
+
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout, workload by workload."""
         if counts in self.packed and self.packed[counts].takes:

@@ -66,6 +66,9 @@ class Table(Protocol):
     def widen(self, budget: Budget) -> None:
         """Look for ways for many numbers of replicas."""
 
+    def grow_beside(self, counts: Counts, part: int) -> None:
+        """Look for ways for more and more replicas of a part beside some numbers, as far as that is quick."""
+
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in the groups that plans name."""
 
@@ -156,6 +159,9 @@ class SiteTable:
         """Find ways for growing numbers of replicas, with each part first."""
         for first in range(len(self.caps)):
             self.grow(first, budget)
+
+    def grow_beside(self, counts: Counts, part: int) -> None:
+        """Look for nothing: a model for each number takes too long."""
 
     def grow(self, first: int, budget: Budget) -> None:
         """Find ways for growing numbers of replicas, from one part on: a plan is known before time is over."""

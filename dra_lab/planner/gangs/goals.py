@@ -52,9 +52,10 @@ def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
     if name == GANGS:
         return wanted(needs, goal) - len(mine)
     if name == BEYOND:
-        return wanted(needs, goal) - sum(_beyond(needs, one) for one in mine)
+        pods = sum(row.total() for one in mine for row in one.groups)
+        return wanted(needs, goal) - pods + sum(group.least for one in mine for group in needs.gangs[one.need].groups)
     if name == UNPLACED:
-        return wanted(needs, goal) - sum(sum(row.values()) for row in solution.ordinary)
+        return wanted(needs, goal) - sum(row.total() for row in solution.ordinary)
     if name == LEVELS:
         return sum(_domains_preferred(problem, one) for one in solution.instances)
     if name == DOMAINS:
@@ -62,11 +63,6 @@ def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
         return sum(tier != WHOLE for tier, _ in used)
     assert name == NODES, "every goal is counted"
     return len(solution.nodes)
-
-
-def _beyond(needs: Needs, one: Instance) -> int:
-    groups = needs.gangs[one.need].groups
-    return sum(sum(row.values()) - group.least for row, group in zip(one.groups, groups, strict=True))
 
 
 def _domains_preferred(problem: GangProblem, one: Instance) -> int:

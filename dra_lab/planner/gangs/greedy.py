@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import chain, combinations, islice, takewhile
 from operator import sub
+from typing import TypeVar
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
@@ -15,6 +17,11 @@ from dra_lab.planner.gangs.goals import fewest, values_of
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
 from dra_lab.planner.gangs.tables import Profile, plus
+
+T = TypeVar("T")
+
+_Placed = tuple[Counter[int], Sequence[int]]
+"""Pods of a group with a place, by region, and the regions where more of them may be."""
 
 
 def greedy(problem: GangProblem, budget: Budget, *, by_value: bool = True) -> GangSolution:
@@ -44,33 +51,34 @@ class _Greedy:
     def __init__(self, problem: GangProblem, budget: Budget, *, domains_by_value: bool, nodes_by_value: bool) -> None:
         self.problem, self.budget = problem, budget
         self.domains_by_value, self.nodes_by_value = domains_by_value, nodes_by_value
-        self.solution = GangSolution(ordinary=[{} for _ in problem.needs.ordinary])
+        self.solution = GangSolution(ordinary=[Counter() for _ in problem.needs.ordinary])
         self.nodes: list[list[str]] = [[] for _ in problem.keys]
         for (region, _), nodes in problem.cells.items():
             self.nodes[region].extend(nodes)
         self.zero = (0,) * problem.kinds
-        self._steps: dict[tuple[int, Counts, int], list[int]] = {}
         self._free: dict[tuple[int, int], int] = {}
         self._added_in: dict[tuple[int, int], tuple[int, list[Values]]] = {}
         self._changed: list[tuple[str, Counts]] = []
 
     def run(self) -> GangSolution:
-        """Place all gangs and ordinary pods."""
         needs = self.problem.needs
         for priority in needs.priorities:
             mine = [(at, need) for at, need in enumerate(needs.gangs) if need.priority == priority]
-            placed: list[tuple[Instance, list[list[int]]]] = []
+            placed: list[tuple[GangNeed, list[_Placed]]] = []
             for at, need in sorted(mine, key=lambda row: -self._size(row[1])):
                 for _ in range(need.copies):
-                    if self.budget.reached or (one := self._place(at, need)) is None:
+                    if self.budget.reached or (found := self._place(need)) is None:
                         break
-                    placed.append(one)
-            for instance, within in placed:
-                self.solution.instances.append(instance)
-                self._add_more(instance, within)
+                    groups, regions = found
+                    domain = self.problem.keys[regions[0]][need.required]
+                    assert domain is not None, "the regions are those of a domain"
+                    self.solution.instances.append(Instance(at, domain, [row for row, _ in groups]))
+                    placed.append((need, groups))
+            for need, groups in placed:
+                self._add_more(need, groups)
             if priority == 0:
                 for row, (kind, wanted) in zip(self.solution.ordinary, needs.ordinary, strict=True):
-                    _add(row, self._on_nodes(kind, wanted, range(len(self.problem.keys))))
+                    row.update(self._on_nodes(kind, wanted, range(len(self.problem.keys))))
         return self.solution
 
     def _size(self, need: GangNeed) -> float:
@@ -81,15 +89,11 @@ class _Greedy:
     # ------------------------------------------------------------------ what nodes have
 
     def profile(self, node: str) -> Profile:
-        """Return what is known of a node."""
         return self.problem.profiles[self.problem.on[node].profile]
 
     def steps(self, node: str, kind: int) -> list[int]:
         """Return the numbers of further pods of a kind of which it is known that a node takes them."""
-        key = self.problem.on[node].profile, self.solution.nodes.get(node, self.zero), kind
-        if key not in self._steps:
-            self._steps[key] = self.profile(node).steps(*key[1:])
-        return self._steps[key]
+        return self.profile(node).steps(self.solution.nodes.get(node, self.zero), kind)
 
     def more(self, node: str, kind: int) -> int:
         """Return about how many more pods of a kind a node takes; an empty one is not looked at closely."""
@@ -164,67 +168,64 @@ class _Greedy:
         while len(self._changed) > mark:
             self._write(*self._changed.pop())
 
+    def _first(
+        self, sets: Iterable[Sequence[int]], place: Callable[[Sequence[int]], T | None]
+    ) -> tuple[T, Sequence[int]] | None:
+        """Return what is placed in the first set of regions that has a place for it, with the set; None for none."""
+        for regions in sets:
+            mark = len(self._changed)
+            if (found := place(regions)) is not None:
+                return found, regions
+            self._undo(mark)
+        return None
+
     # ------------------------------------------------------------------ pods
 
-    def put(self, group: GroupNeed, pods: int, regions: Sequence[int], prefer: int = -1) -> dict[int, int] | None:
-        """Place pods of a group in some regions, in few domains of a tier if one is preferred.
-
-        None, and nothing is changed, if they do not fit.
-        """
-        mark, placed = len(self._changed), dict[int, int]()
-        able = regions
-        if prefer >= 0 and self.domains_by_value:
-            able = self._fitting(group.kind, pods, regions, prefer)
-        if group.slices:
-            self._put_slices(group.kind, pods, regions, group.slices, placed)
-        elif prefer < 0 or len(able) < len(regions):
-            _add(placed, self._on_nodes(group.kind, pods, able))
-        else:
-            left = list(regions)
-            while (wanted := pods - sum(placed.values())) and left:
-                part = next(iter(self._domains(group.kind, wanted, left, prefer)), left)
-                _add(placed, self._on_nodes(group.kind, wanted, part))
-                left = [region for region in left if region not in part]
-        if sum(placed.values()) < pods:
-            self._undo(mark)
-            return None
-        return placed
+    def _put(self, group: GroupNeed, pods: int, regions: Sequence[int]) -> Counter[int] | None:
+        """Place pods of a group in some regions, in few domains of the preferred tier; None if they do not fit."""
+        if group.preferred < 0 or group.slices:
+            return self._put_slices(group.kind, pods, regions, group.slices)
+        if self.domains_by_value and len(able := self._fitting(group, pods, regions)) < len(regions):
+            return self._put_slices(group.kind, pods, able, ())
+        placed, left = Counter[int](), list(regions)
+        while (wanted := pods - placed.total()) and left:
+            part = next(iter(self._domains(group.kind, wanted, left, group.preferred)), left)
+            placed.update(self._on_nodes(group.kind, wanted, part))
+            left = [region for region in left if region not in part]
+        return None if wanted else placed
 
     def _put_slices(
-        self, kind: int, pods: int, regions: Sequence[int], slices: Sequence[tuple[int, int]], placed: dict[int, int]
-    ) -> bool:
-        """Place pods slice by slice; say whether all have a place. Nothing is changed by a slice that has none."""
+        self, kind: int, pods: int, regions: Sequence[int], slices: Sequence[tuple[int, int]]
+    ) -> Counter[int] | None:
         if not slices:
-            _add(placed, found := list(self._on_nodes(kind, pods, regions)))
-            return sum(count for _, count in found) == pods
-        (size, tier), *finer = slices
+            placed = self._on_nodes(kind, pods, regions)
+            return placed if placed.total() == pods else None
+        placed, ((size, tier), *finer) = Counter(), slices
         for _ in range(pods // size):
-            for inside in self._domains(kind, size if self.domains_by_value else pods, regions, tier):
-                mark, before = len(self._changed), dict(placed)
-                if self._put_slices(kind, size, inside, finer, placed):
-                    break
-                self._undo(mark)
-                placed.clear()
-                placed.update(before)
-            else:
-                return False
-        return True
+            parts = self._domains(kind, size if self.domains_by_value else pods, regions, tier)
+            found = self._first(parts, lambda inside: self._put_slices(kind, size, inside, finer))
+            if found is None:
+                return None
+            placed.update(found[0])
+        return placed
 
-    def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Place pods on the nodes of regions, as many as fit; yield the region and the number of those on each node."""
+    def _on_nodes(self, kind: int, pods: int, regions: Iterable[int]) -> Counter[int]:
+        """Place pods on the nodes of regions, as many as fit; return how many each region has."""
+        placed = Counter[int]()
         if self.nodes_by_value:
             for node, count, _ in self._cheapest_first(regions, kind, pods):
                 self._put_on(node, kind, count)
-                yield self.problem.on[node].region, count
-            return
+                placed[self.problem.on[node].region] += count
+            return placed
         for region in regions:
             for node in sorted(self.nodes[region], key=lambda node: (-self.more(node, kind), node)):
                 if not pods or self.budget.reached:
-                    return
+                    return placed
                 if count := max((n for n in self.steps(node, kind) if n <= pods), default=0):
                     self._put_on(node, kind, count)
                     pods -= count
-                    yield region, count
+                    placed[region] += count
+        return placed
 
     def _domains(self, kind: int, pods: int, regions: Iterable[int], tier: int) -> list[list[int]]:
         """Return the domains of a tier among regions: the best in which all pods fit first, then the largest."""
@@ -237,9 +238,10 @@ class _Greedy:
 
         return sorted(self.problem.parted(regions, tier).values(), key=order)
 
-    def _fitting(self, kind: int, pods: int, regions: Sequence[int], tier: int) -> Sequence[int]:
+    def _fitting(self, group: GroupNeed, pods: int, regions: Sequence[int]) -> Sequence[int]:
         """Return the regions of one or two domains of a preferred tier that hold pods at least cost, all if none do."""
-        parts = sorted(self.problem.preferred(regions, tier), key=lambda part: -self.free(part, kind))
+        kind = group.kind
+        parts = sorted(self.problem.preferred(regions, group.preferred), key=lambda part: -self.free(part, kind))
         for several in (zip(parts, strict=True), islice(combinations(parts, 2), self.budget.sizes.tries)):
             able = [mine for sets in several if self.free(mine := [*chain(*sets)], kind) >= pods]
             if able:
@@ -248,78 +250,65 @@ class _Greedy:
 
     # ------------------------------------------------------------------ gangs
 
-    def _place(self, at: int, need: GangNeed) -> tuple[Instance, list[list[int]]] | None:
-        """Place the minimum of one gang in the best domain that can have it; return where more of each group may be."""
+    def _place(self, need: GangNeed) -> tuple[list[_Placed], Sequence[int]] | None:
+        """Place the minimum of one gang in the best domain that can have it; return its groups and the domain."""
         ranked = []
         for path, regions in self.problem.inside[need.required].items():
             if self.budget.reached:
                 return None
             free = [self.free(regions, group.kind) for group in need.groups]
             if all(have >= group.least for have, group in zip(free, need.groups, strict=True)):
-                ranked.append((self._about(need, regions) if self.domains_by_value else (), sum(free), path))
-        for *_, path in sorted(ranked):
-            if self.budget.reached:
-                return None
-            found = self._in_domain(need, self.problem.inside[need.required][path])
-            if found is not None:
-                return Instance(at, path, found[0]), found[1]
-        return None
+                ranked.append((self._about(need, regions) if self.domains_by_value else (), sum(free), path, regions))
+        domains = takewhile(lambda _: not self.budget.reached, (regions for *_, regions in sorted(ranked)))
+        return self._first(domains, lambda regions: self._in_domain(need, regions))
 
     def _about(self, need: GangNeed, regions: Sequence[int]) -> tuple[int, ...]:
         """Return about what a gang adds to the goals in regions, preferred domains first."""
         spread, rows = 0, []
         for group in need.groups:
-            tier, mine = group.preferred if group.preferred >= 0 else need.preferred, regions
-            if tier >= 0:
-                parts = self.problem.preferred(regions, tier)
+            mine = regions
+            if group.preferred >= 0:
+                parts = self.problem.preferred(regions, group.preferred)
                 spread += fewest([self.free(part, group.kind) for part in parts], group.least)
-                mine = self._fitting(group.kind, group.least, regions, tier)
+                mine = self._fitting(group, group.least, regions)
             rows.append(self.added_by(mine, group.kind, group.least))
         return (spread, *map(sum, zip(*rows, strict=True)))
 
-    def _in_domain(self, need: GangNeed, regions: Sequence[int]) -> tuple[list[dict[int, int]], list[list[int]]] | None:
-        """Place the minimum of a gang in regions; return the pods of each group, and the regions where more may be."""
-        mark = len(self._changed)
-        groups: dict[int, dict[int, int]] = {}
-        within: dict[int, list[int]] = {}
+    def _in_domain(self, need: GangNeed, regions: Sequence[int]) -> list[_Placed] | None:
+        """Place the minimum of each group of a gang in regions, the largest group first."""
+        placed: dict[int, _Placed] = {}
         alone = [(at, group) for at, group in enumerate(need.groups) if group.same_as < 0]
         for at, group in sorted(alone, key=lambda row: -row[1].least):
-            prefer = group.preferred if group.preferred >= 0 else need.preferred
-            together = [(at, group), *(row for row in enumerate(need.groups) if row[1].same_as == at)]
-            sets = [list(regions)]
+            together = {at: group} | {other: one for other, one in enumerate(need.groups) if one.same_as == at}
+            sets: Sequence[Sequence[int]] = [regions]
             if group.required >= 0:
                 sets = self._domains(group.kind, group.least, regions, group.required)
-            for mine in sets:
-                before, placed = len(self._changed), dict[int, dict[int, int]]()
-                for other, one in together:
-                    if (found := self.put(one, one.least, mine, prefer if other == at else -1)) is None:
-                        break
-                    placed[other] = found
-                if len(placed) == len(together):
-                    groups |= placed
-                    within |= dict.fromkeys(placed, mine)
-                    break
-                self._undo(before)
-            else:
-                self._undo(mark)
+            found = self._first(sets, partial(self._put_together, together))
+            if found is None:
                 return None
-        return [groups[at] for at in range(len(groups))], [within[at] for at in range(len(groups))]
+            placed |= {number: (pods, found[1]) for number, pods in found[0].items()}
+        return [placed[at] for at in range(len(placed))]
 
-    def _add_more(self, one: Instance, within: Sequence[Sequence[int]]) -> None:
+    def _put_together(
+        self, together: Mapping[int, GroupNeed], regions: Sequence[int]
+    ) -> dict[int, Counter[int]] | None:
+        placed = {}
+        for at, group in together.items():
+            if (pods := self._put(group, group.least, regions)) is None:
+                return None
+            placed[at] = pods
+        return placed
+
+    def _add_more(self, need: GangNeed, groups: Sequence[_Placed]) -> None:
         """Place what a gang wants beyond its minimum."""
-        for row, group, regions in zip(one.groups, self.problem.needs.gangs[one.need].groups, within, strict=True):
+        for group, (row, regions) in zip(need.groups, groups, strict=True):
             beyond = group.most - group.least
             if not group.slices:
-                _add(row, self._on_nodes(group.kind, beyond, regions))
+                row.update(self._on_nodes(group.kind, beyond, regions))
                 continue
             size = group.slices[0][0]
             for _ in range(beyond // size):
-                found = None if self.budget.reached else self.put(group, size, regions)
+                found = None if self.budget.reached else self._first([regions], partial(self._put, group, size))
                 if found is None:
                     break
-                _add(row, found.items())
-
-
-def _add(row: dict[int, int], more: Iterable[tuple[int, int]]) -> None:
-    for region, count in more:
-        row[region] = row.get(region, 0) + count
+                row.update(found[0])

@@ -7,6 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 
 from msgspec.structs import replace as changed
 
@@ -16,21 +18,26 @@ from dra_lab.model.fleet import MOST_COUNTED, FleetPlan
 from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import asks
 from dra_lab.planner.arguments import gangs_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import wanted
-from dra_lab.planner.gangs.levels import Path, Together, together
-from dra_lab.planner.gangs.needs import GangNeed, Needs, read_needs, without_preferences
-from dra_lab.planner.gangs.problem import GangProblem, On, problem_of
-from dra_lab.planner.gangs.reasons import lacking
+from dra_lab.planner.gangs.levels import Path, Together, nodes_of_claims
+from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, read_needs, required_only
+from dra_lab.planner.gangs.problem import GangProblem, problem_of
 from dra_lab.planner.gangs.search import best_solution
+from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.waiting import awaited
+from dra_lab.planner.why.funnel import matching_devices, noun_of
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 _Bounds = tuple[int, int]
 """At least, at most."""
+
+_NAMED = 3
+"""Nodes that a reason names."""
 
 
 @awaited
@@ -85,30 +92,28 @@ def how_many_more_gangs(
     (gang,) = gangs_given("gang", [gang])
     cluster, held = cluster_after(cluster, after, release), None
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    every = dict(_by_level(cluster, gang, known, together(cluster, release)))
+    every = dict(_by_level(cluster, gang, known, partial(nodes_of_claims, cluster, release)))
     problem = problem_of(cluster, every[gang.required], release, budget, held, solver, Clock())
-    problems = {level: problem.of(needs) for level, needs in every.items()}
-    count, bound = _counted(problems[gang.required], GANGS, solver, budget.part(budget.shares.step))
-    counted = replace(_plain(gang), replicas=MOST_COUNTED)
-    headrooms = headroom_by_domain(problems[gang.required], [counted], solver, budget.part(budget.shares.step))
-    levels = {
-        level: (count, bound) if level == gang.required else _counted(problem, GANGS, solver, budget)
-        for level, problem in problems.items()
-    }
-    return GangCount(gang.name, count, bound, headrooms, levels, time.monotonic() - began)
-
-
-def _plain(gang: Gang) -> Gang:
-    """Return a gang without what it prefers, and as many of it as are counted."""
-    groups = [replace(group, preferred="") for group in gang.groups]
-    return replace(gang, groups=groups, preferred="", replicas=MOST_COUNTED, priority=0)
+    problem = problem.decided(budget.part(budget.shares.step))
+    headrooms: tuple[GangHeadroom, ...] = ()
+    levels: dict[str, _Bounds] = {}
+    for level, needs in every.items():
+        rooms = _Rooms(problem.of(needs), needs.gangs[0], solver, budget)
+        if level == gang.required:
+            rooms.budget = budget.part(budget.shares.step)
+        counts = [rooms.gangs(path) for path in rooms.domains]
+        count, bound = (min(MOST_COUNTED, sum(numbers)) for numbers in zip((0, 0), *counts, strict=True))
+        levels[level] = count, bound
+        if level == gang.required:
+            headrooms = tuple(rooms.headroom(gang, path) for path in rooms.domains)
+    return GangCount(gang.name, *levels[gang.required], headrooms, levels, time.monotonic() - began)
 
 
 def _by_level(
     cluster: Cluster, gang: Gang, hierarchies: Sequence[Hierarchy], seen: Together
 ) -> Iterator[tuple[str, Needs]]:
     """Yield the needs of a gang with each level required, without those that its groups do not allow."""
-    plain = _plain(gang)
+    plain = replace(required_only(gang, hierarchies), replicas=MOST_COUNTED)
     yield gang.required, read_needs([plain], (), hierarchies, cluster.node_names, seen)
     named = [one for one in hierarchies if gang.hierarchy in ("", one.name)]
     mine = named[0] if len(named) == 1 else None
@@ -122,14 +127,6 @@ def _by_level(
                 continue
 
 
-def _counted(problem: GangProblem, goal: str, solver: str, budget: Budget) -> _Bounds:
-    """Return how many gangs, or pods beyond the minimum, have a place, and what surely does not exceed."""
-    at = problem.order.index(goal)
-    *_, found = best_solution(problem, solver, budget, goals=at + 1)[1]
-    most = wanted(problem.needs, goal)
-    return most - found.value, most - (found.bound or 0)
-
-
 def headroom_by_domain(
     problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: Budget
 ) -> tuple[GangHeadroom, ...]:
@@ -137,15 +134,15 @@ def headroom_by_domain(
     found: list[GangHeadroom] = []
     known: dict[GangNeed, list[GangHeadroom]] = {}
     place = {at: need for need in problem.needs.gangs for at in need.gangs}
-    if problem.small:
-        problem = problem.decided(budget.part(budget.shares.step))
+    problem = problem.decided(budget.part(budget.shares.step))
     for at, gang in enumerate(gangs):
         if at not in place or budget.reached:
             continue
-        required = without_preferences(place[at])
+        groups = tuple(replace(group, preferred=-1) for group in place[at].groups)
+        required = replace(place[at], groups=groups, preferences=(), priority=0, gangs=())
         if required not in known:
             rooms = _Rooms(problem, required, solver, budget)
-            known[required] = [rooms.headroom(gang, path, nodes) for path, nodes in rooms.domains.items()]
+            known[required] = [rooms.headroom(gang, path) for path in rooms.domains]
         for headroom in known[required]:
             count, bound = (min(gang.replicas, number) for number in (headroom.gangs, headroom.gangs_bound))
             found.append(changed(headroom, gang=gang.name, gangs=count, gangs_bound=bound))
@@ -153,56 +150,108 @@ def headroom_by_domain(
 
 
 class _Rooms:
-    """How many pods of one gang, and how many gangs, domains have: domains with the same nodes have the same."""
+    """How many gangs, and how many pods of one, each domain has: domains with the same nodes have the same."""
 
     def __init__(self, problem: GangProblem, need: GangNeed, solver: str, budget: Budget) -> None:
         self.problem, self.need, self.solver, self.budget = problem, need, solver, budget
-        self.domains = problem.nodes_inside[need.required]
-        self.plain = not any(group.required >= 0 or group.slices for group in need.groups)
-        self._known: dict[object, tuple[_Bounds, _Bounds]] = {}
+        self.domains: dict[Path, list[str]] = {}
+        for node, path in problem.needs.tiers[need.required].paths.items():
+            self.domains.setdefault(path, []).append(node)
+        self._known: dict[object, _Bounds] = {}
 
-    def headroom(self, gang: Gang, path: Path, nodes: Sequence[str]) -> GangHeadroom:
+    def headroom(self, gang: Gang, path: Path) -> GangHeadroom:
         """Return what a domain has for a gang."""
-        need = self.need
-        (most, bound), (count, count_bound) = self._of(self.problem.inside[need.required].get(path, []))
-        if not self.problem.not_examined.isdisjoint(nodes):
-            bound, count_bound = gang.size, MOST_COUNTED
+        need, (count, count_bound), (most, bound) = self.need, self.gangs(path), self._pods(path)
         # Pods that have only shared claims have a place where these have one, also if no whole gang fits.
         beside = gang.size - sum(group.most for group in need.groups[: need.pods])
         most += beside if count else 0
         bound = min(gang.size, bound + (beside if count_bound or len(need.groups) > 1 else 0))
-        reasons = lacking(self.problem, need, nodes, self.budget) if most < gang.size else []
+        reasons = _lacking(self.problem, need, self.domains[path], self.budget) if most < gang.size else []
         return GangHeadroom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(reasons))
 
-    def _of(self, regions: Sequence[int]) -> tuple[_Bounds, _Bounds]:
-        """Return the pods of one gang in regions, at least and at most, and the same of whole gangs."""
-        problem, need = self.problem, self.need
-        pods = [(group, problem.pods_in(regions, group.kind)) for group in need.groups]
-        bound = sum(min(group.most, cap) for group, cap in pods[: need.pods])
-        count = min(cap // group.least for group, cap in pods if group.least)
+    def gangs(self, path: Path) -> _Bounds:
+        """Return how many gangs a domain has, at least and at most."""
+        caps = self._caps(path)
+        most = min(cap // group.least for group, cap in zip(self.need.groups, caps, strict=True) if group.least)
+        have, bound = self._bounds(path, replace(self.need, gangs=(0,) * most), GANGS, most)
+        return have, bound if self._is_examined(path) else MOST_COUNTED
+
+    def _pods(self, path: Path) -> _Bounds:
+        """Return how many pods of one gang a domain has; the claims that they share have a place with them."""
+        pods = self.need.pods
+        alone = [replace(group, least=0 if at < pods else 1) for at, group in enumerate(self.need.groups)]
+        most = sum(min(group.most, cap) for group, cap in zip(alone[:pods], self._caps(path), strict=False))
+        have, bound = self._bounds(path, replace(self.need, groups=tuple(alone), gangs=(0,)), BEYOND, most)
+        return have, bound if self._is_examined(path) else sum(group.most for group in alone[:pods])
+
+    def _caps(self, path: Path) -> list[int]:
+        regions = self.problem.inside[self.need.required].get(path, [])
+        return [self.problem.pods_in(regions, group.kind) for group in self.need.groups]
+
+    def _is_examined(self, path: Path) -> bool:
+        return self.problem.not_examined.isdisjoint(self.domains[path])
+
+    def _bounds(self, path: Path, need: GangNeed, goal: str, most: int) -> _Bounds:
+        """Return how many gangs, or pods beyond their minimum, have a place in a domain, if counting allows `most`."""
+        problem = self.problem
+        if not most or self.budget.reached:
+            return 0, most
+        regions = problem.inside[need.required][path]
         cells = {at: problem.cells[at] for region in regions for at in problem.cells_of.get(region, ())}
-        if self.budget.reached:
-            return (0, bound), (0, count)
-        if self.plain and len(need.groups) == 1:
+        plain = not any(group.required >= 0 or group.slices for group in need.groups)
+        if plain and len(need.groups) == 1:
             [group] = need.groups
             have = sum(problem.profiles[at].most(group.kind) * len(nodes) for (_, at), nodes in cells.items())
-            return (min(have, group.most, bound), bound), (have // group.least, count)
-        if not (bound or count) or problem.not_examined:
-            return (0, bound), (0, count)
-        held = Counter({at: len(nodes) for (_, at), nodes in cells.items()})
-        key = frozenset(held.items()) if self.plain else tuple(regions)
+            return (have // group.least if goal == GANGS else min(have, group.most)), most
+        held = Counter[int]()
+        for (_, at), nodes in cells.items():
+            held[at] += len(nodes)
+        key = goal, frozenset(held.items()) if plain else path
         if key not in self._known:
-            alone = [replace(group, least=0 if at < need.pods else 1) for at, group in enumerate(need.groups)]
-            self._known[key] = (
-                self._most(cells, replace(need, groups=tuple(alone), gangs=(0,)), BEYOND, bound),
-                self._most(cells, replace(need, gangs=(0,) * count), GANGS, count),
-            )
+            needs = replace(problem.needs, gangs=[need], ordinary=[])
+            mine = replace(problem, cells=cells, needs=needs)
+            at = mine.order.index(goal)
+            *_, found = best_solution(mine, self.solver, self.budget, goals=at + 1)[1]
+            wants = wanted(needs, goal)
+            self._known[key] = wants - found.value, min(most, wants - (found.bound or 0))
         return self._known[key]
 
-    def _most(self, cells: dict[On, list[str]], need: GangNeed, goal: str, most: int) -> _Bounds:
-        """Return how many gangs, or pods of one, nodes have."""
-        needs = Needs(self.problem.needs.kinds, self.problem.needs.tiers, [need] if need.gangs else [], [])
-        if not most:
-            return 0, 0
-        found, bound = _counted(replace(self.problem, cells=cells, needs=needs), goal, self.solver, self.budget)
-        return found, min(bound, most)
+
+def _lacking(problem: GangProblem, need: GangNeed, nodes: Sequence[str], budget: Budget) -> list[str]:
+    """Return what keeps pods of a gang away from nodes: devices in use or with a taint, too few devices, a cordon.
+
+    If time ends before all nodes were looked at, it is not known, and nothing is returned.
+    """
+    reasons: dict[str, dict[str, None]] = {}
+    able = [node for node in nodes if node not in problem.cordoned]
+    for group in need.groups:
+        for node in able:
+            if budget.reached:
+                return []
+            for reason in _on_node(problem, group, node):
+                reasons.setdefault(reason, {})[node] = None
+    found = []
+    for reason, mine in sorted(reasons.items(), key=lambda row: -len(row[1])):
+        named = ", ".join(islice(mine, _NAMED)) + (f" and {len(mine) - _NAMED} more" if len(mine) > _NAMED else "")
+        found.append(f"{reason} {named}")
+    closed = len(nodes) - len(able)
+    found += [f"{closed} {'node' if closed == 1 else 'nodes'} cordoned"] if closed else []
+    return found or ["too few devices in all"]
+
+
+def _on_node(problem: GangProblem, group: GroupNeed, node: str) -> Iterator[str]:
+    """Yield what a node lacks for pods of a group, request by request: words that end before the name of the node."""
+    scan, pod = problem.fleet.scan, problem.fleet.pods[group.kind]
+    inner = [ask for request in pod.sketch.requests for ask in asks(request)]
+    single = {request.name for request in pod.sketch.requests if len(asks(request)) == 1}
+    for joint, ask in zip(scan.rules.asks[slice(*pod.asks)], inner, strict=True):
+        if ask.request not in single or ask.all_devices or ask.admin_access or ask.capacity:
+            continue
+        stages = Counter(stage for _, stage in matching_devices(scan, joint, node))
+        free, used = stages[Stage.FREE], stages[Stage.IN_USE]
+        if (free + used) // ask.count > free // ask.count:
+            yield f"{noun_of(scan, joint, node)} in use on"
+        elif stages.total() < ask.count:
+            yield f"too few devices for request {ask.reference} on"
+        elif free + used < ask.count:
+            yield f"{noun_of(scan, joint, node)} with a taint that request {ask.reference} does not tolerate on"

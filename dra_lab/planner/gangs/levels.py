@@ -38,8 +38,7 @@ class Tier:
     paths: Mapping[str, Path]
 
 
-def has_level(tree: Hierarchy, *levels: str) -> bool:
-    """Say whether a hierarchy has some levels."""
+def _has(tree: Hierarchy, levels: Sequence[str]) -> bool:
     try:
         return all(tree.level_index(level) >= 0 for level in levels)
     except InputError:
@@ -48,7 +47,10 @@ def has_level(tree: Hierarchy, *levels: str) -> bool:
 
 def hierarchy_of(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
     """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
-    levels = list(dict.fromkeys(level for level in _named(gang) if level not in ("", *HOSTS)))
+    named = [gang.required, gang.preferred]
+    for group in gang.groups:
+        named += [group.required, group.preferred, *(level for _, level in group.slices)]
+    levels = [level for level in dict.fromkeys(named) if level not in ("", *HOSTS)]
     if gang.hierarchy:
         # A level that it does not have is reported where it is read.
         levels = []
@@ -66,7 +68,7 @@ def tree_with(where: str, name: str, levels: Sequence[str], hierarchies: Sequenc
         raise InputError(f"{where}: there is no hierarchy {name!r}; the cluster has: {names}")
     if not levels:
         return known.get(name)
-    able = [tree for tree in hierarchies if name in ("", tree.name) and has_level(tree, *levels)]
+    able = [tree for tree in hierarchies if name in ("", tree.name) and _has(tree, levels)]
     if len(able) == 1:
         return able[0]
     if able:
@@ -75,18 +77,7 @@ def tree_with(where: str, name: str, levels: Sequence[str], hierarchies: Sequenc
     raise InputError(f"{where}: no hierarchy has {' and '.join(map(repr, levels))}; there are: {every or 'none'}")
 
 
-def _named(gang: Gang) -> Iterator[str]:
-    yield from (gang.required, gang.preferred)
-    for group in gang.groups:
-        yield from (group.required, group.preferred, *(level for _, level in group.slices))
-
-
-def together(cluster: Cluster, release: KubernetesRelease) -> Together:
-    """Return `nodes_of_claims` for one cluster and release."""
-    return lambda claims: nodes_of_claims(cluster, claims, release)
-
-
-def nodes_of_claims(cluster: Cluster, claims: Claims, release: KubernetesRelease) -> Mapping[str, Path] | None:
+def nodes_of_claims(cluster: Cluster, release: KubernetesRelease, claims: Claims) -> Mapping[str, Path] | None:
     """Return for each node the name of the nodes whose pods can share claims with its pods.
 
     A claim that is allocated holds its pods to the nodes that see all its devices: one node for devices of a node,
@@ -97,8 +88,8 @@ def nodes_of_claims(cluster: Cluster, claims: Claims, release: KubernetesRelease
 
     Args:
         cluster: The nodes and their devices.
-        claims: The claims that pods share.
         release: The release of Kubernetes.
+        claims: The claims that pods share.
 
     Returns:
         The name by node, without nodes that see no device for the claims, () if all nodes see the same devices. None if

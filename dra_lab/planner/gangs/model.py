@@ -19,7 +19,6 @@ from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, On, hand_out
-from dra_lab.planner.gangs.tables import Profile
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
 from dra_lab.planner.node.solver_outcome import Outcome, Rows
@@ -34,27 +33,24 @@ _OPTIONS: Mapping[str, object] = {"mip_detect_symmetry": False, "mip_heuristic_e
 
 
 class GangModel:
-    """The model over what was found of nodes; with `least`, over what may exist, which bounds goals that count pods.
+    """The model over what may exist, which bounds what counts pods; nodes hold up to some numbers of pods.
 
-    With `values`, nodes have the pods that they are given and what these are worth; without, they only hold them.
+    With `values`, the model over what was found of nodes: they have numbers of pods and what these are worth.
     """
 
-    def __init__(
-        self, problem: GangProblem, solver: str, budget: Budget, *, least: bool = False, values: bool = False
-    ) -> None:
+    def __init__(self, problem: GangProblem, solver: str, budget: Budget, *, values: bool = False) -> None:
         """Make the model, or a part of it if the budget is reached; then no solver is asked either."""
-        self.problem, self.solver, self.least, self.values = problem, solver, least, values
+        self.problem, self.solver, self.values = problem, solver, values
         self.lp: Any = pulp.LpProblem("gangs", pulp.LpMinimize)
         self._numbers = 0
         self.gangs: dict[tuple[int, Path], Any] = {}
         self.groups: dict[tuple[int, int, Path], Any] = {}
-        self.pods: dict[tuple[int, int, int], Factors] = {}
+        self.pods: dict[tuple[int, int, int], Any] = {}
         self.ordinary: dict[tuple[int, int], Any] = {}
         self.cells: dict[On, dict[Counts, Any]] = {}
         self.sums: dict[str, Factors] = {goal: {} for goal in (*problem.order, COST)}
         self.constants: dict[str, int] = dict.fromkeys(self.sums, 0)
         self._taken: dict[tuple[int, int], Factors] = {}
-        self._held: dict[tuple[int, int], int] = {}
         self._largest: dict[tuple[int, tuple[bool, ...]], tuple[Counts, ...]] = {}
         slots = problem.new.slots
         self.nodes = [self._integer(slot.most) for slot in slots]
@@ -62,9 +58,9 @@ class GangModel:
         self._slots: dict[int, list[int]] = {}
         for at, slot in enumerate(slots):
             self._slots.setdefault(slot.region, []).append(at)
-        for step in (self._add_pods, self._add_nodes, self._count):
-            if not budget.reached:
-                step(budget)
+        self._add_pods(budget)
+        self._add_nodes(budget)
+        self._count()
 
     # ------------------------------------------------------------------ variables and rows
 
@@ -128,29 +124,21 @@ class GangModel:
             self._row(split, 0, equal=True)
         for size, tier in group.slices:
             for regions in problem.parted(able, tier).values():
-                pods = self._summed((*key, region) for region in regions)
-                self._row({**pods, self._integer(most * group.most // size): -size}, 0, equal=True)
+                pods = [self.pods[*key, region] for region in regions]
+                self._row({**dict.fromkeys(pods, 1), self._integer(most * group.most // size): -size}, 0, equal=True)
 
     def _place_group(
         self, key: tuple[int, int], group: GroupNeed, regions: Sequence[int], gang: Any, most: int
     ) -> None:
         """Add the pods of a group in regions; `gang` counts the gangs whose group is there, `most` at most."""
-        simple = len(regions) == 1 and group.least == group.most
         for region in regions:
             cap = min(self.problem.capacity[region][group.kind], most * group.most)
-            self.pods[*key, region] = {gang: group.least} if simple else {self._integer(cap): 1}
-            self._take(region, group.kind, self.pods[*key, region])
-        if not simple:
-            every = self._summed((*key, region) for region in regions)
-            self._row({**every, gang: -group.most}, 0, equal=group.least == group.most)
-            if group.least < group.most:
-                self._row({**{v: -f for v, f in every.items()}, gang: group.least}, 0)
-
-    def _summed(self, keys: Iterable[tuple[int, int, int]]) -> Factors:
-        found: Factors = {}
-        for key in keys:
-            _add(found, self.pods.get(key, {}))
-        return found
+            self.pods[*key, region] = self._integer(cap)
+            self._take(region, group.kind, {self.pods[*key, region]: 1})
+        every = [self.pods[*key, region] for region in regions]
+        self._row({**dict.fromkeys(every, 1), gang: -group.most}, 0, equal=group.least == group.most)
+        if group.least < group.most:
+            self._row({**dict.fromkeys(every, -1), gang: group.least}, 0)
 
     def _add_preference(
         self, number: int, need: GangNeed, preference: tuple[int, tuple[int, ...]], regions: Sequence[int], gang: Any
@@ -162,7 +150,8 @@ class GangModel:
         whole, sizes = sum(need.groups[at].most for at in groups), []
         kinds, every = {need.groups[at].kind for at in groups}, Factors()
         for mine in self.problem.preferred(regions, tier):
-            pods = self._summed((number, at, region) for at in groups for region in mine)
+            keys = [(number, at, region) for at in groups for region in mine]
+            pods = {self.pods[key]: 1 for key in keys if key in self.pods}
             most = min(whole, sum(self.problem.pods_in(mine, kind) for kind in kinds))
             if pods and most:
                 used = self._integer(1)
@@ -177,25 +166,16 @@ class GangModel:
 
     def _add_nodes(self, budget: Budget) -> None:
         """Let the nodes of each region have its pods, or hold them: those of the cluster, and those that are added."""
-        new, held = self.problem.new, Counter[tuple[int, tuple[Counts, ...]]]()
+        new = self.problem.new
         for at, nodes in self.problem.cells.items():
             if budget.reached:
                 return
-            profile = self.problem.profiles[at.profile]
             if self.values:
-                self._have(at, profile, len(nodes))
-            elif self.least and profile.numbers is None:
-                self._hold_counted(at.region, profile, len(nodes))
+                self._have(at, len(nodes))
             else:
-                held[at.region, self._largest_in(at)] += len(nodes)
-        for (region, patterns), count in held.items():
-            self._hold(region, patterns, count)
+                self._hold(at, len(nodes))
         for variable, slot in zip(self.nodes, new.slots, strict=True):
-            profile = self.problem.profiles[slot.profile]
-            if self.least and profile.numbers is None:
-                self._hold_counted(slot.region, profile, slot.most, variable)
-            else:
-                self._hold(slot.region, self._largest_in(On(slot.region, slot.profile)), slot.most, variable)
+            self._hold(On(slot.region, slot.profile), slot.most, variable)
         for slots, limit in new.limits:
             self._row({self.nodes[slot]: 1 for slot in slots}, limit)
         for groups, most in new.some_of:
@@ -203,13 +183,13 @@ class GangModel:
             for one, number in ((one, number) for one, group in zip(used, groups, strict=True) for number in group):
                 self._row({self.nodes[number]: 1, one: -new.slots[number].most}, 0)
             self._row(dict.fromkeys(used, 1), most)
-        for key, factors in self._taken.items():
-            self._row(factors, self._held.get(key, 0), equal=self.values)
+        for factors in self._taken.values():
+            self._row(factors, 0, equal=self.values)
 
-    def _have(self, at: On, profile: Profile, count: int) -> None:
+    def _have(self, at: On, count: int) -> None:
         """Let nodes have numbers of pods of which a way was found, with their values."""
         mine: dict[Counts, Any] = {}
-        for counts, values in profile.found.items():
+        for counts, values in self.problem.profiles[at.profile].found.items():
             if any(counts) and all((at.region, kind) in self._taken for kind, pods in enumerate(counts) if pods):
                 mine[counts] = variable = self._integer(count)
                 for kind, pods in enumerate(counts):
@@ -225,38 +205,28 @@ class GangModel:
         asked = tuple((at.region, kind) in self._taken for kind in range(self.problem.kinds))
         if (at.profile, asked) not in self._largest:
             profile = self.problem.profiles[at.profile]
-            profile.look()
-            every = (profile.numbers or ()) if self.least else profile.found
-            self._largest[at.profile, asked] = _largest({tuple(map(mul, counts, asked)) for counts in every})
+            numbers = profile.numbers or ()
+            self._largest[at.profile, asked] = _largest({tuple(map(mul, counts, asked)) for counts in numbers})
         return self._largest[at.profile, asked]
 
-    def _hold(self, region: int, patterns: Sequence[Counts], count: int, nodes: Any = None) -> None:
+    def _hold(self, at: On, count: int, nodes: Any = None) -> None:
         """Let nodes hold pods up to some numbers: `count` of them, or as many as the variable `nodes` says."""
-        if len(patterns) > 1:
-            each = [self._integer(count) for _ in patterns]
-            self._row({**dict.fromkeys(each, 1), **({} if nodes is None else {nodes: -1})}, count * (nodes is None))
+        profile = self.problem.profiles[at.profile]
+        if profile.numbers is None:
+            # They are too many to list, so the nodes hold what counting allows.
+            single = [self._integer(most * count) for most in profile.bound]
+            for kind, variable in enumerate(single):
+                if (at.region, kind) in self._taken:
+                    self._take(at.region, kind, {variable: -1})
+            rows = [(dict(zip(single, weights, strict=True)), limit) for weights, limit in profile.limits.rows]
         else:
-            each = [nodes] * len(patterns)
-        for counts, variable in zip(patterns, each, strict=True):
-            for kind, pods in enumerate(counts):
-                if pods and variable is None:
-                    self._held[region, kind] = self._held.get((region, kind), 0) + count * pods
-                elif pods:
-                    self._take(region, kind, {variable: -pods})
-
-    def _hold_counted(self, region: int, profile: Profile, count: int, nodes: Any = None) -> None:
-        """Let nodes hold as many pods as counting allows, because the numbers are too many to list."""
-        single = {
-            kind: self._integer(most * count)
-            for kind, most in enumerate(profile.bound)
-            if most and (region, kind) in self._taken
-        }
-        for kind, variable in single.items():
-            self._take(region, kind, {variable: -1})
-            if nodes is not None:
-                self._row({variable: 1, nodes: -profile.bound[kind]}, 0)
-        for weights, limit in profile.rows:
-            factors = {variable: weights[kind] for kind, variable in single.items()}
+            each = {self._integer(count): counts for counts in self._largest_in(at)}
+            for variable, counts in each.items():
+                for kind, pods in enumerate(counts):
+                    if pods:
+                        self._take(at.region, kind, {variable: -pods})
+            rows = [(dict.fromkeys(each, 1), 1)]
+        for factors, limit in rows:
             self._row(factors if nodes is None else {**factors, nodes: -limit}, limit * count * (nodes is None))
 
     def _need_nodes(self, need: GangNeed, regions: Sequence[int], gang: Any, most: int) -> None:
@@ -272,7 +242,7 @@ class GangModel:
 
     # ------------------------------------------------------------------ goals
 
-    def _count(self, _: Budget) -> None:
+    def _count(self) -> None:
         needs = self.problem.needs
         for goal in filter(counts_pods, self.problem.order):
             name, priority = priority_of(goal, needs)
@@ -281,18 +251,13 @@ class GangModel:
             if name == GANGS:
                 self.sums[goal] = {v: -1 for (at, _), v in self.gangs.items() if at in mine}
             elif name == BEYOND:
-                self._count_beyond(self.sums[goal], mine)
+                self.sums[goal] = {v: -1 for (at, _, _), v in self.pods.items() if at in mine}
+                for (at, _), gang in self.gangs.items():
+                    if at in mine:
+                        self.sums[goal][gang] = sum(group.least for group in mine[at].groups)
             else:
                 self.sums[goal] = dict.fromkeys(self.ordinary.values(), -1)
         self._count_domains()
-
-    def _count_beyond(self, sums: Factors, mine: Mapping[int, GangNeed]) -> None:
-        for (at, group, _), factors in self.pods.items():
-            if at in mine and mine[at].groups[group].least < mine[at].groups[group].most:
-                _add(sums, factors, -1)
-        for (at, _), variable in self.gangs.items():
-            if at in mine:
-                _add(sums, {variable: sum(group.least for group in mine[at].groups if group.least < group.most)})
 
     def _count_domains(self) -> None:
         inside: dict[tuple[int, Path], list[Any]] = {}
@@ -337,8 +302,7 @@ class GangModel:
         """Return the solution that the variables of a model with values have."""
         gangs = {key: count for key, v in self.gangs.items() if (count := _value(v))}
         groups = {key: count for key, v in self.groups.items() if (count := _value(v))}
-        totals = {key: sum(factor * _value(v) for v, factor in mine.items()) for key, mine in self.pods.items()}
-        ordinary: list[dict[int, int]] = [{} for _ in self.problem.needs.ordinary]
+        ordinary: list[Counter[int]] = [Counter() for _ in self.problem.needs.ordinary]
         for (number, region), variable in self.ordinary.items():
             if count := _value(variable):
                 ordinary[number][region] = count
@@ -347,7 +311,7 @@ class GangModel:
             names = iter(self.problem.cells[key])
             for counts, variable in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
                 nodes.update((next(names), counts) for _ in range(_value(variable)))
-        pods = {key: count for key, count in totals.items() if count}
+        pods = {key: count for key, v in self.pods.items() if (count := _value(v))}
         return GangSolution(hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
 
 
@@ -355,9 +319,9 @@ def _value(variable: Any) -> int:
     return int(variable.varValue or 0)
 
 
-def _add(row: Factors, factors: Mapping[Any, int], times: int = 1) -> None:
+def _add(row: Factors, factors: Mapping[Any, int]) -> None:
     for variable, factor in factors.items():
-        row[variable] = row.get(variable, 0) + times * factor
+        row[variable] = row.get(variable, 0) + factor
 
 
 def _largest(every: Iterable[Counts]) -> tuple[Counts, ...]:

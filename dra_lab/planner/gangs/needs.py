@@ -18,8 +18,8 @@ from dra_lab.planner.gangs.levels import HOST_DEPTH, WHOLE, Path, Tier, Together
 class GroupNeed:
     """Pods of one kind of a gang: a least and a most number, in one domain of the tier `required` if it is not -1.
 
-    `preferred` is the tier of which few domains are used, -1 for none. `slices` are sizes with their tiers. `same_as`
-    is the position of the group whose domain these have, -1 for none.
+    `preferred` is the tier of which few domains are used: its own, or that of the gang, -1 for none. `slices` are sizes
+    with their tiers. `same_as` is the position of the group whose domain these have, -1 for none.
     """
 
     kind: int
@@ -43,7 +43,6 @@ class GangNeed:
 
     priority: int
     required: int
-    preferred: int
     groups: tuple[GroupNeed, ...]
     shares: int
     preferences: tuple[tuple[int, tuple[int, ...]], ...]
@@ -145,11 +144,9 @@ class _Reader:
         return len(kinds) - 1
 
     def is_finer(self, tier: int, other: int) -> bool:
-        """Say whether a tier is below another one of its hierarchy."""
         return self.needs.tiers[tier].depth > self.needs.tiers[other].depth
 
     def gang(self, gang: Gang) -> GangNeed:
-        """Return one gang, without its copies."""
         _check(gang)
         hierarchy = hierarchy_of(gang, self.hierarchies)
         required = self._tier(hierarchy, gang.required)
@@ -165,7 +162,11 @@ class _Reader:
         preferences = [(preferred, tuple(dict.fromkeys(position)))] if preferred >= 0 else []
         preferences += [(one.preferred, (at,)) for one, at in zip(groups, position, strict=True) if one.preferred >= 0]
         pods = [group for group, given in zip(groups, gang.groups, strict=True) if given.workload.claims]
-        return GangNeed(gang.priority, required, preferred, (*pods, *shared), len(shared), tuple(preferences))
+        every = [
+            replace(one, preferred=preferred) if one.preferred < 0 and one.same_as < 0 else one
+            for one in (*pods, *shared)
+        ]
+        return GangNeed(gang.priority, required, tuple(every), len(shared), tuple(preferences))
 
     def _shared(
         self, gang: Gang, hierarchy: Hierarchy | None, required: int, groups: list[GroupNeed]
@@ -291,10 +292,10 @@ def splits(tiers: Sequence[Tier], need: GangNeed, preference: tuple[int, tuple[i
     return tiers[tier].depth > tiers[need.required].depth or not sum(need.groups[at].least for at in groups)
 
 
-def without_preferences(need: GangNeed) -> GangNeed:
-    """Return what a gang requires, whatever its priority; any number of such gangs may be counted together."""
-    groups = tuple(replace(group, preferred=-1) for group in need.groups)
-    return replace(need, groups=groups, preferred=-1, preferences=(), priority=0, gangs=())
+def required_only(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Gang:
+    """Return a gang without what it prefers and its priority."""
+    tree, groups = hierarchy_of(gang, hierarchies), [replace(group, preferred="") for group in gang.groups]
+    return replace(gang, groups=groups, preferred="", hierarchy=tree.name if tree else "", priority=0)
 
 
 def _on_one_node(group: GroupNeed) -> GroupNeed:

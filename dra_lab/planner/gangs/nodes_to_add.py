@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.errors import InputError, SolverError, UnsupportedFeature
@@ -16,8 +16,9 @@ from dra_lab.model.fleet import Workload
 from dra_lab.model.gang import GANGS, Gang, GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.what_if import when_idle, without_nodes
 from dra_lab.planner.arguments import gangs_given, listed, workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.question import Clock
@@ -25,23 +26,19 @@ from dra_lab.planner.gangs.goals import counts_pods
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.levels import nodes_of_claims
 from dra_lab.planner.gangs.model import COST, GangModel
-from dra_lab.planner.gangs.needs import Needs
+from dra_lab.planner.gangs.needs import GangNeed, Needs
 from dra_lab.planner.gangs.new_nodes import (
     AddQuestion,
-    Chosen,
-    FirstAnswer,
-    chosen,
     enlarged,
     missing,
     nodes_of,
-    one_by_one,
-    useful_domains,
+    opened,
     wanted_gangs,
 )
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
-from dra_lab.planner.gangs.reasons import reasons_of
-from dra_lab.planner.gangs.spots import Spots, spots_of
+from dra_lab.planner.gangs.spots import spots_of
+from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
@@ -113,8 +110,14 @@ def nodes_to_add(
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     gangs, workloads = gangs_given("gangs", gangs), workloads_given("workloads", workloads)
     types = listed("types", types, NodeType)
+    names = [one.name for one in types]
+    for one in types:
+        if names.count(one.name) > 1:
+            raise InputError(f"node type {one.name!r} is there twice; give each its own name")
+        if one.node:
+            cluster.node_named(one.node)
     trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    question = AddQuestion(cluster, wanted_gangs(gangs, full=full), workloads, _checked(cluster, types), trees)
+    question = AddQuestion(cluster, wanted_gangs(gangs, full=full), workloads, types, trees)
     answer = AddedNodes(
         PlanStatus.STOPPED,
         question.types,
@@ -132,23 +135,12 @@ def nodes_to_add(
     if unread is not None:
         return replace(answer, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     shared = [gang.shared_claims for gang in gangs] + [group.shared_claims for gang in gangs for group in gang.groups]
-    if any(one and nodes_of_claims(cluster, one, release) is not None for one in shared):
+    if any(one and nodes_of_claims(cluster, release, one) is not None for one in shared):
         message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
         raise UnsupportedFeature("resourceClaims", message)
     search = _Search(question, release, solver, budget, held, answer)
     answer = search.run()
     return replace(answer, seconds=time.monotonic() - began, parts=dict(search.clock.parts))
-
-
-def _checked(cluster: Cluster, types: Sequence[NodeType]) -> tuple[NodeType, ...]:
-    """Return the node types; raise InputError or NodeError for those that are there twice or copy no node."""
-    names = [one.name for one in types]
-    for one in types:
-        if names.count(one.name) > 1:
-            raise InputError(f"node type {one.name!r} is there twice; give each its own name")
-        if one.node:
-            cluster.node_named(one.node)
-    return tuple(types)
 
 
 @dataclass
@@ -174,16 +166,8 @@ class _Search:
         self.clock.lap("greedy")
         if not lacking:
             return self._written([], 0, 0)
-        sizes, budget = self.budget.sizes, self.budget
-        problem, spots = enlarged(question, base, profiles, lacking.total(), sizes)
-        first = FirstAnswer(problem, budget).find(lacking)
-        self.clock.lap("greedy")
-        known = None if first is None else chosen(problem, spots, first)
-        if known is None and budget.reached:
-            return replace(self.answer, bound=0.0)
-        cost = None if known is None else sum(question.costs[spot.type] * count for spot, count in known)
-        problem, spots = enlarged(question, base, profiles, useful_domains(question, needs, cost), sizes, cost)
-        return self._by_model(one_by_one(problem, sizes.variables), spots, known, cost)
+        problem = enlarged(question, base, profiles, self.budget.sizes)
+        return self._by_model(problem)
 
     def _tables(self, needs: Needs) -> tuple[GangProblem, list[int]]:
         """Return the problem without new nodes, and for each node type the profile of its nodes."""
@@ -194,8 +178,7 @@ class _Search:
         models = [NewNode(f"+{at}", question.types[at], place) for at, place in sorted(places.items())]
         larger = with_new_nodes(question.cluster, models)
         every = problem_of(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
-        if every.small:
-            every = every.decided(self.budget.part(self.budget.shares.step))
+        every = every.decided(self.budget.part(self.budget.shares.step))
         names = {one.name for one in models}
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
         profiles = [every.on[f"+{at}"].profile if f"+{at}" in every.on else -1 for at in range(len(question.types))]
@@ -205,40 +188,32 @@ class _Search:
 
     # ------------------------------------------------------------------ the best answer
 
-    def _by_model(self, problem: GangProblem, spots: Spots, known: Chosen | None, cost: int | None) -> AddedNodes:
-        sure = not (problem.not_examined or self.place_matters) and problem.new.complete
-        bound, impossible, most = 0, False, cost
-        # The model over what may exist bounds the cost; if all is known, it also gives the answer.
-        for least in (True,) if problem.closed else (False, True)[: 1 + sure]:
-            model = self._model(problem, most, least=least)
-            outcome = model.minimise(COST, self.budget.part(1 - self.budget.shares.compare_at_least), have=cost)
-            if outcome.value is not None and (not least or problem.closed) and (cost is None or outcome.value <= cost):
-                known, cost = chosen(problem, spots, model.added()), outcome.value
-            if least and sure:
-                bound, impossible = max(0, outcome.bound or 0), outcome.infeasible
-        self.clock.lap("model")
-        self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
-        if known is None or cost is None:
-            if impossible:
-                shortfalls = reasons_of(self.question, problem, self.models, self.release, self.budget)
-                return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
-            return replace(self.answer, bound=bound / self.question.unit)
-        return self._written(known, cost, bound if bound <= cost else None)
-
-    def _model(self, problem: GangProblem, most: int | None, *, least: bool) -> GangModel:
-        """Return the model in which everything has a place, for at most some cost."""
-        model = GangModel(problem, self.solver, self.budget, least=least)
+    def _by_model(self, problem: GangProblem) -> AddedNodes:
+        """Return the answer with the nodes of the model over what may exist, or more until greedy places everything."""
+        model = GangModel(problem, self.solver, self.budget)
         for goal in (goal for goal in problem.order if counts_pods(goal)):
             model.keep(goal, 0)
-        if most is not None:
-            model.keep(COST, most)
-        return model
+        outcome = model.minimise(COST, self.budget.part(self.budget.shares.first))
+        sure = not (problem.not_examined or self.place_matters) and problem.new.complete
+        bound = max(0, outcome.bound or 0) if sure else 0
+        self.clock.lap("model")
+        if sure and outcome.infeasible:
+            shortfalls = _reasons(self.question, problem, self.models, self.release, self.budget)
+            return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
+        nodes = None if outcome.value is None else model.added()
+        if nodes is None or not problem.closed:
+            nodes = opened(problem, nodes, self.budget)
+        self.clock.lap("greedy")
+        if nodes is None:
+            return replace(self.answer, bound=bound / self.question.unit)
+        cost = sum(slot.cost * count for slot, count in zip(problem.new.slots, nodes, strict=True))
+        self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
+        return self._written(nodes_of(self.question, problem, nodes), cost, bound if bound <= cost else None)
 
     # ------------------------------------------------------------------ the answer as people read it
 
-    def _written(self, added: Chosen, cost: int, bound: int | None) -> AddedNodes:
+    def _written(self, new: Sequence[NewNode], cost: int, bound: int | None) -> AddedNodes:
         question, budget = self.question, self.budget
-        new = nodes_of(question, added)
         cluster = with_new_nodes(question.cluster, new) if new else question.cluster
         trees = hierarchies_with(question.trees, {one.name: one.place.paths for one in new}) if new else question.trees
         left = budget.shares.added if budget.left is None else budget.left
@@ -256,17 +231,21 @@ class _Search:
         )
         self.clock.lap("plan")
         proven = bound is not None and bound >= cost
-        findings = (*self.answer.findings, *_not_placed(plan), *_hyper_nodes(cluster, new))
+        findings = [*self.answer.findings, *_not_placed(plan)]
+        named = [item.name for item in cluster.topologies if item.resource.startswith("hypernodes.")]
+        if named and new:
+            message = "HyperNodes name their nodes; those of the new nodes must be changed or added"
+            findings.append(Finding("hyper-nodes-of-new-nodes", Severity.NOTE, f"HyperNode/{named[0]}", message, ""))
         return replace(
             self.answer,
             status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
-            added=tuple(_counts(question, added, new)),
+            added=tuple(_counts(question, new)),
             cost=cost / question.unit,
             bound=None if bound is None else bound / question.unit,
             cluster=cluster,
             hierarchies=trees,
             plan=plan,
-            findings=findings,
+            findings=tuple(findings),
         )
 
 
@@ -277,15 +256,14 @@ def _selects_places(question: AddQuestion, needs: Needs, models: Sequence[NewNod
     return any(key.partition("/")[2] in text for key in keys)
 
 
-def _counts(question: AddQuestion, added: Chosen, new: Sequence[NewNode]) -> Iterator[AddedCount]:
-    names = iter(one.name for one in new)
-    found: dict[tuple[int, tuple[str, ...], bool], list[str]] = {}
-    for spot, count in added:
-        key = spot.type, spot.place.domain, spot.place.new
-        found.setdefault(key, []).extend(next(names) for _ in range(count))
+def _counts(question: AddQuestion, new: Sequence[NewNode]) -> Iterator[AddedCount]:
+    found: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
+    for one in new:
+        found.setdefault((one.type.name, one.place.domain, one.place.new), []).append(one.name)
+    costs = {one.name: cost for one, cost in zip(question.types, question.costs, strict=True)}
     for (kind, domain, is_new), nodes in found.items():
-        cost = question.costs[kind] * len(nodes) / question.unit
-        yield AddedCount(question.types[kind].name, domain, len(nodes), cost, is_new, tuple(nodes))
+        cost = costs[kind] * len(nodes) / question.unit
+        yield AddedCount(kind, domain, len(nodes), cost, is_new, tuple(nodes))
 
 
 def _not_placed(plan: GangPlan) -> Iterator[Finding]:
@@ -301,8 +279,80 @@ def _not_placed(plan: GangPlan) -> Iterator[Finding]:
         yield Finding("not-placed-yet", Severity.WARNING, "", message, "Plan again with `plan_gangs` and more time.")
 
 
-def _hyper_nodes(cluster: Cluster, new: Sequence[NewNode]) -> Iterator[Finding]:
-    named = [item.name for item in cluster.topologies if item.resource.startswith("hypernodes.")]
-    if named and new:
-        message = "HyperNodes name their nodes; those of the new nodes must be changed or added"
-        yield Finding("hyper-nodes-of-new-nodes", Severity.NOTE, f"HyperNode/{named[0]}", message, "")
+# ---------------------------------------------------------------------- why no number of nodes helps
+
+
+def _reasons(
+    question: AddQuestion, problem: GangProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
+) -> tuple[Shortfall, ...]:
+    """Return why no number of nodes helps; `models` has one new node of each type."""
+    short = [need for need in problem.needs.gangs if _most_in_one(problem, need) < sum(need.least_pods.values())]
+    kinds = {group.kind for need in short for group in need.groups}
+    found = [*_claims(question, problem, models, release, kinds, budget)] or [*_domains(question, problem, short)]
+    if not found:
+        message = "everything fits by itself, but not together, even with every node that may be added"
+        found = [Shortfall("places", "", message, advice="Allow more places or more new domains.")]
+    return tuple(found)
+
+
+def _names(question: AddQuestion) -> Iterator[tuple[str, object]]:
+    for gang in question.gangs:
+        for group in gang.groups:
+            yield f"{group.workload.name!r} of gang {gang.name!r}", group.workload.claims
+            if group.shared_claims:
+                yield f"the shared claims of {group.workload.name!r} of gang {gang.name!r}", group.shared_claims
+        if gang.shared_claims:
+            yield f"the shared claims of gang {gang.name!r}", gang.shared_claims
+    for workload in question.workloads:
+        yield repr(workload.name), workload.claims
+
+
+def _claims(
+    question: AddQuestion,
+    problem: GangProblem,
+    models: Sequence[NewNode],
+    release: KubernetesRelease,
+    short: Collection[int],
+    budget: Budget,
+) -> Iterator[Shortfall]:
+    """Yield the pods that no node type can have; `short` are the kinds of pods of gangs without a domain."""
+    types = {slot.profile for slot in problem.new.slots if slot.most}
+    for number, kind in enumerate(problem.needs.kinds):
+        here = sum(counts[number] for counts in problem.there)
+        able = any(problem.profiles[profile].bound[number] for profile in types)
+        if able or (here >= kind.replicas and number not in short):
+            continue
+        larger = when_idle(with_new_nodes(question.cluster, models))
+        alone = without_nodes(larger, set(larger.node_names) - {one.name for one in models})
+        who = next((name for name, claims in _names(question) if claims == kind.claims), repr(kind.name))
+        lacks = []
+        for one in models:
+            plan = plan_pod(alone, kind.claims, release=release, node=one.name, time_limit=2 * budget.shares.explain)
+            message = plan.shortfalls[0].message if plan.shortfalls else "it does not fit"
+            lacks.append(f"{one.type.name}: {message.replace(one.name, one.type.name)}")
+        message = f"no node type can have a pod of {who}"
+        message += f" ({'; '.join(lacks)})" if lacks else ""
+        yield Shortfall(
+            "node-type", who, message, kind.replicas, here, advice="Give a node type that has these devices."
+        )
+
+
+def _domains(question: AddQuestion, problem: GangProblem, short: Sequence[GangNeed]) -> Iterator[Shortfall]:
+    """Yield the gangs that no domain can have, whatever else is placed."""
+    for need in short:
+        best, wanted = _most_in_one(problem, need), sum(need.least_pods.values())
+        gang = question.gangs[need.gangs[0]]
+        level = gang.required or "cluster"
+        message = f"gang {gang.name!r} needs {wanted} pods in one {level}; with every node that may be added, "
+        message += f"no {level} has more than {best}"
+        advice = "Allow more places in a domain, or larger new domains."
+        yield Shortfall("places", gang.name, message, wanted, best, advice=advice)
+
+
+def _most_in_one(problem: GangProblem, need: GangNeed) -> int:
+    """Return how many pods of a gang one domain of its level has at most, with every node that may be added."""
+    sums = (
+        sum(min(problem.pods_in(regions, kind), pods) for kind, pods in need.least_pods.items())
+        for regions in problem.inside[need.required].values()
+    )
+    return max(sums, default=0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from msgspec.structs import replace as changed
 
@@ -14,18 +16,19 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, Replica, Workload
+from dra_lab.model.fleet import Replica, Workload
 from dra_lab.model.gang import Gang, GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.arguments import gangs_given, workloads_given
 from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.placing import replicas_of
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.gangs.headroom import headroom_by_domain
-from dra_lab.planner.gangs.levels import hierarchy_of, together
+from dra_lab.planner.gangs.levels import hierarchy_of, nodes_of_claims
 from dra_lab.planner.gangs.needs import read_needs
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, problem_of
 from dra_lab.planner.gangs.search import best_solution
@@ -73,54 +76,38 @@ def plan_gangs(
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    needs = read_needs(gangs, workloads, known, cluster.node_names, together(cluster, release))
+    needs = read_needs(gangs, workloads, known, cluster.node_names, partial(nodes_of_claims, cluster, release))
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
     problem = problem_of(cluster, needs, release, budget, held, solver, clock)
     useless = [finding for gang in gangs for finding in preferred_rules(gang, hierarchy_of(gang, known))]
-    plan = replace(
-        plan, states=len(problem.profiles), cordoned=len(cluster.cordoned), findings=(*plan.findings, *useless)
-    )
     # The rest of the time is for writing down which pod gets which devices, and for the domains.
     planning = budget.part(1 - budget.shares.compare_at_least)
-    plan = _planned(problem, plan, gangs, workloads, planning, solver, clock)
-    plan = replace(plan, headroom=headroom_by_domain(problem, gangs, solver, budget))
-    clock.lap("domains")
-    return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
-
-
-def _planned(
-    problem: GangProblem,
-    plan: GangPlan,
-    gangs: Sequence[Gang],
-    workloads: Sequence[Workload],
-    budget: Budget,
-    solver: str,
-    clock: Clock,
-) -> GangPlan:
-    solution, best = best_solution(problem, solver, budget)
+    solution, best = best_solution(problem, solver, planning)
     clock.lap("master")
     placed, replicas = written(problem, solution, gangs, workloads)
     clock.lap("placing")
-    goals = tuple(GoalValue(goal.goal, goal.value, goal.bound, goal.proven) for goal in best)
-    _check_values(problem, placed, replicas, goals)
-    sure, proven = True, []
-    for goal in goals:
-        sure = sure and goal.proven
-        proven.append(replace(goal, proven=sure))
+    goals = _with_proofs(problem, placed, replicas, best)
+    sure = all(goal.proven for goal in goals)
     status = PlanStatus.OPTIMAL if sure else PlanStatus.FEASIBLE
     if not placed and not replicas:
         status = PlanStatus.INFEASIBLE if sure else PlanStatus.STOPPED
-    left = len(problem.not_examined)
+    headroom = headroom_by_domain(problem, gangs, solver, budget)
+    clock.lap("domains")
     return replace(
         plan,
         status=status,
         placed=placed,
         replicas=replicas,
-        goals=tuple(proven),
-        not_examined=left,
-        findings=(*plan.findings, *_not_examined(left)),
+        goals=goals,
+        headroom=headroom,
+        not_examined=len(problem.not_examined),
+        states=len(problem.profiles),
+        cordoned=len(cluster.cordoned),
+        findings=(*plan.findings, *useless, *_not_examined(len(problem.not_examined))),
+        seconds=time.monotonic() - began,
+        parts=dict(clock.parts),
     )
 
 
@@ -130,23 +117,22 @@ def _not_examined(number: int) -> Iterator[Finding]:
         yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
 
 
-def _check_values(
-    problem: GangProblem, placed: Sequence[PlacedGang], replicas: Sequence[Replica], goals: Sequence[GoalValue]
-) -> None:
-    """Raise SolverError if the values of the devices are not those that the solver reports."""
-    every = [*replicas, *(one for gang in placed for one in gang.replicas)]
-    every += [one for gang in placed for one in gang.every_shared]
-    for goal in goals:
-        have = goal.value
-        if goal.goal == NODES:
-            have = len({replica.node for replica in every})
-        elif goal.goal in problem.device:
-            have = sum(value.value for replica in every for value in replica.goals if value.goal == goal.goal)
-        if have != goal.value:
+def _with_proofs(
+    problem: GangProblem, placed: Sequence[PlacedGang], replicas: Sequence[Replica], best: Sequence[GoalBound]
+) -> tuple[GoalValue, ...]:
+    """Return the goals, proven if all before them are; raise SolverError if the devices do not have their values."""
+    every = [*replicas, *(one for gang in placed for one in (*gang.replicas, *gang.every_shared))]
+    sure, goals = True, []
+    for goal in best:
+        have = sum(value.value for replica in every for value in replica.goals if value.goal == goal.goal)
+        if goal.goal in problem.device and have != goal.value:
             raise SolverError(
                 f"goal {goal.goal!r} of the gangs: the solver says {goal.value}, the devices have {have}; please "
                 "report the claims and the cluster"
             )
+        sure = sure and goal.proven
+        goals.append(GoalValue(goal.goal, goal.value, goal.bound, sure))
+    return tuple(goals)
 
 
 def written(
@@ -163,48 +149,37 @@ def written(
     for replica in replicas_of(problem.fleet, by_node, problem.device):
         free.setdefault((names[replica.workload], problem.on[replica.node].region), []).append(replica)
 
-    def given(kind: int, pods: dict[int, int], workload: str) -> list[Replica]:
+    def given(kind: int, pods: Mapping[int, int]) -> list[Replica]:
         found = [free[kind, region].pop(0) for region, count in sorted(pods.items()) for _ in range(count)]
-        return [changed(one, workload=workload, number=number) for number, one in enumerate(found)]
+        return [changed(one, number=number) for number, one in enumerate(found)]
 
-    copies = {at: list(need.gangs) for at, need in enumerate(problem.needs.gangs)}
-    numbers: dict[int, int] = {}
+    copies = [list(need.gangs) for need in problem.needs.gangs]
+    numbers = Counter[int]()
     placed = []
     for one in solution.instances:
-        need = problem.needs.gangs[one.need]
         at = copies[one.need].pop(0)
-        mine = gangs[at]
-        rows = zip(need.groups, one.groups, strict=True)
-        pods = [given(group.kind, row, name) for (group, row), name in zip(rows, _names(mine), strict=True)]
-        held = [pod for row in pods[need.pods :] for pod in row]
-        shared = held.pop() if mine.shared_claims else None
-        number = numbers.get(at, 0)
-        numbers[at] = number + 1
-        own = tuple(_pods(mine, iter(pods[: need.pods]), held, shared))
-        placed.append(PlacedGang(mine.name, number, one.domain, own, shared, tuple(held)))
+        gang = gangs[at]
+        kinds = [group.kind for group in problem.needs.gangs[one.need].groups]
+        rows = iter([given(kind, row) for kind, row in zip(kinds, one.groups, strict=True)])
+        # Pods that have claims come first, then the claims that pods of a group share, and those of the gang.
+        own = {group.workload.name: next(rows) for group in gang.groups if group.workload.claims}
+        held = {group.workload.name: next(rows)[0] for group in gang.groups if group.shared_claims}
+        shared = changed(next(rows)[0], workload="shared") if gang.shared_claims else None
+        pods: list[Replica] = []
+        for group in gang.groups:
+            name = group.workload.name
+            beside = held.get(name, shared)
+            if name in own:
+                pods += [changed(pod, workload=name) for pod in own[name]]
+            elif beside is not None:
+                pods += [Replica(name, number, beside.node, (), ()) for number in range(group.workload.replicas)]
+        of_groups = tuple(changed(pod, workload=name) for name, pod in held.items())
+        placed.append(PlacedGang(gang.name, numbers[at], one.domain, tuple(pods), shared, of_groups))
+        numbers[at] += 1
     ordinary = [
-        replica
+        changed(replica, workload=workload.name)
         for (kind, _), row, workload in zip(problem.needs.ordinary, solution.ordinary, workloads, strict=True)
-        for replica in given(kind, row, workload.name)
+        for replica in given(kind, row)
     ]
     order = {gang.name: at for at, gang in enumerate(gangs)}
     return tuple(sorted(placed, key=lambda one: (order[one.gang], one.number))), tuple(ordinary)
-
-
-def _pods(
-    gang: Gang, placed: Iterator[Sequence[Replica]], of_groups: Sequence[Replica], of_gang: Replica | None
-) -> Iterator[Replica]:
-    """Yield the pods of a gang; pods without claims of their own are on the node of the claim that they share."""
-    shared = iter(of_groups)
-    for group in gang.groups:
-        claim = next(shared) if group.shared_claims else of_gang
-        if group.workload.claims:
-            yield from next(placed)
-        elif claim is not None:
-            yield from (Replica(group.workload.name, n, claim.node, (), ()) for n in range(group.workload.replicas))
-
-
-def _names(gang: Gang) -> list[str]:
-    own = [group.workload.name for group in gang.groups if group.workload.claims]
-    shared = [group.workload.name for group in gang.groups if group.shared_claims]
-    return [*own, *shared, *(["shared"] if gang.shared_claims else [])]

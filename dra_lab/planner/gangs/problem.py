@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from dra_lab.model.allocated import AllocatedDevices
@@ -17,6 +18,7 @@ from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.question import Clock, Question, Work
 from dra_lab.planner.gangs.levels import Path
 from dra_lab.planner.gangs.needs import GroupNeed, Needs
+from dra_lab.planner.gangs.spots import Spot
 from dra_lab.planner.gangs.tables import Profile, device_goals_of, tables_of_fleet
 
 Key = tuple[Path | None, ...]
@@ -29,7 +31,7 @@ class Instance:
 
     need: int
     domain: Path
-    groups: list[dict[int, int]]
+    groups: list[Counter[int]]
 
 
 @dataclass
@@ -37,7 +39,7 @@ class GangSolution:
     """Gangs and ordinary workloads with a place, by region, and the pods of each kind on each node that is used."""
 
     instances: list[Instance] = field(default_factory=list)
-    ordinary: list[dict[int, int]] = field(default_factory=list)
+    ordinary: list[Counter[int]] = field(default_factory=list)
     nodes: dict[str, Counts] = field(default_factory=dict)
 
 
@@ -50,12 +52,9 @@ class On(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """Nodes that may be added, all in one region with one profile: `most` of them, `cost` each.
+    """Nodes that may be added, all in one spot, region and profile: `most` of them, `cost` each."""
 
-    `spots` are the numbers of the places behind it.
-    """
-
-    spots: tuple[int, ...]
+    spot: Spot
     region: int
     profile: int
     most: int
@@ -127,23 +126,25 @@ class GangProblem:
     @cached_property
     def closed(self) -> bool:
         """Say whether everything is known exactly."""
-        return not self.not_examined and all(self.profiles[number].closed for _, number in self.cells)
+        numbers = {number for _, number in self.cells} | {slot.profile for slot in self.new.slots}
+        return not self.not_examined and all(self.profiles[number].closed for number in numbers)
 
     def decided(self, budget: Budget) -> GangProblem:
-        """Return the problem with the best way for all numbers on all nodes, as far as there is time."""
+        """Return the problem with the best way for all numbers if it is small, as far as there is time."""
+        if not self.small:
+            return self
         for number in {number for _, number in self.cells}:
             self.profiles[number] = self.profiles[number].decided(budget)
         return replace(self)
 
     def of(self, needs: Needs) -> GangProblem:
         """Return the problem of other gangs of the same kinds of pods on the same nodes."""
-        return replace(self, needs=needs, cells={}, on={}, keys=[]).put(
-            {node: on.profile for node, on in self.on.items()}
-        )
+        profile_of = {node: on.profile for node, on in self.on.items()}
+        return GangProblem(self.fleet, needs, self.cordoned, self.profiles).put(profile_of)
 
     def put(self, profile_of: Mapping[str, int]) -> GangProblem:
         """Return the problem with nodes, given with the number of their profile, in the regions of its tiers."""
-        regions: dict[Key, int] = {key: region for region, key in enumerate(self.keys)}
+        regions: dict[Key, int] = {}
         for node, number in profile_of.items():
             key = tuple(tier.paths.get(node) for tier in self.needs.tiers)
             self.on[node] = On(regions.setdefault(key, len(regions)), number)
@@ -172,15 +173,6 @@ class GangProblem:
         return [*self.parted(regions, tier).values(), *([lone] if lone else [])]
 
     @cached_property
-    def nodes_inside(self) -> list[dict[Path, list[str]]]:
-        """Return for each tier the nodes of each domain, with those that take no pods."""
-        found: list[dict[Path, list[str]]] = [{} for _ in self.needs.tiers]
-        for mine, tier in zip(found, self.needs.tiers, strict=True):
-            for node, path in tier.paths.items():
-                mine.setdefault(path, []).append(node)
-        return found
-
-    @cached_property
     def cells_of(self) -> dict[int, list[On]]:
         """Return the cells of each region."""
         found: dict[int, list[On]] = {}
@@ -189,24 +181,22 @@ class GangProblem:
         return found
 
     @cached_property
-    def there(self) -> list[Counts]:
+    def there(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone on nodes of the cluster."""
-        return self._summed(Counter({key: len(nodes) for key, nodes in self.cells.items()}))
+        found = [[0] * self.kinds for _ in self.keys]
+        for (region, profile), nodes in self.cells.items():
+            for kind, most in enumerate(self.profiles[profile].bound):
+                found[region][kind] += len(nodes) * most
+        return found
 
     @cached_property
-    def capacity(self) -> list[Counts]:
+    def capacity(self) -> list[list[int]]:
         """Return for each region the most pods of each kind that may be there alone, on all nodes that may be added."""
-        counts = Counter({key: len(nodes) for key, nodes in self.cells.items()})
+        found = [list(row) for row in self.there]
         for slot in self.new.slots:
-            counts[On(slot.region, slot.profile)] += slot.most
-        return self._summed(counts)
-
-    def _summed(self, counts: Mapping[On, int]) -> list[Counts]:
-        found = [[0] * self.kinds for _ in self.keys]
-        for (region, profile), nodes in counts.items():
-            for kind, most in enumerate(self.profiles[profile].bound):
-                found[region][kind] += nodes * most
-        return [tuple(row) for row in found]
+            for kind, most in enumerate(self.profiles[slot.profile].bound):
+                found[slot.region][kind] += slot.most * most
+        return found
 
     def pods_in(self, regions: Iterable[int], kind: int) -> int:
         """Return the most pods of a kind that may be in some regions."""
@@ -243,47 +233,35 @@ def hand_out(
     groups: Mapping[tuple[int, int, Path], int],
     pods: Mapping[tuple[int, int, int], int],
 ) -> list[Instance]:
-    """Return each gang with its pods.
+    """Return each gang with its pods; slices are cut where domains of their levels end.
 
-    Args:
-        problem: The problem that was solved.
-        gangs: How many gangs each need has in each domain.
-        groups: How many groups with a level of their own each need has in each domain of that level.
-        pods: How many pods each group of a need has in each region.
-
-    Returns:
-        The gangs, need by need and domain by domain. Slices are cut where domains of their levels end.
+    Each need has a number of `gangs` in each domain, of `groups` in each domain of a level of theirs, and of `pods` of
+    each group in each region.
     """
     found = []
     for (number, path), count in sorted(gangs.items()):
         need = problem.needs.gangs[number]
         regions = problem.inside[need.required][path]
-        rows: list[list[dict[int, int]]] = []
+        rows: list[list[Counter[int]]] = []
         for at, group in enumerate(need.groups):
-            mine = {region: pods[number, at, region] for region in regions if (number, at, region) in pods}
+            mine = Counter({region: pods[number, at, region] for region in regions if (number, at, region) in pods})
             if group.required < 0:
                 rows.append(list(_parts(problem, group, mine, count)))
                 continue
-            row: list[dict[int, int]] = []
-            for inner, members in problem.inside[group.required].items():
-                inside = {region: mine[region] for region in members if region in mine}
-                times = groups.get((number, at, inner), 0) if set(members) & set(regions) else 0
-                row.extend(_parts(problem, group, inside, times))
-            rows.append(row)
+            inner = problem.parted(regions, group.required)
+            times = {one: groups.get((number, at, one), 0) for one in inner}
+            own = {one: Counter({region: mine[region] for region in inner[one]}) for one in inner}
+            rows.append([part for one in inner for part in _parts(problem, group, own[one], times[one])])
         found += [Instance(number, path, [row[one] for row in rows]) for one in range(count)]
     return found
 
 
-def _parts(problem: GangProblem, group: GroupNeed, pods: Mapping[int, int], gangs: int) -> Iterator[dict[int, int]]:
+def _parts(problem: GangProblem, group: GroupNeed, pods: Counter[int], gangs: int) -> Iterator[Counter[int]]:
     """Yield the pods of each of several gangs: the minimum for all, and what is beyond it for the first ones."""
     order = sorted(pods, key=lambda region: (*(str(problem.keys[region][tier]) for _, tier in group.slices), region))
-    each = [region for region in order for _ in range(pods[region])]
-    beyond, first = len(each) - gangs * group.least, 0
+    each = iter([region for region in order for _ in range(pods[region])])
+    beyond = pods.total() - gangs * group.least
     for _ in range(gangs):
         more = min(beyond, group.most - group.least)
         beyond -= more
-        mine: dict[int, int] = {}
-        for region in each[first : first + group.least + more]:
-            mine[region] = mine.get(region, 0) + 1
-        first += group.least + more
-        yield mine
+        yield Counter(islice(each, group.least + more))

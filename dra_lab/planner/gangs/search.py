@@ -35,7 +35,6 @@ class _Search:
         self.problem, self.solver, self.budget = problem, solver, budget
         self.solution, self.values = first, values_of(problem, first)
         self._models: dict[bool, GangModel] = {}
-        self._kept: list[tuple[str, int]] = []
 
     def run(self, order: Sequence[str]) -> list[GoalBound]:
         """Decide goal after goal; return what is proven of each."""
@@ -51,7 +50,6 @@ class _Search:
             goals.append(GoalBound(goal, have, known))
             sure = sure and (goal not in self.problem.device or goals[-1].proven)
             self.budget.report_step(goal, f"{goal}: best {have}, bound {bound}", have, bound)
-            self._kept.append((goal, have))
             # After the time is over no model is asked any more, and to write a row of a large one takes a while.
             for model in () if self.budget.reached else self._models.values():
                 model.keep(goal, have)
@@ -62,7 +60,7 @@ class _Search:
     def _decide(self, at: int, goal: str, *, sure: bool) -> int:
         """Improve a goal; return what no solution undercuts that keeps the goals before it, 0 if that is not known."""
         if self.problem.small:
-            model, looking = self._model(values=True), self.budget.part(self.budget.shares.step)
+            model, looking = self._model(at, values=True), self.budget.part(self.budget.shares.step)
             outcome = model.minimise(goal, looking, have=self.values[at])
             if outcome.infeasible:
                 raise SolverError("the solver finds no solution where one is known; try the solver CBC")
@@ -73,16 +71,16 @@ class _Search:
         if not counts_pods(goal) or self.budget.reached:
             return 0
         looking = self.budget.part(self.budget.shares.step)
-        return self._model(values=False).minimise(goal, looking, have=self.values[at]).bound or 0
+        return self._model(at, values=False).minimise(goal, looking, have=self.values[at]).bound or 0
 
-    def _model(self, *, values: bool) -> GangModel:
+    def _model(self, at: int, *, values: bool) -> GangModel:
         """Return the model that plans, or without `values` the one that bounds goals that count pods."""
         if values and values not in self._models:
             self.problem = self.problem.decided(self.budget.part(self.budget.shares.step))
             self.values = values_of(self.problem, self.solution)
         if values not in self._models:
-            self._models[values] = GangModel(self.problem, self.solver, self.budget, least=not values, values=values)
-            for goal, value in () if self.budget.reached else self._kept:
+            self._models[values] = GangModel(self.problem, self.solver, self.budget, values=values)
+            for goal, value in () if self.budget.reached else zip(self.problem.order[:at], self.values, strict=False):
                 self._models[values].keep(goal, value)
         return self._models[values]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dra_lab.errors import InputError, did_you_mean
@@ -16,19 +16,21 @@ from dra_lab.topology.new_nodes import NewPlace, Path, anywhere, check_own_devic
 
 @dataclass(frozen=True)
 class Spot:
-    """Nodes of one type in one place; `group` is the number of the group of spots whose places they share."""
+    """Nodes of one type in one place; spots of one `group` share `limit` places, any number if it is None."""
 
+    number: int
     type: int
     place: NewPlace
-    group: int
+    group: Hashable
+    limit: int | None
 
 
 @dataclass
 class Spots:
     """All spots of a cluster, with at most `most` new domains of each kind.
 
-    `limits` has for each group the places that it has, None for no limit. `some_of` are groups that are new domains of
-    one kind, with how many of them may be used. `fewer` says that new domains that are allowed were left out.
+    `some_of` are groups that are new domains of one kind, with how many of them may be used. `fewer` says that new
+    domains that are allowed were left out.
     """
 
     cluster: Cluster
@@ -36,10 +38,9 @@ class Spots:
     needs: Needs
     most: int
     found: list[Spot] = field(default_factory=list)
-    limits: list[int | None] = field(default_factory=list)
-    some_of: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
+    some_of: list[tuple[tuple[Hashable, ...], int]] = field(default_factory=list)
     fewer: bool = False
-    _made: dict[tuple[NewDomains, str, str], list[tuple[NewPlace, int]]] = field(default_factory=dict)
+    _made: dict[tuple[NewDomains, str, str], list[NewPlace]] = field(default_factory=dict)
 
     def add(self, number: int, one: NodeType) -> None:
         """Add the spots of a node type, given with its number.
@@ -52,20 +53,22 @@ class Spots:
             if isinstance(one.places, Mapping) or one.new_domains is not None:
                 message = "names domains, and nothing says where the nodes of this cluster are"
                 raise InputError(f"node type {one.name!r} {message}")
-            self.found.append(Spot(number, anywhere(self.cluster, self.trees), self._group(one.places)))
+            self._add_spot(number, anywhere(self.cluster, self.trees), number, one.places)
         else:
-            self._add_existing(number, one, tree, level)
+            limits = _limits(one, tree, level)
+            for place in existing_places(self.cluster, self.trees, tree, level):
+                if limits[place.domain] != 0:
+                    self._add_spot(number, place, (number, place.domain), limits[place.domain])
             if (new := one.new_domains) is not None:
                 key = new, tree.name, new.level or level
                 if key not in self._made:
                     self._made[key] = self._make(one, new, tree, key[2])
-                self.found += [Spot(number, place, group) for place, group in self._made[key]]
+                for at, place in enumerate(self._made[key]):
+                    self._add_spot(number, place, (*key, at), new.nodes)
         check_own_devices(self.cluster, one, [spot.place for spot in self.found[first:]])
 
-    def _group(self, limit: int | None) -> int:
-        """Return the number of another group of spots."""
-        self.limits.append(limit)
-        return len(self.limits) - 1
+    def _add_spot(self, number: int, place: NewPlace, group: Hashable, limit: int | None) -> None:
+        self.found.append(Spot(len(self.found), number, place, group, limit))
 
     def _level_of(self, one: NodeType) -> tuple[Hierarchy | None, str]:
         """Return the hierarchy and the level to which the places of a node type belong."""
@@ -77,19 +80,8 @@ class Spots:
         tree = tree or next(iter((*used, *self.trees)), None)
         return (tree, tree.levels[-1].name) if tree is not None and tree.domains else (None, "")
 
-    def _add_existing(self, number: int, one: NodeType, tree: Hierarchy, level: str) -> None:
-        groups: dict[Path, int] = {}
-        limits = _limits(one, tree, level)
-        if all(limit == 0 for limit in limits.values()):
-            return
-        for place in existing_places(self.cluster, self.trees, tree, level):
-            if (limit := limits[place.domain]) != 0:
-                if place.domain not in groups:
-                    groups[place.domain] = self._group(limit)
-                self.found.append(Spot(number, place, groups[place.domain]))
-
-    def _make(self, one: NodeType, new: NewDomains, tree: Hierarchy, level: str) -> list[tuple[NewPlace, int]]:
-        """Return the new domains of one kind, each with the number of its group."""
+    def _make(self, one: NodeType, new: NewDomains, tree: Hierarchy, level: str) -> list[NewPlace]:
+        """Return the new domains of one kind."""
         depth = tree.level_index(level)
         nodes_above: dict[Path, str] = {}
         for domain in tree.at(level):
@@ -103,13 +95,12 @@ class Spots:
             own = next((parent for parent, node in nodes_above.items() if node == one.node), next(iter(nodes_above)))
             nodes_above = {own: nodes_above[own]}
         self.fewer = self.fewer or new.most is None or new.most > self.most
-        made: list[tuple[NewPlace, int]] = []
+        made: list[NewPlace] = []
         for node in nodes_above.values():
             for _ in range(self.most if new.most is None else min(new.most, self.most)):
-                place = new_place(self.cluster, self.trees, tree, level, node, len(made) + 1)
-                made.append((place, self._group(new.nodes)))
+                made.append(new_place(self.cluster, self.trees, tree, level, node, len(made) + 1))
         if new.most is not None and len(nodes_above) > 1:
-            self.some_of.append((tuple(group for _, group in made), new.most))
+            self.some_of.append((tuple((new, tree.name, level, at) for at in range(len(made))), new.most))
         return made
 
     def _is_distinguished(self, tree: Hierarchy, depth: int) -> bool:

@@ -14,7 +14,6 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.fleet.place_table import PlaceTable
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Work
@@ -28,35 +27,19 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem
 class Profile:
     """What nodes in one state hold: ways that were found, and numbers of pods that may exist.
 
-    `numbers` are None if they are too many to list; `rows` then bound them. `bound` are the most pods of each kind.
+    `numbers` are None if they are too many to list. `bound` are the most pods of each kind.
     """
 
     def __init__(self, table: Table, limits: Table) -> None:
         """Read the tables of what was found and of what may exist; ways are looked for when they are needed."""
-        self.table, self.limits, self._looked = table, limits, set[tuple[Counts, int]]()
+        self.table, self.limits = table, limits
+        self._steps: dict[tuple[Counts, int], list[int]] = {}
         self.bound: Counts = self.limits.caps
-
-    def look(self) -> None:
-        """Look for ways for all numbers of pods."""
-        if isinstance(self.table, PlaceTable):
-            self.table.widen(Budget())
-            self.read_again()
-
-    def _look_beside(self, counts: Counts, kind: int) -> None:
-        """Look for ways for further pods of a kind beside others: one by one, each where it is worth most."""
-        if not isinstance(self.table, PlaceTable) or (counts, kind) in self._looked:
-            return
-        self._looked.add((counts, kind))
-        filler = self.table.states.filler
-        for way in range(len(filler.ways)):
-            column = self.table.columns.get(counts)
-            while column is not None and column.counts[kind] < self.bound[kind]:
-                column = filler.step(self.table.state, column, way, kind)
-        self.read_again()
 
     def read_again(self) -> None:
         """Forget the ways that were read: nodes in the same state share those that are found."""
         self.__dict__.pop("found", None)
+        self._steps.clear()
 
     @cached_property
     def found(self) -> Mapping[Counts, Values]:
@@ -68,11 +51,6 @@ class Profile:
         """Return all numbers of pods that may be held."""
         numbers = self.limits.numbers()
         return None if numbers is None else frozenset(numbers)
-
-    @cached_property
-    def rows(self) -> tuple[tuple[Counts, int], ...]:
-        """Return rows that numbers of pods keep."""
-        return tuple(self.limits.rows)
 
     @cached_property
     def floors(self) -> tuple[Values | None, ...]:
@@ -90,9 +68,12 @@ class Profile:
 
     def steps(self, counts: Counts, kind: int) -> list[int]:
         """Return the numbers of further pods of a kind of which a way was found beside others."""
-        self._look_beside(counts, kind)
-        more = range(1, self.bound[kind] - counts[kind] + 1)
-        return [n for n in more if plus(counts, kind, n) in self.found]
+        if (counts, kind) not in self._steps:
+            self.table.grow_beside(counts, kind)
+            self.__dict__.pop("found", None)
+            more = range(1, self.bound[kind] - counts[kind] + 1)
+            self._steps[counts, kind] = [n for n in more if plus(counts, kind, n) in self.found]
+        return self._steps[counts, kind]
 
     def decided(self, budget: Budget) -> Profile:
         """Return the profile with the best way for every number, as far as there is time."""

@@ -91,8 +91,13 @@ def gang_verdicts(
     requested = requests or {}
     quota = quota_verdict(cluster, gang, queue, release=target, hierarchies=known, requests=requested)
     flavors = dict.fromkeys(one for names in (quota.flavors or {}).values() for one in names)
-    named = tuple(flavors) or _flavors(cluster, quota.cluster_queue)
-    counts = topology_counts(cluster, gang, known, named, requested)
+    if not flavors:
+        found = next(
+            (one for one in cluster.queues if isinstance(one, ClusterQueue) and one.name == quota.cluster_queue), None
+        )
+        groups = found.spec.resource_groups if found is not None else ()
+        flavors = dict.fromkeys(flavor.name for group in groups for flavor in group.flavors)
+    counts = topology_counts(cluster, gang, known, tuple(flavors), requested)
     if plan is None:
         plan = plan_gangs(
             cluster,
@@ -115,13 +120,6 @@ def gang_verdicts(
         _advice(gang, headrooms, chosen),
         cluster.name,
     )
-
-
-def _flavors(cluster: Cluster, queue: str) -> tuple[str, ...]:
-    """Return the flavors of a ClusterQueue in their order."""
-    found = next((one for one in cluster.queues if isinstance(one, ClusterQueue) and one.name == queue), None)
-    groups = found.spec.resource_groups if found is not None else ()
-    return tuple(dict.fromkeys(flavor.name for group in groups for flavor in group.flavors))
 
 
 def _devices(gang: Gang, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
@@ -153,12 +151,16 @@ def _devices(gang: Gang, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> V
 
 def _domains(gang: Gang, headrooms: Sequence[GangHeadroom], counts: TopologyCounts) -> list[DomainVerdict]:
     """Return the numbers of each domain; Kueue's are by the values of labels, those of a host by its name."""
+
+    def most(pods: int | None) -> int | None:
+        return None if pods is None else min(pods, gang.size)
+
     mine = {path[-1:] if gang.required in HOSTS else path: pods for path, pods in counts.pods.items()}
     found = [
         DomainVerdict(
             headroom.domain,
             headroom.size,
-            _most(mine.pop(headroom.domain, None), headroom.size),
+            most(mine.pop(headroom.domain, None)),
             headroom.most,
             headroom.bound,
             headroom.lacking,
@@ -166,11 +168,7 @@ def _domains(gang: Gang, headrooms: Sequence[GangHeadroom], counts: TopologyCoun
         for headroom in headrooms
         if headroom.domain
     ]
-    return [*found, *(DomainVerdict(path, gang.size, _most(pods, gang.size)) for path, pods in sorted(mine.items()))]
-
-
-def _most(pods: int | None, size: int) -> int | None:
-    return None if pods is None else min(pods, size)
+    return [*found, *(DomainVerdict(path, gang.size, most(pods)) for path, pods in sorted(mine.items()))]
 
 
 def _advice(gang: Gang, headrooms: Sequence[GangHeadroom], chosen: Path) -> str:

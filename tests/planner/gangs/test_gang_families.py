@@ -79,6 +79,17 @@ def test_a_plan_places_as_many_gangs_as_fit():
     assert (plan.counts["train"], plan.proven) == (1 + 1 + 0 + 3, True)
 
 
+def test_blocks_of_one_and_of_three_racks_have_their_own_numbers():
+    """Gangs of two groups fit by the nodes of their block, also if all its nodes are identical and in racks apart."""
+    cluster, _ = racks([[8]] * 4)
+    hierarchy = hierarchy_of({f"r{rack}-n0": ("a" if rack else "b", f"r{rack}") for rack in range(4)})
+    one = gang(1, 8, "block", replicas=4)
+    groups = [one.groups[0], changed(one.groups[0], workload=Workload("other", one.groups[0].workload.claims, 1))]
+    plan = checked_gangs(cluster, [changed(one, groups=groups, preferred="rack")], hierarchies=[hierarchy])
+    rooms = {room.domain: (room.most, room.gangs, room.gangs_bound) for room in plan.headroom}
+    assert rooms == {("a",): (2, 1, 1), ("b",): (1, 0, 0)}
+
+
 def test_a_domain_says_what_it_lacks():
     """A rack with too few free GPUs names the node where they are in use."""
     cluster, hierarchy = racks([[8, 3], [8, 8]])

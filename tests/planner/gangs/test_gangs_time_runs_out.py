@@ -9,8 +9,10 @@ import pytest
 from cancelled import CancelledAfter
 from checked_gangs import checked_gangs
 from random_gangs import random_case
+from random_node_types import random_node_case
 
-from dra_lab import KubernetesRelease, how_many_more_gangs
+from dra_lab import KubernetesRelease, how_many_more_gangs, nodes_to_add
+from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
 LOOKS = [1, 10, 30, 60, 100, 150, 250, 400, 700]
@@ -42,6 +44,20 @@ def test_the_bounds_of_a_cancelled_count_are_true(seed):
             best = known[mine.domain]
             assert mine.bound >= best.most, (looks, mine)
             assert mine.gangs_bound >= best.gangs, (looks, mine)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_cancelled_nodes_to_add_prove_is_true(seed):
+    """A cancelled answer costs no less than the best one, its bound is no more, and what is proven is the best."""
+    cluster, hierarchy, gangs, workloads, types = random_node_case(random.Random(f"cancelled nodes {seed}"), RELEASE)
+    given = {"types": types, "hierarchies": [hierarchy], "release": RELEASE}
+    best = nodes_to_add(cluster, gangs, workloads, **given)
+    for looks in LOOKS:
+        found = nodes_to_add(cluster, gangs, workloads, **given, cancel=CancelledAfter(looks))
+        if found.proven:
+            assert (found.status, found.cost) == (best.status, best.cost), looks
+        if found.status is PlanStatus.FEASIBLE:
+            assert (found.bound or 0) <= best.cost <= found.cost, looks
 
 
 @pytest.mark.parametrize("seed", range(6))
