@@ -41,8 +41,8 @@ def workloads_given(name: str, values: Any) -> tuple[Workload, ...]:
 
 
 def workload_given(name: str, value: Any) -> Workload:
-    """Return one workload whose replicas do not matter. Raises InputError."""
-    found = given(name, value, Workload)
+    """Return one workload whose replicas do not matter, or a drawing as one. Raises InputError."""
+    found = Workload(value.name, value) if isinstance(value, ClaimSketch) else given(name, value, Workload)
     listed(f"{name}.claims", found.claims, ClaimSketch)
     return found
 

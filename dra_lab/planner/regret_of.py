@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Replica
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, PlanStatus
 from dra_lab.model.regret import GoalRegret, PathShare, Regret
@@ -76,19 +76,3 @@ def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
         for p in (plan, found)
     )
     return Regret("manifest", differing, *map(_shares, paths))
-
-
-def replica_paths(
-    cluster: Cluster, plan: FleetPlan
-) -> Iterator[tuple[Replica, tuple[PathShare, ...], tuple[PathShare, ...] | None]]:
-    """Yield each replica with how its GPUs reach their NICs, and how those do of the pod that first fit put there.
-
-    The last is None where first fit found no place for it, or was not simulated.
-    """
-    found = plan.first_fit
-    theirs = {(replica.workload, replica.number): replica for replica in (found.replicas if found else ())}
-    for replica in sorted(plan.replicas, key=lambda r: (r.workload, r.number)):
-        other = theirs.get((replica.workload, replica.number))
-        best = path_shares(localities(cluster, replica.node), replica.placements)
-        instead = None if other is None else path_shares(localities(cluster, other.node), other.placements)
-        yield replica, best, instead

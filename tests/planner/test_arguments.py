@@ -44,7 +44,7 @@ def gang(workload=None, replicas=1, name="g", priority=0, **group):
 
 
 WRONG = {
-    "a sketch for a workload": (lambda: how_many_more(CLUSTER, CLAIM), "workload is a Workload, not a ClaimSketch"),
+    "a name for a workload": (lambda: how_many_more(CLUSTER, "w"), "what is a Workload, not a str"),
     "a workload for a sketch": (lambda: largest_job(CLUSTER, pods()), "claim is a ClaimSketch, not a Workload"),
     "workloads for sketches": (lambda: stranded(CLUSTER, [pods()]), r"claims\[0\] is a ClaimSketch"),
     "one sketch for a list": (lambda: stranded(CLUSTER, CLAIM), "claims is a list of ClaimSketch"),

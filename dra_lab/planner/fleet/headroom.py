@@ -16,8 +16,9 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, FleetPlan, Headroom, HeadroomOnNodes, Workload
 from dra_lab.model.gang import GangPlan
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Ask
+from dra_lab.model.sketch import Ask, ClaimSketch
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
@@ -44,10 +45,10 @@ _Bounds = tuple[int, int]
 @awaited
 def how_many_more(
     cluster: Cluster,
-    workload: Workload,
+    what: ClaimSketch | Workload,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | GangPlan | None = None,
+    after: Plan | FleetPlan | GangPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
@@ -60,7 +61,7 @@ def how_many_more(
 
     Args:
         cluster: The cluster to count on.
-        workload: The pods to count; its `replicas` do not matter.
+        what: The pods to count, as a drawing or a Workload, whose `replicas` do not matter.
         release: The release to plan for; default: that of the cluster.
         after: A plan whose pods count as there; default: none.
         time_limit: Seconds after which the count so far is returned; default None: no limit.
@@ -79,17 +80,15 @@ def how_many_more(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import Workload, how_many_more, load_cluster, read_sketch
-        >>> headroom = how_many_more(
-        ...     load_cluster("sample:two-sockets"), Workload("lesson", read_sketch("sample:two-sockets/lesson"))
-        ... )
+        >>> from dra_lab import how_many_more, load_cluster, read_sketch
+        >>> headroom = how_many_more(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
         >>> headroom.count, headroom.bound
         (3, 3)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    workload = workload_given("workload", workload)
+    workload = workload_given("what", what)
     cluster = cluster_after(cluster, after, release)
     headroom = headroom_of_claim(cluster, workload, release, None, budget, solver)
     return changed(headroom, seconds=time.monotonic() - began)
