@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from golden_file import GoldenFile, LeastPods, in_a_file
 
-import dra_lab
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, Workload
 from dra_lab.model.plan import GoalValue
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
+from dra_lab.planner.plan_pod import plan_pod
 from tests.benchmarks import bench_gangs
 from tests.benchmarks.big_cluster import big_cluster
 from tests.benchmarks.crowded_cluster import (
@@ -134,7 +134,7 @@ def test_fleets_with_a_limit_place_at_least_the_recorded_pods(name, snapshot):
 def test_one_pod_is_as_good_as_recorded(name, snapshot):
     """Placed means how many nodes fit."""
     cluster, claim = ONE_POD[Path(name).stem]()
-    plan = dra_lab.make_plan(cluster, claim, release=RELEASE)
+    plan = plan_pod(cluster, claim, release=RELEASE)
     assert row(len(plan.fitting_nodes), plan.goals) == snapshot(extension_class=GoldenFile)
 
 

@@ -17,5 +17,5 @@ def test_texts_tables_and_pictures_name_the_claims(names):
     taken = {("train", "gpu"), ("train", "nic"), ("serve", "gpu"), ("serve", "nic")} if plan.fits else set()
     assert set(frame(plan)[["claim", "request"]].itertuples(index=False, name=None)) == taken
     assert (len(frame(plan, "goals")), len(frame(plan, "reasons"))) == (len(plan.goals), len(plan.shortfalls))
-    assert str(picture(plan)).startswith("<svg")
-    assert str(picture(plan, kind="graph")).startswith("<!DOCTYPE html>")
+    assert str(picture(cluster, plan.node, plan=plan)).startswith("<svg")
+    assert str(picture(cluster, plan.node, plan=plan, kind="graph")).startswith("<!DOCTYPE html>")
