@@ -33,18 +33,16 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
 
     The first view of an answer is its default. The columns are in `columns` of the result.
 
-    | answer | views |
-    |---|---|
-    | `Cluster` | devices, in-use, counters, audit, findings |
-    | plan of one pod | devices, nodes, goals, reasons, tests, changes, conflicts, scarcity, bandwidth, findings |
-    | plan of many pods | devices, workloads, goals, pods, bandwidth, reasons, findings |
-    | plan with gangs | devices, reasons, findings |
-    | `how_many_more`, one or several | nodes |
-    | `stranded`, `nodes_to_add` | nodes |
-    | `gang_verdicts` | questions |
-    | `plan_scenarios` | scenarios |
-    | a trace | steps |
-    | findings | findings |
+    - `Cluster`: devices, in-use, counters, audit, findings.
+    - plan of one pod: devices, nodes, goals, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
+    - plan of many pods: devices, workloads, goals, pods, bandwidth, reasons, findings.
+    - plan with gangs: devices, reasons, findings.
+    - `how_many_more`, one or several: nodes.
+    - `stranded`, `nodes_to_add`: nodes.
+    - `gang_verdicts`: questions.
+    - `plan_scenarios`: scenarios.
+    - a trace: steps.
+    - findings: findings.
 
     Args:
         answer: What a question returned, a cluster, or findings.

@@ -28,12 +28,10 @@ def chart(
 ) -> alt.TopLevelMixin:
     """Return a chart of an answer. The first kind of an answer is its default.
 
-    | answer | kinds |
-    |---|---|
-    | `Cluster` | use: what is in use, planned, free and stranded on every node |
-    | a plan | regret: every goal beside what kube-scheduler's first fit reaches, and the bandwidth that is left |
-    | `how_many_more`, one or several | fits: how many more pods of each workload every node holds |
-    | `plan_scenarios` | scenarios: the pods that are placed in each |
+    - `Cluster`: use: what is in use, planned, free and stranded on every node.
+    - a plan: regret: every goal beside what kube-scheduler's first fit reaches, and the bandwidth that is left.
+    - `how_many_more`, one or several: fits: how many more pods of each workload every node holds.
+    - `plan_scenarios`: scenarios: the pods that are placed in each.
 
     Args:
         answer: A cluster, or what a question returned.
