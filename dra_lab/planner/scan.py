@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from dra_lab.index.counter_draws import Counter
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.index.pools import Pool
+from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_hardware
@@ -28,7 +29,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, build_pro
 from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
 from dra_lab.planner.node.refuse import refuse_devices
 from dra_lab.planner.node.solution import Taken
-from dra_lab.planner.node_classes import Layout, Print, canonical
+from dra_lab.planner.node_classes import Layout, Print, canonical, layout_of, thinned
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 
@@ -329,18 +330,41 @@ def sort_nodes(
         refuse_devices(scan.rules, found)
         return scan.build(found)
 
+    each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
+    layouts: dict[Hashable, Layout] = {}
+
+    def now_problem(name: str, exact: Exact) -> ProblemOf:
+        """Return the problem now: what claims hold alone is missing from that of nodes with the same shares."""
+        if each or len(exact) > 3:
+            # With All, admin access or counters a device in use does more than to be missing.
+            return ("now", exact), partial(scan.problem, name)
+        shape, alone, shared = exact
+        layout = layouts.get((shape, shared))
+        if layout is None:
+            held = scan.rules.allocated
+            found = eligibility(replace(scan.rules, held=AllocatedDevices({}, held.shares, held.consumed)), name)
+            devices = [item.id for item in scan.views.view(name).devices]
+            layout = layouts[shape, shared] = layout_of(scan.build(found), devices)
+        free = thinned(layout, alone)
+        return ("now", shape, shared, free), partial(_thinned_problem, layout.problem, free)
+
     nodes: dict[tuple[Print, Print], list[str]] = {}
     for name in names:
         if budget.reached:
             break
         exact = scan.exact[name]
         if ("equal", exact) not in known:
-            own = (("idle", exact[0]), partial(idle_problem, name)), (("now", exact), partial(scan.problem, name))
+            own = (("idle", exact[0]), partial(idle_problem, name)), now_problem(name, exact)
             idle, now = problems(name) or own
             known["equal", exact] = fingerprint(*idle), fingerprint(*now)
         nodes.setdefault(known["equal", exact], []).append(name)
     classes = (EqualNodes(tuple(sorted(members)), now, idle) for (idle, now), members in nodes.items())
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
+
+
+def _thinned_problem(problem: AllocationProblem, free: Sequence[int]) -> AllocationProblem:
+    left = zip(problem.groups, free, strict=True)
+    return replace(problem, groups=tuple(replace(group, devices=group.devices[:size]) for group, size in left if size))
 
 
 def failing_devices(scan: Scan) -> Iterator[tuple[str, Failure]]:
