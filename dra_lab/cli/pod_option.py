@@ -69,7 +69,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     """
     from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.pinning.pod_start import searched
-    from dra_lab.planner.plan_pod import plan_pod
+    from dra_lab.planner import make_plan
 
     pod = pod_of(options)
     if pod is None:
@@ -77,7 +77,7 @@ def plan_pod(options: argparse.Namespace) -> PodAnswer | None:
     read = cluster_of(options)
     release, time_limit = release_of(options), getattr(options, "time_limit", None) or _SECONDS
     with command_waits() as (show, cancel):
-        plan = plan_pod(
+        plan = make_plan(
             pod.cluster,
             pod.planned,
             release=release,

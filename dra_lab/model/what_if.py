@@ -106,10 +106,9 @@ def when_idle(cluster: Cluster) -> Cluster:
         The cluster without allocated claims. All claims count as read, and its findings contain none about claims.
 
     Example:
-        >>> from dra_lab import load_cluster, when_idle
-        >>> from dra_lab.words.frames import devices_frame
+        >>> from dra_lab import frame, load_cluster, when_idle
         >>> cluster = load_cluster("sample:two-sockets")
-        >>> [sorted(set(devices_frame(one).state)) for one in (cluster, when_idle(cluster))]
+        >>> [sorted(set(frame(one).state)) for one in (cluster, when_idle(cluster))]
         [['free', 'in use', 'shared'], ['free']]
     """
     claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)

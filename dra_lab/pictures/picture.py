@@ -22,7 +22,7 @@ SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
 
 
 @dataclass(frozen=True, repr=False)
-class Picture:
+class NodePicture:
     """A picture of one node: a notebook shows it, `str` is its text (SVG or HTML), `save` writes it into a file."""
 
     node: str
@@ -61,7 +61,7 @@ def picture(
     plan: Any = None,
     kind: str = "hardware",
     show: str = "best",
-) -> Picture:
+) -> NodePicture:
     """Return the picture of a node: PCIe, NUMA and every device, in light and dark.
 
     Args:
@@ -111,19 +111,22 @@ def _first_node(plan: AnyPlan) -> str:
     return min((pod.node for pod in pods), default="")
 
 
-def _hardware(cluster: Cluster, node: str, plan: AnyPlan | None, show: str) -> Picture:
+def _hardware(cluster: Cluster, node: str, plan: AnyPlan | None, show: str) -> NodePicture:
     fleet = plan.as_fleet() if isinstance(plan, GangPlan) else plan
     marked: Mapping[str, Any] = {"plan": fleet, "show": show}
     if isinstance(fleet, FleetPlan):
         pods = {placed.device: pod.workload for pod in fleet.on_node.get(node, ()) for placed in pod.placements}
         marked = {"pods": pods, "workloads": [workload.name for workload in fleet.workloads]}
     svg = hardware_svg(cluster, node, **marked)
-    return Picture(node, svg, svg)
+    return NodePicture(node, svg, svg)
 
 
-def _graph(cluster: Cluster, node: str, plan: AnyPlan | None, _show: str) -> Picture:
+def _graph(cluster: Cluster, node: str, plan: AnyPlan | None, _show: str) -> NodePicture:
     one_pod = plan if isinstance(plan, Plan) else None
-    return Picture(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
+    return NodePicture(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
 
 
-_KINDS: Mapping[str, Callable[[Cluster, str, AnyPlan | None, str], Picture]] = {"hardware": _hardware, "graph": _graph}
+_KINDS: Mapping[str, Callable[[Cluster, str, AnyPlan | None, str], NodePicture]] = {
+    "hardware": _hardware,
+    "graph": _graph,
+}
