@@ -46,7 +46,7 @@ EXAMPLES = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    from dra_lab.exports.extra_files import EXTRA_FILES
+    from dra_lab.exports.readme import EXTRA_FILES
 
     add_cluster(parser)
     add_planning(parser)
@@ -184,7 +184,7 @@ def _measure(options: argparse.Namespace, session: Session) -> int:
 def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: Iterable[Finding]) -> int:
     """Write or print an export and its answer, or say why nothing is written; return the exit status of its answer."""
     from dra_lab.exports.bundle import write_bundle
-    from dra_lab.exports.outcome import exit_status
+    from dra_lab.exports.simulation import exit_status
     from dra_lab.words.answer_json import answer_json
 
     refused = made.is_worse and not options.allow_worse

@@ -21,7 +21,7 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
-    from dra_lab.exports.gangs.gang_bundle import GangBundle
+    from dra_lab.exports.bundle import Bundle
     from dra_lab.exports.workload_file import WorkloadFile
     from dra_lab.words.document import Part
 
@@ -109,7 +109,7 @@ def _placeholders(one: GangInput) -> Iterator[Finding]:
         yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
 
 
-def _write(options: argparse.Namespace, made: GangBundle, plan: FleetPlan) -> int:
+def _write(options: argparse.Namespace, made: Bundle, plan: FleetPlan) -> int:
     """Write or print the files and the answer, or say why nothing is written; return the exit status."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, NOT_SIMULATED, title_of

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from dra_lab.errors import InputError
-from dra_lab.exports.extra_files import Exported, extra_texts
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
-from dra_lab.exports.outcome import export_answer
+from dra_lab.exports.readme import Exported, extra_texts
 from dra_lab.exports.requested_twice import requested_twice
-from dra_lab.exports.simulation import UNKNOWN, Simulation, simulation_of
-from dra_lab.exports.workload import kustomize_patch, patch_copy
+from dra_lab.exports.simulation import UNKNOWN, Simulation, export_answer, simulation_of
+from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.exports.written_files import write_files
-from dra_lab.findings import Finding, sort_findings
+from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.yaml_text import dump_yaml
-from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan
-from dra_lab.pinning.replay_result import Replay
-from dra_lab.pinning.search_budget import WithinSearchBudget
 from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.manifest_target import KINDS, Target
+from dra_lab.words.fleet_json import fleet_json
 from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import FITS, plan_outcome
 
@@ -80,7 +76,7 @@ class Bundle:
     """The files of an export by name, what `plan.json` records, and what a person must know.
 
     `simulation` is what kube-scheduler does with them, `pinned_plan` the pins that were found, None if none were looked
-    for.
+    for. `scheduler` is the one that a gang is written for, "" for other pods.
     """
 
     texts: Mapping[str, str]
@@ -88,15 +84,23 @@ class Bundle:
     findings: tuple[Finding, ...] = ()
     simulation: Simulation = UNKNOWN
     pinned_plan: PinnedPlan | None = None
+    scheduler: str = ""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """Return the findings for which the scheduler of a gang refuses the files."""
+        return tuple(one for one in self.findings if self.scheduler and one.severity is Severity.ERROR)
 
     @property
     def is_worse(self) -> bool:
         """Say whether it does less than the plan, or may do: then it is written only if a person accepts that."""
-        return not self.record.get("answer", {}).get("asPlanned")
+        return bool(self.errors) or not self.simulation.achieves
 
     @property
     def worse(self) -> str:
         """Return what must stand beside the button that writes it all the same, "" if it does what the plan says."""
+        if self.errors:
+            return f"Correct {'the error' if len(self.errors) == 1 else f'the {len(self.errors)} errors'} above."
         return self.simulation.sentence if self.is_worse else ""
 
     def refusal(self, pin: str, accept: str) -> str:
@@ -108,8 +112,21 @@ class Bundle:
         return f"nothing is written. {self.simulation.sentence} Use {ways} to write the manifests as they are"
 
 
+@dataclass(frozen=True)
+class _Subject:
+    """One workload of an export: its claims as drawn and as written, and what its pods require of a node."""
+
+    name: str
+    claims: tuple[ClaimSketch, ...]
+    written: ClaimSketch
+    affinity: Affinity
+    replicas: int
+    notes: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
 def make_bundle(
-    sketch: ClaimSketch,
+    what: ClaimSketch | FleetPlan,
     cluster: Cluster,
     target: Target,
     wanted: Wanted | None = None,
@@ -117,51 +134,61 @@ def make_bundle(
     plan: Plan | None = None,
     written: Written | None = None,
 ) -> Bundle:
-    """Return an export: the same drawing and target give the same bytes of every manifest, whatever is in use.
+    """Return an export: the same drawings and target give the same bytes of every manifest, whatever is in use.
 
     Only `written` depends on the cluster: what a person asked to have pinned, and what keeps pods off nodes on which
-    kube-scheduler would give up. Only the record contains the plan, its proofs, runs and pins, our
-    version and the digests of the inputs, so that a new version changes no manifest. `annotate` adds them to the
-    manifests too. Where a workload is patched in the same export the claim's name ends in a digest of its spec, because
-    a template's spec is immutable. Raises InputError for a workload or target that cannot be written.
+    kube-scheduler would give up. Only the record contains the plan, its proofs, runs and pins, our version and the
+    digests of the inputs, so that a new version changes no manifest. `Wanted.annotate` adds them to the manifests too.
+
+    Args:
+        what: The drawing of one pod, or the plan of workloads with replicas: then each has its templates and an
+            example, named after it.
+        cluster: The cluster that it was planned on.
+        target: The release, version, kind and namespace.
+        wanted: The other files. A person's own workload (`Wanted.workload`) gets the claims in place of an example;
+            their names then end in a digest, because a template's spec is immutable.
+        plan: The plan of the drawing; default: none.
+        written: The manifests with which kube-scheduler was simulated; default: as drawn, not simulated.
+
+    Returns:
+        The files, the record and the findings.
+
+    Raises:
+        InputError: A workload or target cannot be written, replicas would share one claim, or two objects would have
+            the same name.
     """
     wanted, written = wanted or Wanted(), written or Written()
-    replay, pinned_plan = written.replay, written.pinned_plan
-    exported = written.exported[0] if written.exported else WithinSearchBudget(claims_of(sketch), ())
-    drawn = pod_drawing(sketch.name, exported.sketches)
-    workload = wanted.workload
-    if workload is not None and workload.namespace and target.namespace not in ("", workload.namespace):
-        raise InputError(
-            f"{workload.name} is in the namespace {workload.namespace!r} and the claim in {target.namespace!r}, so "
-            "its pods cannot use it; leave the claim's namespace out, or change the workload's"
-        )
-    if workload is not None and not target.namespace:
-        target = Target(target.release, target.api_version, target.kind, workload.namespace)
-    notes = tuple(f"  Pinned: {pin.text}" for pin in pinned_plan.pins) if pinned_plan else ()
-    affinity = exported.affinity
-    files = _manifests(drawn, cluster, target, wanted, plan, affinity, notes)
-    texts = dict(files.texts)
-    findings = [*files.findings, *written.findings, *exported.findings]
-    patch = ""
-    if workload is not None:
-        make = kustomize_patch if wanted.patch else patch_copy
-        made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=drawn.claims)
-        texts[made.name], patch = made.text, made.name if wanted.patch else ""
-        findings += (*made.findings, *(one for claim in files.claims for one in requested_twice(workload, claim)))
+    answer = what if isinstance(what, FleetPlan) else plan
+    if isinstance(what, FleetPlan) and target.kind == "claim":
+        raise InputError("kind claim: replicas would share the devices of one ResourceClaim; write a template")
+    subjects = _subjects(what, written)
+    if wanted.workload is not None and len(subjects) != 1:
+        raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
+    target = _in_namespace(target, wanted.workload)
+    several = isinstance(what, FleetPlan) and wanted.workload is None
+    files = [_manifests(one, cluster, target, wanted, plan, several=several) for one in subjects]
+    _refuse_same_names(files, several=several)
+    texts = {name: text for one in files for name, text in one.texts.items()}
+    of_files = [finding for one in files for finding in one.findings]
+    findings = [*(what.findings if isinstance(what, FleetPlan) else of_files), *written.findings, *of_files]
+    findings += [finding for one in subjects for finding in one.findings]
+    findings += _unplaced(what) if isinstance(what, FleetPlan) else ()
+    drawings = [what] if isinstance(what, ClaimSketch) else [claim for one in subjects for claim in one.claims]
     if wanted.annotate:
-        inputs = _inputs([sketch], cluster)
-        texts |= {name: _annotated(texts[name], inputs) for name in files.claim_files}
-    texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, workload)
-    record = target_record(sketch.name, [sketch], cluster, target) | run_record(replay)
-    if plan is not None:
-        outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
-        record["plan"] = plan_json(plan) | {"outcome": outcome, "fits": outcome == FITS}
-        record["answer"] = export_answer(plan, replay)
-    simulation = simulation_of(plan, replay)
-    if pinned_plan is not None:
-        record["pins"] = pinned_plan.as_json()
-    texts |= extra_texts(wanted.extra, Exported(cluster, target, [*texts], plan, drawn, replay, pinned_plan))
-    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, pinned_plan)
+        inputs = _inputs(drawings, cluster)
+        texts |= {name: _annotated(texts[name], inputs) for one in files for name in one.claim_files}
+    patch = ""
+    if wanted.workload is not None:
+        made = _patched(wanted, wanted.workload, files[0], subjects[0])
+        texts[made.name], patch = made.text, made.name if wanted.patch else ""
+        findings += made.findings
+    texts[KUSTOMIZATION] = kustomization([name for name in texts if name != patch], patch, wanted.workload)
+    title, simulation = ", ".join(one.name for one in subjects), simulation_of(answer, written.replay)
+    record = target_record(title, drawings, cluster, target) | _run_record(answer, written)
+    drawn = [claim for one in subjects for claim in claims_of(one.written)]
+    export = Exported(title, cluster, target, drawn, answer, written, simulation)
+    texts |= extra_texts(wanted.extra, [*texts], export)
+    return Bundle(texts, record, sort_findings(dict.fromkeys(findings)), simulation, written.pinned_plan)
 
 
 def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False) -> tuple[Path, ...]:
@@ -169,58 +196,76 @@ def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False)
     return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite)
 
 
-def write_manifests(
-    folder: str | Path,
-    sketch: ClaimSketch,
-    cluster: Cluster,
-    release: KubernetesRelease,
-    *,
-    plan: Plan | None = None,
-    namespace: str = "",
-    overwrite: bool = False,
-) -> tuple[Path, ...]:
-    """Write a template, an example pod, missing classes and `kustomization.yaml` to a folder; return the files.
+def _subjects(what: ClaimSketch | FleetPlan, written: Written) -> list[_Subject]:
+    if isinstance(what, FleetPlan):
+        pods = [(one.name, one.claims, one.replicas) for one in what.workloads]
+    else:
+        pods = [(what.name, claims_of(what), 1)]
+    found = []
+    for number, (name, claims, replicas) in enumerate(pods):
+        pins = written.pinned_plan.pins if written.pinned_plan else ()
+        notes = tuple(f"  Pinned: {pin.text}" for pin in pins if pin.workload == number)
+        own = written.exported[number] if written.exported else None
+        drawn, affinity, findings = (own.sketches, own.affinity, own.findings) if own else (claims, (), ())
+        found.append(_Subject(name, claims, pod_drawing(name, drawn), affinity, replicas, notes, findings))
+    return found
 
-    Raises ExportError.
-    """
-    target = Target(release, namespace=namespace)
-    return write_bundle(folder, make_bundle(sketch, cluster, target, plan=plan), overwrite=overwrite)
+
+def _in_namespace(target: Target, workload: WorkloadFile | None) -> Target:
+    if workload is None or not workload.namespace or workload.namespace == target.namespace:
+        return target
+    if target.namespace:
+        raise InputError(
+            f"{workload.name} is in the namespace {workload.namespace!r} and the claim in {target.namespace!r}, so "
+            "its pods cannot use it; leave the claim's namespace out, or change the workload's"
+        )
+    return msgspec.structs.replace(target, namespace=workload.namespace)
 
 
 def _manifests(
-    sketch: ClaimSketch,
-    cluster: Cluster,
-    target: Target,
-    wanted: Wanted,
-    plan: Plan | None,
-    affinity: Affinity,
-    notes: tuple[str, ...],
+    subject: _Subject, cluster: Cluster, target: Target, wanted: Wanted, plan: Plan | None, *, several: bool
 ) -> ManifestFiles:
-    kind = "none" if wanted.workload is not None else wanted.example
-
-    def files(names: Sequence[str] = ()) -> ManifestFiles:
-        return manifest_files(
-            sketch, cluster, target, plan=plan, example_kind=kind, affinity=affinity, objects=names, notes=notes
-        )
-
-    found = files()
-    if wanted.workload is None:
-        return found
-    renamed = files([_with_digest(claim) for claim in found.claims])
-    texts, claims = dict(renamed.texts), []
-    for before, claim, file in zip(found.claims, renamed.claims, renamed.claim_files, strict=True):
-        # the labels keep the name of the drawing, so that a later export knows what it replaces
-        own, label = before.metadata.name, "app.kubernetes.io/name"
-        texts[file] = texts[file].replace(f"{label}: {claim.metadata.name}\n", f"{label}: {own}\n")
-        claims.append(replace(claim, metadata=replace(claim.metadata, labels={**claim.metadata.labels, label: own})))
-    return replace(renamed, texts=texts, claims=tuple(claims))
+    return manifest_files(
+        subject.written,
+        cluster,
+        target,
+        plan=plan,
+        example_kind="none" if wanted.workload is not None else wanted.example,
+        affinity=subject.affinity,
+        name=subject.name if several else "",
+        notes=subject.notes,
+        replicas=subject.replicas,
+        several=several,
+        by_spec=wanted.workload is not None,
+    )
 
 
-def _with_digest(claim: ResourceClaimTemplate | ResourceClaim) -> str:
-    """Return the name of a claim with a digest of its spec."""
-    spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
-    mark = hashlib.sha256(msgspec.json.encode(spec)).hexdigest()[:8]
-    return f"{claim.metadata.name[:54].rstrip('-')}-{mark}"
+def _refuse_same_names(files: Sequence[ManifestFiles], *, several: bool) -> None:
+    """Raise InputError if a file of one workload would replace one of another; classes are the same."""
+    seen: set[str] = set()
+    for one in files if several else ():
+        for name in (name for name in one.texts if not name.startswith("deviceclass-")):
+            if name in seen:
+                kind, own = ("claims" if name in one.claim_files else "examples"), name[:-5].partition("-")[2]
+                raise InputError(f"two {kind} would have the name {own!r}; give the workloads other names")
+            seen.add(name)
+
+
+def _patched(wanted: Wanted, workload: WorkloadFile, files: ManifestFiles, subject: _Subject) -> Patched:
+    """Return a person's workload with the claims, or a patch of it."""
+    make = kustomize_patch if wanted.patch else patch_copy
+    entries, affinity = subject.written.claims, subject.affinity
+    made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=entries)
+    twice = (one for claim in files.claims for one in requested_twice(workload, claim))
+    return Patched(made.name, made.text, (*made.findings, *twice))
+
+
+def _unplaced(plan: FleetPlan) -> Iterator[Finding]:
+    for workload in plan.workloads:
+        left = workload.replicas - plan.placed[workload.name]
+        if left:
+            message = f"{left} of {workload.replicas} replicas have no place in the plan"
+            yield Finding("replicas-unplaced", Severity.WARNING, workload.name, message, "Plan fewer replicas.")
 
 
 def kustomization(names: list[str], patch: str = "", workload: WorkloadFile | None = None) -> str:
@@ -265,6 +310,17 @@ def target_record(name: str, drawings: Sequence[ClaimSketch], cluster: Cluster, 
     }
 
 
-def run_record(replay: Replay | None) -> dict[str, Any]:
-    """Return what `plan.json` says of a run of first fit."""
-    return {} if replay is None else {"loop": replay.as_json()}
+def _run_record(plan: Plan | FleetPlan | None, written: Written) -> dict[str, Any]:
+    """Return what `plan.json` says of the plan, of the run of first fit, and of pins."""
+    record: dict[str, Any] = {} if written.replay is None else {"loop": written.replay.as_json()}
+    if plan is not None:
+        outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
+        value = fleet_json(plan) if isinstance(plan, FleetPlan) else plan_json(plan) | {"fits": outcome == FITS}
+        record["plan"] = value | {"outcome": outcome}
+        record["answer"] = export_answer(plan, written.replay)
+    if written.pinned_plan is not None:
+        names = [workload.name for workload in plan.workloads] if isinstance(plan, FleetPlan) else []
+        record["pins"] = [
+            ({"workload": names[pin.workload]} if names else {}) | pin.as_json() for pin in written.pinned_plan.pins
+        ]
+    return record

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, json, structs
 
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
@@ -123,11 +124,17 @@ def manifest_files(
     name: str = "",
     objects: Sequence[str] = (),
     notes: tuple[str, ...] = (),
+    replicas: int = 1,
+    several: bool = False,
+    by_spec: bool = False,
 ) -> ManifestFiles:
     """Return the manifests of a drawing by file name: classes that the cluster lacks, its claims, an example.
 
-    `example_kind` is one of `objects.EXAMPLES`; `affinity` contains the requirements on its node. `name` replaces the
-    drawing's name, or `objects` the names of the claims. `notes` are further lines of the header. Raises InputError.
+    `example_kind` is one of `claim_objects.EXAMPLES`, and `affinity` what its node must meet. `name` replaces the
+    drawing's name, or `objects` the names of the claims. `notes` are further lines of the header. With `several`, the
+    folder has manifests of others too, so that every file is called after its object. With `by_spec`, the name of a
+    claim ends in a digest of its spec; its labels keep the name of the drawing, by which a later export knows what it
+    replaces. Raises InputError.
     """
     texts: dict[str, str] = {}
     for device_class in needed_classes(sketch, cluster):
@@ -139,9 +146,11 @@ def manifest_files(
         drawn = {request.name: marks[f"{mark}{request.name}"] for request in part.requests}
         compiled = compile_claim(part, cluster, target.release)
         claim = claim_object(compiled, own, target)
+        if by_spec:
+            claim = structs.replace(claim, metadata=structs.replace(claim.metadata, name=_with_digest(claim)))
         body, placed = _with_letters(drawn, compiled, dump_yaml(plain(claim, target)), target.kind)
         head = _header(part, drawn, target, compiled, notes, sketch.name if mark else "")
-        file = f"{KINDS[target.kind].lower()}{f'-{claim.metadata.name}' if mark else ''}.yaml"
+        file = f"{KINDS[target.kind].lower()}{f'-{claim.metadata.name}' if mark or several else ''}.yaml"
         texts[file] = head + body
         shift = head.count("\n")
         spans += [(file, f"{mark}{request}", first + shift, last + shift) for request, first, last in placed]
@@ -149,20 +158,23 @@ def manifest_files(
         findings += target_findings(part, target)
         claims.append(claim)
         files.append(file)
-    findings += _name_findings(name or sketch.name) if not objects else ()
+    findings += _name_findings(name or sketch.name) if not (objects or by_spec) else ()
     if example_kind != "none":
+        own = object_name(name or sketch.name) if sketch.claims or several else ""
         shown = example(
-            claims[0],
-            example_kind,
-            affinity,
-            more=claims[1:],
-            name=object_name(name or sketch.name) if sketch.claims else "",
-            entries=sketch.claims,
+            claims[0], example_kind, affinity, more=claims[1:], replicas=replicas, name=own, entries=sketch.claims
         )
-        texts[f"{example_kind}.yaml"] = dump_yaml(shown)
+        texts[f"{example_kind}{f'-{own}' if several else ''}.yaml"] = dump_yaml(shown)
     if plan is not None:
         findings += [finding for finding in plan.findings if finding.rule == "link-not-writable"]
     return ManifestFiles(texts, tuple(claims), tuple(files), tuple(spans), sort_findings(dict.fromkeys(findings)))
+
+
+def _with_digest(claim: ResourceClaimTemplate | ResourceClaim) -> str:
+    """Return the name of a claim with a digest of its spec."""
+    spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
+    mark = hashlib.sha256(json.encode(spec)).hexdigest()[:8]
+    return f"{claim.metadata.name[:54].rstrip('-')}-{mark}"
 
 
 def _with_letters(

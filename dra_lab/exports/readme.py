@@ -1,77 +1,93 @@
-"""The README of an export: what was planned, what was run, what is pinned, and how to apply it."""
+"""The files of an export for a person: a README, and a picture of the plan of one pod."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from dra_lab.exports.simulation import simulation_of
+from dra_lab.errors import InputError
+from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
-from dra_lab.model.sketch import ClaimSketch, asks, claims_of
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pinning.pin_plan import PinnedPlan
-from dra_lab.pinning.replay_result import Replay
+from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.manifest_target import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
 from dra_lab.words.fleet_document import fleet_goals_table, workloads_table
 from dra_lab.words.plan_document import answer_sentence, goals_table
 
 
-def readme_text(
-    sketch: ClaimSketch,
-    cluster: Cluster,
-    target: Target,
-    files: Sequence[str],
-    *,
-    plan: Plan | None = None,
-    replay: Replay | None = None,
-    pinned_plan: PinnedPlan | None = None,
-) -> str:
-    """Return the README as Markdown; names from a cluster are escaped, the same plan gives the same text."""
+@dataclass(frozen=True)
+class ExtraFiles:
+    """Files that the option of this name adds: what they are, and what of them a fleet has if that is less."""
+
+    words: str
+    of_fleet: str
+
+
+EXTRA_FILES: Mapping[str, ExtraFiles] = {"report": ExtraFiles("README and picture of the plan", of_fleet="README")}
+"""Every choice of extra files, for the command line, the Export sheet and Python."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An export to which files are added: its title, its claims, and its plan, None if it was not planned."""
+
+    title: str
+    cluster: Cluster
+    target: Target
+    claims: Sequence[ClaimSketch]
+    plan: Plan | FleetPlan | None
+    written: Written
+    simulation: Simulation
+
+
+def extra_texts(wanted: Sequence[str], files: Sequence[str], export: Exported) -> dict[str, str]:
+    """Return the texts of the wanted extra files by name; `files` are those that the folder has besides.
+
+    Raises InputError for a name that is not in `EXTRA_FILES`.
+    """
+    if unknown := next((name for name in wanted if name not in EXTRA_FILES), None):
+        raise InputError(f"there are no extra files {unknown!r}; use {', '.join(EXTRA_FILES)}")
+    if "report" not in wanted:
+        return {}
+    plan, texts = export.plan, {}
+    if isinstance(plan, Plan) and plan.node in export.cluster.node_by_name:
+        texts["picture.svg"] = hardware_svg(export.cluster, plan.node, plan=plan)
     parts = [
-        f"# {marked_up(sketch.name)}",
-        *_answer(cluster, plan, replay),
-        *_pins(pinned_plan),
-        *_use(claims_of(sketch), target),
+        f"# {marked_up(export.title)}",
+        *_answer(export.cluster, plan),
+        *_simulated(export),
+        *_pins(export.written.pinned_plan),
+        *_use(export.claims, export.target),
+        "## Files",
+        file_list([*files, *texts]),
+        "`plan.json` contains the plan, the result of the simulation, and the digest of each file.",
     ]
-    return "\n\n".join([*parts, *_files(files)]) + "\n"
+    return {**texts, "README.md": "\n\n".join(parts) + "\n"}
 
 
-def fleet_readme(
-    plan: FleetPlan,
-    target: Target,
-    files: Sequence[str],
-    *,
-    replay: Replay | None = None,
-    pinned_plan: PinnedPlan | None = None,
-) -> str:
-    """Return the README of several workloads as Markdown; the same plan gives the same text."""
-    parts = [f"# {marked_up(', '.join(workload.name for workload in plan.workloads))}"]
-    parts.append(as_markdown([workloads_table(plan), fleet_goals_table(plan)]))
-    parts += _simulated(plan, replay)
-    parts += _pins(pinned_plan)
-    parts += _use([sketch for workload in plan.workloads for sketch in workload.claims], target)
-    return "\n\n".join([*parts, *_files(files)]) + "\n"
+def file_list(names: Sequence[str]) -> str:
+    """Return the names of files as a list in Markdown."""
+    return "\n".join(f"- `{printable(name).replace('`', '')}`" for name in names)
 
 
-def _files(files: Sequence[str]) -> Iterator[str]:
-    yield "## Files"
-    yield "\n".join(f"- `{printable(name).replace('`', '')}`" for name in files)
-    yield "`plan.json` contains the plan, the result of the simulation, and the digest of each file."
-
-
-def _answer(cluster: Cluster, plan: Plan | None, replay: Replay | None) -> Iterator[str]:
-    if plan is not None:
+def _answer(cluster: Cluster, plan: Plan | FleetPlan | None) -> Iterator[str]:
+    if isinstance(plan, FleetPlan):
+        yield as_markdown([workloads_table(plan), fleet_goals_table(plan)])
+    elif plan is not None:
         yield marked_up(answer_sentence(plan, cluster))
         if plan.fits and plan.node in cluster.node_by_name:
             yield f"![The plan on {marked_up(plan.node)}](picture.svg)"
         if plan.goals:
             yield as_markdown([goals_table(plan)])
-    yield from _simulated(plan, replay)
 
 
-def _simulated(plan: Plan | FleetPlan | None, replay: Replay | None) -> Iterator[str]:
-    found = simulation_of(plan, replay)
+def _simulated(export: Exported) -> Iterator[str]:
+    found, replay = export.simulation, export.written.replay
     yield marked_up(f"{found.sentence} {found.detail}".rstrip())
     if replay is not None:
         yield f"Simulated with a copy of kube-scheduler's first fit: {marked_up(replay.sentence)}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from dra_lab.exports.outcome import exit_status
+from dra_lab.exports.simulation import exit_status
 from dra_lab.exports.written_files import RECORD, RECORD_VERSION, digest
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.folder import Manifests

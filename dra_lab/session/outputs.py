@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dra_lab.errors import Cancelled, ExportError, InputError, UnsupportedFeature
 from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
-from dra_lab.exports.fleet_bundle import make_fleet_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.measure import measure_files
 from dra_lab.exports.written_files import write_files
@@ -218,7 +217,7 @@ def bundle(
 
     run = _known_run(runs, (target.release, replicas, pin), make, cancel)
     if isinstance(run.plan, FleetPlan):
-        return make_fleet_bundle(run.plan, drawn.cluster, target, wanted, written=run)
+        return make_bundle(run.plan, drawn.cluster, target, wanted, written=run)
     return make_bundle(drawn.sketch, drawn.cluster, target, wanted, plan=drawn.plan, written=run)
 
 
@@ -274,7 +273,7 @@ def fleet_bundle(
     run = _known_run(runs, key, lambda: _fleet_run(cluster, plan, target.release, pin, cancel), cancel)
     if not isinstance(run.plan, FleetPlan):
         raise TypeError("a fleet is planned as a fleet")
-    return make_fleet_bundle(run.plan, cluster, target, wanted, written=run)
+    return make_bundle(run.plan, cluster, target, wanted, written=run)
 
 
 def _fleet_run(

@@ -11,9 +11,9 @@ import msgspec
 import traitlets
 
 from dra_lab.exports.bundle import Bundle
-from dra_lab.exports.extra_files import EXTRA_FILES
 from dra_lab.exports.file_changes import FileChange
 from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
+from dra_lab.exports.readme import EXTRA_FILES
 from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dra_lab.cli import main
-from dra_lab.exports.outcome import exit_status
+from dra_lab.exports.simulation import exit_status
 
 APART = """\
 apiVersion: dra-lab/v1

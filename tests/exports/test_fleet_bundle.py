@@ -18,7 +18,6 @@ from dra_lab import ClaimSketch, KubernetesRelease, Workload
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
-from dra_lab.exports.fleet_bundle import make_fleet_bundle
 from dra_lab.model.sketch import pod_drawing
 from dra_lab.session.outputs import fleet_bundle
 from dra_lab.sketch.manifest_target import Target
@@ -84,19 +83,19 @@ def test_the_record_holds_the_plan_and_the_run_of_all_workloads():
 
 def test_replicas_without_a_place_are_reported():
     plan = planned(Workload("many", (ONE,), replicas=9))
-    found = [str(finding) for finding in make_fleet_bundle(plan, nodes(), TARGET).findings]
+    found = [str(finding) for finding in make_bundle(plan, nodes(), TARGET).findings]
     assert any("5 of 9 replicas have no place" in line for line in found)
 
 
 def test_replicas_cannot_share_one_claim():
     with pytest.raises(InputError, match="template"):
-        make_fleet_bundle(planned(Workload("a", (ONE,), replicas=1)), nodes(), Target(R136, kind="claim"))
+        make_bundle(planned(Workload("a", (ONE,), replicas=1)), nodes(), Target(R136, kind="claim"))
 
 
 def test_two_claims_of_one_name_are_refused():
     plan = planned(Workload("a", (ONE,), replicas=1), Workload("A", (ONE,), replicas=1))
     with pytest.raises(InputError, match="two claims would have the name"):
-        make_fleet_bundle(plan, nodes(), TARGET)
+        make_bundle(plan, nodes(), TARGET)
 
 
 def test_two_examples_of_one_name_are_refused():
@@ -104,7 +103,7 @@ def test_two_examples_of_one_name_are_refused():
     other = (replace(ONE, name="two"), replace(WIRE, name="three"))
     plan = planned(Workload("a", (ONE, WIRE), replicas=1), Workload("A", other, replicas=1))
     with pytest.raises(InputError, match="two examples would have the name 'a'"):
-        make_fleet_bundle(plan, nodes(), TARGET, Wanted("deployment"))
+        make_bundle(plan, nodes(), TARGET, Wanted("deployment"))
 
 
 @pytest.mark.long

@@ -11,8 +11,9 @@ from test_manifest_text import ON, PAIRS, R136
 from dra_lab import ClaimSketch
 from dra_lab.errors import ExportError
 from dra_lab.exports import written_files
-from dra_lab.exports.bundle import write_manifests
+from dra_lab.exports.bundle import make_bundle, write_bundle
 from dra_lab.exports.manifests import manifest_yaml
+from dra_lab.sketch.manifest_target import Target
 
 NAMES = [
     "deviceclass-dranet.yaml",
@@ -24,12 +25,17 @@ NAMES = [
 ]
 
 
+def written(folder, sketch=PAIRS, **more):
+    """Write the manifests of a drawing to a folder."""
+    return write_bundle(folder, make_bundle(sketch, ON, Target(R136)), **more)
+
+
 def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 def test_one_file_an_object(tmp_path):
-    paths = write_manifests(tmp_path / "new" / "folder", PAIRS, ON, R136)
+    paths = written(tmp_path / "new" / "folder")
     assert [path.name for path in paths] == NAMES
     assert [yaml.safe_load(path.read_text())["kind"] for path in paths[1:-1]] == [
         "DeviceClass",
@@ -40,28 +46,28 @@ def test_one_file_an_object(tmp_path):
 
 
 def test_the_files_say_what_is_shown(tmp_path):
-    paths = write_manifests(tmp_path, PAIRS, ON, R136)
+    paths = written(tmp_path)
     shown = manifest_yaml(PAIRS, ON, R136).text
     assert "---\n".join(path.read_text(encoding="utf-8") for path in paths[:-2]) == shown
 
 
 def test_writing_again_changes_nothing(tmp_path):
-    before = (write_manifests(tmp_path, PAIRS, ON, R136), contents(tmp_path))
-    assert (write_manifests(tmp_path, PAIRS, ON, R136), contents(tmp_path)) == before
+    before = (written(tmp_path), contents(tmp_path))
+    assert (written(tmp_path), contents(tmp_path)) == before
 
 
 def test_a_new_drawing_replaces_files_that_nobody_touched(tmp_path):
-    write_manifests(tmp_path, PAIRS, ON, R136)
-    write_manifests(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests), ON, R136)
+    written(tmp_path)
+    written(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests))
     assert "constraints" not in (tmp_path / "resourceclaimtemplate.yaml").read_text()
 
 
 def test_git_may_change_line_ends(tmp_path):
     """With core.autocrlf a checkout has other bytes, although no person changed the file."""
-    write_manifests(tmp_path, PAIRS, ON, R136)
+    written(tmp_path)
     pod = tmp_path / "pod.yaml"
     pod.write_bytes(pod.read_bytes().replace(b"\n", b"\r\n"))
-    write_manifests(tmp_path, ClaimSketch(name="other", requests=PAIRS.requests), ON, R136)
+    written(tmp_path, ClaimSketch(name="other", requests=PAIRS.requests))
     assert "other-example" in pod.read_text()
 
 
@@ -71,24 +77,24 @@ def test_git_may_change_line_ends(tmp_path):
     ids=["line added", "line removed", "another file", "no text"],
 )
 def test_a_file_that_a_person_changed_is_never_overwritten_and_nothing_else_is_written(tmp_path, edit):
-    write_manifests(tmp_path, PAIRS, ON, R136)
+    written(tmp_path)
     template = tmp_path / "resourceclaimtemplate.yaml"
     template.write_bytes(edit(template.read_text()).encode("utf-8", "surrogateescape"))
     before = contents(tmp_path)
     with pytest.raises(ExportError, match=r"resourceclaimtemplate\.yaml was edited"):
-        write_manifests(tmp_path, ClaimSketch(name="other", requests=PAIRS.requests), ON, R136)
+        written(tmp_path, ClaimSketch(name="other", requests=PAIRS.requests))
     assert contents(tmp_path) == before
 
 
 def test_overwriting_can_be_allowed(tmp_path):
     (tmp_path / "pod.yaml").write_text("mine")
-    write_manifests(tmp_path, PAIRS, ON, R136, overwrite=True)
+    written(tmp_path, overwrite=True)
     assert "kind: Pod" in (tmp_path / "pod.yaml").read_text()
 
 
 def test_nothing_of_the_plan_or_of_our_version_is_in_a_manifest(tmp_path):
     """A new version or a changed cluster changes plan.json and no manifest."""
-    write_manifests(tmp_path, PAIRS, ON, R136)
+    written(tmp_path)
     for name in NAMES[:-1]:
         text = (tmp_path / name).read_text()
         assert "igest" not in text
@@ -96,22 +102,22 @@ def test_nothing_of_the_plan_or_of_our_version_is_in_a_manifest(tmp_path):
 
 
 def test_the_digests_of_all_files_are_in_the_record(tmp_path):
-    write_manifests(tmp_path, PAIRS, ON, R136)
+    written(tmp_path)
     record = json.loads((tmp_path / "plan.json").read_text())
     assert record["files"] == {name: written_files.digest((tmp_path / name).read_text()) for name in NAMES[:-1]}
     assert "replaced" not in record
 
 
 def test_an_untouched_file_that_is_no_longer_part_of_the_export_goes(tmp_path):
-    write_manifests(tmp_path, PAIRS, ON, R136)
-    write_manifests(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]), ON, R136, overwrite=True)
+    written(tmp_path)
+    written(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]), overwrite=True)
     assert not (tmp_path / "deviceclass-dranet.yaml").exists()
 
 
 def test_a_changed_file_that_is_no_longer_part_of_the_export_stays(tmp_path):
-    write_manifests(tmp_path, PAIRS, ON, R136)
+    written(tmp_path)
     (tmp_path / "deviceclass-dranet.yaml").write_text("mine")
-    write_manifests(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]), ON, R136)
+    written(tmp_path, ClaimSketch(name="pairs", requests=PAIRS.requests[:1]))
     assert (tmp_path / "deviceclass-dranet.yaml").read_text() == "mine"
 
 
@@ -119,7 +125,7 @@ def test_a_changed_file_that_is_no_longer_part_of_the_export_stays(tmp_path):
 def test_a_record_that_is_not_ours_is_not_overwritten(tmp_path, text):
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(ExportError, match=r"plan\.json was edited"):
-        write_manifests(tmp_path, PAIRS, ON, R136)
+        written(tmp_path)
     assert contents(tmp_path) == {"plan.json": text.encode()}
 
 
@@ -130,17 +136,17 @@ def test_a_record_cannot_lead_out_of_the_folder(tmp_path):
     folder.mkdir()
     record = {"apiVersion": "dra-lab/v1", "files": {"../x": written_files.digest("mine")}}
     (folder / "plan.json").write_text(json.dumps(record))
-    write_manifests(folder, PAIRS, ON, R136)
+    written(folder)
     assert outside.read_text() == "mine"
 
 
 def test_a_folder_that_cannot_be_made_says_which(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ExportError, match="file"):
-        write_manifests(tmp_path / "file", PAIRS, ON, R136)
+        written(tmp_path / "file")
 
 
 def test_a_folder_in_the_place_of_a_file_is_an_error_of_ours(tmp_path):
     (tmp_path / "pod.yaml").mkdir()
     with pytest.raises(ExportError, match=r"pod\.yaml"):
-        write_manifests(tmp_path, PAIRS, ON, R136)
+        written(tmp_path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +11,7 @@ from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, kustomization, target_
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, GangFiles, gang_files
 from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
-from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Hierarchy
@@ -64,28 +63,6 @@ class PlannedGang(Struct, frozen=True):
         return "" if self.domains else "this gang has no place in the plan"
 
 
-@dataclass(frozen=True)
-class GangBundle(Bundle):
-    """The files of a gang for one scheduler; `record` has the scheduler and what it cannot express."""
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """Return the findings for which the scheduler refuses the files."""
-        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
-
-    @property
-    def is_worse(self) -> bool:
-        """Say whether the scheduler refuses the files, or the gang has no place."""
-        return bool(self.errors) or not self.simulation.achieves
-
-    @property
-    def worse(self) -> str:
-        """Return why the files are written only if a person accepts that, "" if they are written without."""
-        if not self.errors:
-            return super().worse
-        return f"Correct {'the error' if len(self.errors) == 1 else f'the {len(self.errors)} errors'} above."
-
-
 def gang_bundle(
     planned: PlannedGang,
     scheduler: str,
@@ -94,7 +71,7 @@ def gang_bundle(
     pin: bool = False,
     workload: WorkloadFile | None = None,
     has_claims: bool = False,
-) -> GangBundle:
+) -> Bundle:
     """Return the files of a planned gang as a folder for Git.
 
     Args:
@@ -135,7 +112,7 @@ def gang_bundle(
     record["notExpressed"] = list(files.not_expressed)
     record["plan"] = gang_json(plan)
     findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *_quota(planned, scheduler)))
-    return GangBundle(texts, record, sort_findings(findings), _outcome(gang, plan))
+    return Bundle(texts, record, sort_findings(findings), _outcome(gang, plan), scheduler=scheduler)
 
 
 def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:

@@ -286,9 +286,8 @@ class _ClaimWriter:
 
     def _written(self, sketch: ClaimSketch, prefix: str, target: Target) -> ResourceClaimTemplate | ResourceClaim:
         name = object_name(f"{prefix}-{sketch.name}")
-        made = manifest_files(sketch, self.cluster, target, example_kind="none", objects=(name,))
-        for file, text in made.texts.items():
-            self.texts[file if file.startswith("deviceclass-") else f"{file.partition('.')[0]}-{name}.yaml"] = text
+        made = manifest_files(sketch, self.cluster, target, example_kind="none", objects=(name,), several=True)
+        self.texts.update(made.texts)
         self.findings.extend(one for one in made.findings if one.rule != "shared-claim" and one not in self.findings)
         return made.claims[0]
 
