@@ -151,7 +151,7 @@ def _put_claims(
     spec: MutableMapping[str, Any], claims: Sequence[_Named], container: str, findings: list[Finding], subject: str
 ) -> None:
     target = _container(spec, container)
-    used = _list(_mapping(target, "resources"), "claims")
+    used = _list(mapping_in(target, "resources"), "claims")
     for claim, wanted in claims:
         name = _put_claim(_list(spec, "resourceClaims"), pod_claim(claim, wanted), claim)
         if not any(isinstance(item, Mapping) and item.get("name") == name for item in used):
@@ -187,8 +187,8 @@ def _put_claim(entries: Any, entry: Mapping[str, str], claim: ResourceClaimTempl
 
 def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
     """Add requirements to every term: terms are alternatives, so that a new term would loosen what is required."""
-    node = _mapping(_mapping(spec, "affinity"), "nodeAffinity")
-    required = _mapping(node, "requiredDuringSchedulingIgnoredDuringExecution")
+    node = mapping_in(mapping_in(spec, "affinity"), "nodeAffinity")
+    required = mapping_in(node, "requiredDuringSchedulingIgnoredDuringExecution")
     terms = _list(required, "nodeSelectorTerms")
     if not terms:
         terms.extend(_terms(affinity))
@@ -237,8 +237,32 @@ def _list(value: MutableMapping[str, Any], key: str) -> Any:
     return found
 
 
-def _mapping(value: MutableMapping[str, Any], key: str) -> Any:
+def mapping_in(value: MutableMapping[str, Any], key: str) -> Any:
+    """Return a mapping in another one; if it is missing it is made, `metadata` before the other keys."""
     found = value.get(key)
-    if not isinstance(found, MutableMapping):
-        found = value[key] = {}
-    return found
+    if isinstance(found, MutableMapping):
+        return found
+    made: dict[str, Any] = {}
+    if key == "metadata" and hasattr(value, "insert"):
+        value.pop(key, None)
+        value.insert(0, key, made)
+    else:
+        value[key] = made
+    return value[key]
+
+
+def pod_metadata(value: Any, field: PodField) -> Any:
+    """Return the metadata of a pod template, made if it is missing."""
+    path = field.path.removesuffix("spec").removesuffix(".")
+    return mapping_in(value_at(value, path) if path else value, "metadata")
+
+
+def replace_annotations(metadata: Any, known: Sequence[str], wanted: Mapping[str, str]) -> None:
+    """Write annotations, and remove others of the known ones, which would contradict them."""
+    if not wanted and not metadata.get("annotations"):
+        return
+    found = mapping_in(metadata, "annotations")
+    for name in known:
+        if name not in wanted:
+            found.pop(name, None)
+    found.update(wanted)

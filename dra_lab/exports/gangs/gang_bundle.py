@@ -138,7 +138,7 @@ def _outcome(gang: Workload, plan: FleetPlan) -> Simulation:
 
 def title_of(scheduler: str) -> str:
     """Return the name of a scheduler as people write it, with its version: `Kueue 0.19`."""
-    return SCHEDULERS[scheduler].title.removesuffix(" and").removesuffix(" of")
+    return SCHEDULERS[scheduler].title
 
 
 def _readme(

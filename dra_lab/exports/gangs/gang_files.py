@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
 
 from dra_lab.errors import InputError, did_you_mean
+from dra_lab.exports.gangs import kai, kueue, pod_group, volcano
 from dra_lab.exports.gangs.compute_domain import (
     channel_findings,
     compute_domain,
@@ -15,15 +16,9 @@ from dra_lab.exports.gangs.compute_domain import (
     draws_channel,
     needs_nvlink,
 )
-from dra_lab.exports.gangs.gang_findings import gang_findings
-from dra_lab.exports.gangs.gang_parts import GangParts, Object, gang_parts, priority_class
-from dra_lab.exports.gangs.kai_objects import kai_objects
-from dra_lab.exports.gangs.kueue_objects import kueue_objects
-from dra_lab.exports.gangs.level_keys import pin_affinity
-from dra_lab.exports.gangs.not_expressed import not_expressed
-from dra_lab.exports.gangs.own_workload import own_workload
-from dra_lab.exports.gangs.pod_group_objects import pod_group_objects, pod_group_version
-from dra_lab.exports.gangs.volcano_objects import volcano_objects
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_parts, priority_class
+from dra_lab.exports.gangs.level_keys import pin_affinity, same_level
+from dra_lab.exports.gangs.own_workload import Edit, own_workload
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
@@ -33,32 +28,35 @@ from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease, release_of
 from dra_lab.model.workload import Workload
 from dra_lab.sketch.claim_objects import Affinity
 
-_FLAVOR = Finding(
-    "kueue-flavor",
-    Severity.NOTE,
-    "resourceflavor.yaml",
-    "the ResourceFlavor covers every Linux node that has the labels of all levels",
-    "Use a label of your node group if other nodes have them too.",
-)
-
 Pin = Sequence[str] | Mapping[int, Sequence[str]]
 """The path of a planned domain, or that of each copy of the gang by its number."""
 
 
-class _Scheduler(Struct, frozen=True):
+class Scheduler(Struct, frozen=True):
+    """A scheduler that gangs are written for.
+
+    `objects` writes the objects of a gang by file, and `edit` its fields into a person's own workload. `cannot` yields
+    what it cannot express, most important first, and `findings` what it refuses or needs. `shared_templates` says that
+    it makes claims that pods share from templates.
+    """
+
     title: str
-    write: Callable[[GangParts, bool], dict[str, list[Object]]]
+    objects: Callable[[GangParts], dict[str, list[Object]]]
+    edit: Edit
+    cannot: Callable[[GangParts], Iterator[Cannot]]
+    findings: Callable[[GangParts], Iterator[Finding]]
     shared_templates: bool = False
 
 
-SCHEDULERS: Mapping[str, _Scheduler] = {
-    "kueue": _Scheduler("Kueue 0.19 and", lambda parts, objects: kueue_objects(parts, objects=objects)),
-    "kai": _Scheduler("KAI 0.17 and", lambda parts, _: kai_objects(parts)),
-    "volcano": _Scheduler("Volcano 1.15 and", lambda parts, _: volcano_objects(parts)),
-    "kube-scheduler": _Scheduler("kube-scheduler of", lambda parts, _: pod_group_objects(parts), shared_templates=True),
+SCHEDULERS: Mapping[str, Scheduler] = {
+    "kueue": Scheduler("Kueue 0.19", kueue.objects, kueue.edit, kueue.cannot, kueue.findings),
+    "kai": Scheduler("KAI 0.17", kai.objects, kai.edit, kai.cannot, kai.findings),
+    "volcano": Scheduler("Volcano 1.15", volcano.objects, volcano.edit, volcano.cannot, volcano.findings),
+    "kube-scheduler": Scheduler(
+        "kube-scheduler", pod_group.objects, pod_group.edit, pod_group.cannot, pod_group.findings, shared_templates=True
+    ),
 }
 """The schedulers that a gang can be written for."""
-
 
 _RESERVED = ("kustomization.yaml", "README.md", "plan.json")
 
@@ -102,7 +100,6 @@ def gang_files(
     queue: str = "",
     pin: Pin | None = None,
     release: KubernetesRelease | str | None = None,
-    objects: bool = False,
     workload: WorkloadFile | None = None,
     has_claims: bool = False,
 ) -> GangFiles:
@@ -118,7 +115,6 @@ def gang_files(
         pin: The path of the planned domain to which all pods are held, or by number that of each copy of the gang, as
             `PlacedGang` has them. Default: the scheduler chooses.
         release: The release of Kubernetes; default: 1.36.
-        objects: For Kueue, write Topology, ResourceFlavor, ClusterQueue and LocalQueue as well.
         workload: The workload with the pods of the gang (`read_workload`), which gets the claims and the levels. It
             keeps its comments and names. Default: Jobs with example pods.
         has_claims: Whether the pods of `workload` have the claims already.
@@ -146,7 +142,7 @@ def gang_files(
         raise InputError(f"gang {gang.name!r} names the hierarchy {gang.hierarchy!r}; this is {hierarchy.name!r}")
     target = release_of(release, DEFAULT_RELEASE)
     if scheduler == "kube-scheduler":
-        pod_group_version(target)
+        pod_group.pod_group_version(target)
     chosen = SCHEDULERS[scheduler]
     parts = gang_parts(
         gang,
@@ -158,28 +154,42 @@ def gang_files(
         pins=[_pin(hierarchy, pin, number) for number in range(gang.replicas)],
         shared_templates=chosen.shared_templates,
     )
-    made = chosen.write(parts, objects)
-    own = None if workload is None else own_workload(scheduler, parts, workload, made, has_claims=has_claims)
-    made = made if own is None else dict(own.objects)
+    made = chosen.objects(parts)
+    own = None
+    if workload is not None:
+        own = own_workload(scheduler, parts, workload, made, chosen.edit, has_claims=has_claims)
+        made = dict(own.objects)
     if parts.channels and own is None:
         made = {"computedomain.yaml": [compute_domain(one, parts.metadata(one)) for one in parts.copies], **made}
     if parts.priority_class:
         made = {"priorityclass.yaml": [priority_class(parts)], **made}
-    head = f"# Gang {parts.name}: for {chosen.title} Kubernetes {target}, drawn with dra-lab.\n"
+    joined = "of" if scheduler == "kube-scheduler" else "and"
+    head = f"# Gang {parts.name}: for {chosen.title} {joined} Kubernetes {target}, drawn with dra-lab.\n"
     documents = {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
-    findings = [*parts.findings, *gang_findings(scheduler, parts), *_pin_findings(parts, pin)]
+    cannot = tuple(chosen.cannot(parts))
+    findings = [*parts.findings, *chosen.findings(parts), *_lost_levels(parts, cannot), *_pin_findings(parts, pin)]
     findings += channel_findings(parts.copies[0]) if parts.channels and own is None else ()
     if own is None and any(needs_nvlink(gang, one, hierarchy) and draws_channel(gang, one) for one in gang.pods):
         findings.append(drawn_channel_finding(gang.name))
-    findings += [_FLAVOR] if "resourceflavor.yaml" in made else []
-    cannot = not_expressed(scheduler, parts)
+    sentences = tuple(dict.fromkeys(one.sentence for one in cannot))
     if own is None:
-        return GangFiles(scheduler, documents, cannot, sort_findings(findings))
+        return GangFiles(scheduler, documents, sentences, sort_findings(findings))
     if has_claims:
         documents = {file: text for file, text in documents.items() if file in made or file.startswith("deviceclass-")}
     name = own.patched.name if own.patched.name not in (*documents, *_RESERVED) else f"workload-{own.patched.name}"
     every = sort_findings([*findings, *own.patched.findings])
-    return GangFiles(scheduler, {**documents, name: own.patched.text}, (*cannot, *own.not_expressed), every, name)
+    return GangFiles(scheduler, {**documents, name: own.patched.text}, (*sentences, *own.not_expressed), every, name)
+
+
+def _lost_levels(parts: GangParts, cannot: Sequence[Cannot]) -> Iterator[Finding]:
+    """Yield required levels that the files lack and no pin keeps: then pods may start in several domains."""
+    for level in dict.fromkeys(level for one in cannot for level in one.lost):
+        if parts.pinned and same_level(parts.hierarchy, level, parts.required):
+            continue
+        message = f"the files do not keep the required level {level}: pods that need one {level} may get several"
+        yield Finding(
+            "gang-level-lost", Severity.ERROR, parts.gang.name, message, "Pin a planned domain, or change the gang."
+        )
 
 
 def _pin(hierarchy: Hierarchy | None, pin: Pin | None, number: int) -> Affinity:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs.compute_domain import CHANNEL, channel_entry, clique_affinity, needs_channel
-from dra_lab.exports.gangs.level_keys import label_of, same_level
+from dra_lab.exports.gangs.level_keys import is_host, label_of, same_level, topology_of
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.findings import Finding, Severity
+from dra_lab.manifests.pod_templates import PodField
 from dra_lab.model.claims import DeviceRequest, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
@@ -32,6 +33,13 @@ HIGHEST_PRIORITY = 1_000_000_000
 
 SharedClaims = tuple[tuple[ResourceClaimTemplate | ResourceClaim, ...], ...]
 """For each copy of a gang, claims that several pods use: templates if the scheduler makes them from templates."""
+
+
+class Cannot(NamedTuple):
+    """What a scheduler cannot express of a gang: a sentence, and the required levels that its files do not keep."""
+
+    sentence: str
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,32 @@ class GangParts:
             for request in (claim.spec if isinstance(claim, ResourceClaim) else claim.spec.spec).devices.requests
         )
 
+    @property
+    def required_levels(self) -> tuple[str, ...]:
+        """Return the levels that the gang, its groups and slices require, each once."""
+        slices = (level for group in self.groups for _, level in group.slices)
+        found = (self.gang.level, *(group.own for group in self.groups), *slices)
+        return tuple(dict.fromkeys(filter(None, found)))
+
+    @property
+    def wanted_levels(self) -> tuple[str, ...]:
+        """Return the levels that the gang requires or prefers, each once."""
+        preferred = (self.gang.prefer_level, *(group.preferred for group in self.groups))
+        return tuple(dict.fromkeys((*self.required_levels, *filter(None, preferred))))
+
+    def without_label(self, scheduler: str) -> Iterator[Cannot]:
+        """Yield the levels that a scheduler cannot use, because no node label names them."""
+        for level in self.wanted_levels:
+            if not is_host(level) and not self.label(level):
+                kept = " The pinned nodes keep it." if self.pinned and level == self.required else ""
+                lost = (level,) if level in self.required_levels else ()
+                yield Cannot(f"No node label names the level {level}, so {scheduler} cannot use it.{kept}", lost)
+
+    def topology_name(self, kind: str) -> str:
+        """Return the name of the Topology of the gang's levels: that of a kind in the cluster, or one to write."""
+        name = self.hierarchy.name if self.hierarchy else "nodes"
+        return topology_of(self.hierarchy, kind) or object_name(name)
+
     def label(self, level: str) -> str:
         """Return the node label of a level, "" if it has none or no level is named."""
         return label_of(self.hierarchy, level) if level else ""
@@ -174,6 +208,10 @@ class GangParts:
         if annotations:
             metadata["annotations"] = dict(annotations)
         return {"metadata": metadata, "spec": body}
+
+
+Places = Sequence[tuple[PodField, GroupParts]]
+"""The pod templates of a person's own workload, and the group that each belongs to."""
 
 
 def gang_parts(
@@ -239,19 +277,6 @@ def priority_class(parts: GangParts) -> Object:
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
     metadata = {"name": parts.priority_class, "labels": labels(parts.priority_class, "priority")}
     return {**head, "metadata": metadata, "value": parts.gang.priority, "globalDefault": False}
-
-
-def required_levels(parts: GangParts) -> tuple[str, ...]:
-    """Return the levels that the gang, its groups and slices require, each once."""
-    slices = (level for group in parts.groups for _, level in group.slices)
-    found = (parts.gang.level, *(group.own for group in parts.groups), *slices)
-    return tuple(dict.fromkeys(filter(None, found)))
-
-
-def wanted_levels(parts: GangParts) -> tuple[str, ...]:
-    """Return the levels that a gang requires or prefers, each once."""
-    preferred = (parts.gang.prefer_level, *(group.preferred for group in parts.groups))
-    return tuple(dict.fromkeys((*required_levels(parts), *filter(None, preferred))))
 
 
 def _levels(group: PodGroup) -> tuple[str, ...]:

@@ -10,31 +10,22 @@ Sources:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from dra_lab.errors import InputError
-from dra_lab.exports.gangs import kai_objects, kueue_objects, volcano_objects
-from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object
+from dra_lab.exports.gangs import volcano
+from dra_lab.exports.gangs.gang_parts import GangParts, Object, Places
 from dra_lab.exports.workload import Patched, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
-from dra_lab.manifests.pod_templates import PodField, value_at
+from dra_lab.manifests.pod_templates import value_at
 from dra_lab.manifests.yaml_text import load_yaml
 
 EXAMPLES = ("job.yaml", "jobset.yaml", "volcano-job.yaml", "computedomain.yaml")
 """Files with example pods, and what belongs to them, which a person's own workload replaces."""
 
-_KAI = "kai.scheduler/topology"
-_KAI_LEVELS = (_KAI, f"{_KAI}-required-placement", f"{_KAI}-preferred-placement")
-_KAI_LEAST = "kai.scheduler/batch-min-member"
-_KUEUE_LEVELS = (
-    kueue_objects.REQUIRED, kueue_objects.PREFERRED, kueue_objects.SLICE, kueue_objects.SLICE_SIZE,
-    kueue_objects.SLICES, kueue_objects.GROUP, f"{kueue_objects.PREFIX}podset-unconstrained-topology",
-)  # fmt: skip
-_VOLCANO_GROUP = "scheduling.k8s.io/group-name"
-_VOLCANO = "scheduling.volcano.sh/v1beta1"
 _LEADER_SETS = "LeaderWorkerSet"
 _ADMITTED = (
     "Job", "JobSet", _LEADER_SETS, "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob", "RayJob",
@@ -46,6 +37,9 @@ _WITH_GROUP = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet
 """The kinds whose pod templates have `schedulingGroup`: those of Kubernetes 1.36, JobSet 0.12, LeaderWorkerSet 0.10."""
 
 
+Edit = Callable[[Any, GangParts, Places], None]
+
+
 class OwnWorkload(Struct, frozen=True):
     """A workload with the fields of a gang, the objects beside it, and what its kind cannot express."""
 
@@ -54,11 +48,14 @@ class OwnWorkload(Struct, frozen=True):
     not_expressed: tuple[str, ...]
 
 
-_Places = Sequence[tuple[PodField, GroupParts]]
-
-
 def own_workload(
-    scheduler: str, parts: GangParts, workload: WorkloadFile, made: Mapping[str, list[Object]], *, has_claims: bool
+    scheduler: str,
+    parts: GangParts,
+    workload: WorkloadFile,
+    made: Mapping[str, list[Object]],
+    change: Edit,
+    *,
+    has_claims: bool,
 ) -> OwnWorkload:
     """Return a person's workload as one gang for a scheduler.
 
@@ -67,6 +64,7 @@ def own_workload(
         parts: The gang, of one copy or, for a LeaderWorkerSet, of as many as it has replicas.
         workload: The file; its chosen templates are those of the groups in their order, or all those of one group.
         made: The objects of the gang with example pods, by file.
+        change: Writes the fields of the scheduler into the parsed object.
         has_claims: Whether the pods have their claims already.
 
     Returns:
@@ -82,7 +80,7 @@ def own_workload(
     entries = () if has_claims else (*parts.groups[0].entries, *(name for _, name in shared))
 
     def edit(value: Any) -> None:
-        _EDITS[scheduler](value, parts, places)
+        change(value, parts, places)
         for field, _ in places if parts.priority_class else ():
             value_at(value, field.path)["priorityClassName"] = parts.priority_class
 
@@ -93,11 +91,11 @@ def own_workload(
     if scheduler == "kai":
         objects.pop("podgroup.yaml")  # KAI makes one for the owner of the pods
     if scheduler == "volcano" and not _is_volcano(workload):
-        objects["podgroup.yaml"] = [_volcano_group(parts)]
+        objects["podgroup.yaml"] = [volcano.own_group(parts)]
     return OwnWorkload(patched, objects, tuple(_not_expressed(scheduler, parts, workload)))
 
 
-def _places(parts: GangParts, workload: WorkloadFile) -> _Places:
+def _places(parts: GangParts, workload: WorkloadFile) -> Places:
     """Return the chosen templates with the group that each belongs to."""
     fields, groups = workload.templates, parts.groups
     if len(groups) > 1 and len(fields) != len(groups):
@@ -127,82 +125,10 @@ def _check(scheduler: str, parts: GangParts, workload: WorkloadFile) -> None:
         raise InputError(f"{workload.name} has a PodGroup of its own; change its level there, or remove it")
 
 
-# ------------------------------------------------------------------ the fields of each scheduler
-
-
-def _edit_kueue(value: Any, parts: GangParts, places: _Places) -> None:
-    metadata = _inside(value, "metadata")
-    if parts.queue:
-        _inside(metadata, "labels")[kueue_objects.QUEUE] = parts.queue
-    least = parts.groups[0]
-    if value.get("kind") == "Job" and 0 < least.least < least.pods and not least.slices:
-        _inside(metadata, "annotations")[kueue_objects.LEAST] = str(least.least)
-    for field, group in places:
-        wanted = kueue_objects.annotations_of(parts, group)
-        _replace(_pod_metadata(value, field), "annotations", _KUEUE_LEVELS, wanted)
-
-
-def _edit_kai(value: Any, parts: GangParts, places: _Places) -> None:
-    metadata, gang = _inside(value, "metadata"), parts.gang
-    one = parts.groups[0]
-    levels = (gang.level, gang.prefer_level) if len(parts.groups) > 1 else (one.required, one.preferred)
-    named = [(key, parts.label(level)) for key, level in zip(_KAI_LEVELS[1:], levels, strict=True)]
-    wanted = {key: label for key, label in named if label}
-    if wanted:
-        wanted = {_KAI: kai_objects.topology_name(parts), **wanted}
-    if value.get("kind") == "Job" and gang.size > 1:
-        wanted[_KAI_LEAST] = str(gang.least)
-    _replace(metadata, "annotations", (*_KAI_LEVELS, _KAI_LEAST), wanted)
-    if parts.queue:
-        _inside(metadata, "labels")[kai_objects.QUEUE] = parts.queue
-    for field, _ in places:
-        if parts.queue:
-            _inside(_pod_metadata(value, field), "labels")[kai_objects.QUEUE] = parts.queue
-        value_at(value, field.path)["schedulerName"] = kai_objects.SCHEDULER
-
-
-def _edit_volcano(value: Any, parts: GangParts, places: _Places) -> None:
-    if value.get("apiVersion") == volcano_objects.JOB:
-        own = volcano_objects.job_of(parts, 0)["spec"]
-        value["spec"].pop("networkTopology", None)
-        value["spec"].update({name: field for name, field in own.items() if name != "tasks"})
-        for (field, _), task in zip(places, own["tasks"], strict=False):
-            mine = value_at(value, field.path.removesuffix(".template.spec"))
-            mine.pop("partitionPolicy", None)
-            mine.update({key: task[key] for key in ("minAvailable", "partitionPolicy") if key in task})
-        return
-    for field, _ in places:
-        _inside(_pod_metadata(value, field), "annotations")[_VOLCANO_GROUP] = parts.copies[0]
-        value_at(value, field.path)["schedulerName"] = volcano_objects.SCHEDULER
-
-
-def _edit_kube_scheduler(value: Any, parts: GangParts, places: _Places) -> None:
-    for field, _ in places:
-        value_at(value, field.path)["schedulingGroup"] = {"podGroupName": parts.copies[0]}
-
-
-_EDITS: Mapping[str, Callable[[Any, GangParts, _Places], None]] = {
-    "kueue": _edit_kueue,
-    "kai": _edit_kai,
-    "volcano": _edit_volcano,
-    "kube-scheduler": _edit_kube_scheduler,
-}
-
-
 def _is_volcano(workload: WorkloadFile) -> bool:
     return any(
-        one.value.get("apiVersion") == volcano_objects.JOB
-        for one in load_yaml(workload.text)
-        if isinstance(one.value, Mapping)
+        one.value.get("apiVersion") == volcano.JOB for one in load_yaml(workload.text) if isinstance(one.value, Mapping)
     )
-
-
-def _volcano_group(parts: GangParts) -> Object:
-    """Return the PodGroup that the pods name."""
-    own = volcano_objects.job_of(parts, 0)["spec"]
-    spec = {"minMember": parts.gang.least, "queue": own["queue"]}
-    spec |= {key: own[key] for key in ("priorityClassName", "networkTopology") if key in own}
-    return {"apiVersion": _VOLCANO, "kind": "PodGroup", "metadata": parts.metadata(parts.copies[0]), "spec": spec}
 
 
 def _not_expressed(scheduler: str, parts: GangParts, workload: WorkloadFile) -> Iterator[str]:
@@ -225,36 +151,3 @@ def _not_expressed(scheduler: str, parts: GangParts, workload: WorkloadFile) -> 
         yield f"dra-lab does not know that the schema of {kind} has schedulingGroup; without, the API server drops it."
     if parts.channels:
         yield f"dra-lab writes no ComputeDomain for a {kind} of yours; its pods need one to use NVLink between nodes."
-
-
-# ------------------------------------------------------------------ writing into a parsed file
-
-
-def _pod_metadata(value: Any, field: PodField) -> Any:
-    path = field.path.removesuffix("spec").removesuffix(".")
-    return _inside(value_at(value, path) if path else value, "metadata")
-
-
-def _inside(value: Any, key: str) -> Any:
-    """Return a mapping in another one, made before its other keys if it is missing."""
-    found = value.get(key)
-    if isinstance(found, MutableMapping):
-        return found
-    made: dict[str, Any] = {}
-    if key == "metadata" and hasattr(value, "insert"):
-        value.pop(key, None)
-        value.insert(0, key, made)
-        return value[key]
-    value[key] = made
-    return value[key]
-
-
-def _replace(metadata: Any, key: str, known: Sequence[str], wanted: Mapping[str, str]) -> None:
-    """Write annotations, and remove others of the same list, which would contradict them."""
-    if not wanted and not metadata.get(key):
-        return
-    found = _inside(metadata, key)
-    for name in known:
-        if name not in wanted:
-            found.pop(name, None)
-    found.update(wanted)

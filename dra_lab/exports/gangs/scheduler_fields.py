@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.exports.gangs.pod_group_objects import POD_GROUPS, not_by_default
+from dra_lab.exports.gangs.pod_group import POD_GROUPS, not_by_default
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.pod_templates import pod_fields, value_at
 from dra_lab.model.release import KubernetesRelease

@@ -6,12 +6,17 @@ Sources: kai-scheduler/KAI-Scheduler v0.17.0, `pkg/apis/scheduling/v2alpha2/podg
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from msgspec import Struct
 
-from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object, job, wanted_levels
+from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Object, Places, job
 from dra_lab.exports.gangs.level_keys import level_labels, topology_of
+from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
+from dra_lab.findings import Finding, Severity
+from dra_lab.manifests.pod_templates import value_at
 from dra_lab.sketch.claim_objects import labels
-from dra_lab.sketch.object_names import object_name
 
 POD_GROUP = "scheduling.run.ai/v2alpha2"
 TOPOLOGY = "kai.scheduler/v1alpha1"
@@ -21,6 +26,10 @@ SUBGROUP = "kai.scheduler/subgroup-name"
 OWN_GROUP = "kai.scheduler/skip-podgrouper"
 POD_GROUP_NAME = "pod-group-name"
 _OWN = "KAI Topology "
+_TOPOLOGY = "kai.scheduler/topology"
+_LEVELS = (_TOPOLOGY, f"{_TOPOLOGY}-required-placement", f"{_TOPOLOGY}-preferred-placement")
+_LEAST = "kai.scheduler/batch-min-member"
+_PREEMPTED_BELOW = 100
 
 
 class _Leaf(Struct, frozen=True):
@@ -31,20 +40,20 @@ class _Leaf(Struct, frozen=True):
     pods: int
 
 
-def kai_objects(parts: GangParts) -> dict[str, list[Object]]:
+def objects(parts: GangParts) -> dict[str, list[Object]]:
     """Return the objects of a gang by file."""
     subgroups, leaves = _tree(parts)
     found = {"podgroup.yaml": [_pod_group(parts, name, subgroups) for name in parts.copies]}
-    if level_named(parts) and not topology_of(parts.hierarchy, _OWN):
+    if _names_level(parts) and not topology_of(parts.hierarchy, _OWN):
         found["kai-topology.yaml"] = [_topology(parts)]
     copies = range(len(parts.copies))
     found["job.yaml"] = [_job(parts, copy, leaf) for copy in copies for leaf in leaves]
     return found
 
 
-def level_named(parts: GangParts) -> bool:
+def _names_level(parts: GangParts) -> bool:
     """Say whether the gang, a group or a slice names a level that has a label."""
-    return any(parts.label(level) for level in wanted_levels(parts))
+    return any(parts.label(level) for level in parts.wanted_levels)
 
 
 def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
@@ -94,7 +103,7 @@ def _cut(
 
 
 def _constraint(parts: GangParts, required: str, preferred: str) -> Object:
-    found: Object = {"topology": topology_name(parts)}
+    found: Object = {"topology": parts.topology_name(_OWN)}
     if label := parts.label(required):
         found["requiredTopologyLevel"] = label
     if label := parts.label(preferred):
@@ -130,13 +139,57 @@ def _job(parts: GangParts, copy: int, leaf: _Leaf) -> Object:
     return job(parts, name, leaf.pods, template, labels=queue, annotations={OWN_GROUP: "true"})
 
 
-def topology_name(parts: GangParts) -> str:
-    """Return the name of the Topology object of the gang's levels."""
-    return topology_of(parts.hierarchy, _OWN) or object_name(parts.hierarchy.name if parts.hierarchy else "nodes")
-
-
 def _topology(parts: GangParts) -> Object:
-    name = topology_name(parts)
+    name = parts.topology_name(_OWN)
     levels = [{"nodeLabel": label} for label in level_labels(parts.hierarchy)]
     metadata = {"name": name, "labels": labels(name, "topology")}
     return {"apiVersion": TOPOLOGY, "kind": "Topology", "metadata": metadata, "spec": {"levels": levels}}
+
+
+def edit(value: Any, parts: GangParts, places: Places) -> None:
+    """Write the fields of KAI into a person's own workload."""
+    metadata, gang = mapping_in(value, "metadata"), parts.gang
+    one = parts.groups[0]
+    levels = (gang.level, gang.prefer_level) if len(parts.groups) > 1 else (one.required, one.preferred)
+    named = [(key, parts.label(level)) for key, level in zip(_LEVELS[1:], levels, strict=True)]
+    wanted = {key: label for key, label in named if label}
+    if wanted:
+        wanted = {_TOPOLOGY: parts.topology_name(_OWN), **wanted}
+    if value.get("kind") == "Job" and gang.size > 1:
+        wanted[_LEAST] = str(gang.least)
+    replace_annotations(metadata, (*_LEVELS, _LEAST), wanted)
+    if parts.queue:
+        mapping_in(metadata, "labels")[QUEUE] = parts.queue
+    for field, _ in places:
+        if parts.queue:
+            mapping_in(pod_metadata(value, field), "labels")[QUEUE] = parts.queue
+        value_at(value, field.path)["schedulerName"] = SCHEDULER
+
+
+def cannot(parts: GangParts) -> Iterator[Cannot]:
+    """Yield what KAI cannot express of a gang, most important first."""
+    yield from parts.without_label("KAI")
+    if parts.gang.every_shared_claim:
+        yield Cannot("KAI does not support claims that several pods share.")
+
+
+def findings(parts: GangParts) -> Iterator[Finding]:
+    """Yield what KAI refuses of the files, and what it needs before they are applied."""
+    name = parts.gang.name
+    if not parts.queue:
+        message = "KAI does not schedule a PodGroup without a queue"
+        yield Finding("kai-queue-missing", Severity.ERROR, name, message, "Name a Queue of KAI.")
+    for claim in parts.gang.every_shared_claim:
+        message = "KAI does not support claims that several pods share"
+        yield Finding("kai-shared-claim", Severity.ERROR, claim.name, message, "Choose another scheduler.")
+    for claim_name, request in parts.requests:
+        if request.first_available:
+            message = "KAI does not support a list of alternatives (firstAvailable)"
+            subject = f"{claim_name}, request {request.name}"
+            yield Finding("kai-alternatives", Severity.ERROR, subject, message, "Request one kind of device.")
+    if parts.gang.priority >= _PREEMPTED_BELOW:
+        message = f"KAI never preempts a PodGroup of priority {_PREEMPTED_BELOW} or more"
+        yield Finding("kai-not-preempted", Severity.NOTE, name, message, "Use a lower priority if it may be preempted.")
+    if parts.requests and parts.wanted_levels and not parts.pinned:
+        message = "KAI looks for a domain with enough GPUs and tries other devices node by node, without going back"
+        yield Finding("kai-devices-not-counted", Severity.NOTE, name, message, "Pin a planned domain.")
