@@ -20,7 +20,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
-from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.pin_budget import MOST_GANGS, PinBudget
 from dra_lab.pinning.replay_gang import (
     KUEUE,
     flavor_of,
@@ -171,7 +171,7 @@ def _kueue(
     replay = replay_kueue(cluster, gang, hierarchy, release, requests=requests, budget=budget)
     if kueue_unknown(cluster, gang, hierarchy):
         return GangChoice(replay)
-    few = gang.replicas <= (budget or PinBudget()).pin_sizes.copies
+    few = gang.replicas <= MOST_GANGS
     sets = pod_sets(gang, hierarchy, requests)
     copies = [
         replace(one, name=f"{one.name} {number}", group=one.group and f"{one.group} {number}")

@@ -10,7 +10,7 @@ from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup
 from dra_lab.pinning.node_amounts import NodeAmounts, Requests
-from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.pin_budget import MOST_MIXES, PinBudget
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, Hold, SchedulerSimulation
 
@@ -28,7 +28,6 @@ class GangFills:
     ) -> None:
         """Take the pods of the groups as they are exported without pins; with `requests` nodes count these as well."""
         self.groups = groups
-        self.budget = budget or PinBudget()
         pods = [pod_kind(cluster, release, group.name, group.claims) for group in groups]
         self.simulation = SchedulerSimulation(cluster, pods, release, budget=budget)
         self.alone = len(groups) == 1 and not self.simulation.shared
@@ -100,7 +99,7 @@ class GangFills:
                     tried += 1
                     history = tuple(self._pod(node, one) for one in pods)
                     taken = self.simulation.taken(node, history, number)
-                    if taken.unknown or tried > self.budget.pin_sizes.mixes:
+                    if taken.unknown or tried > MOST_MIXES:
                         return tuple(min(len(pods), one) for one in fewest), sum(sizes)
                     more = (*pods, number)
                     if taken.status is FirstFitStatus.ALLOCATED and self._has_amounts(node, more):

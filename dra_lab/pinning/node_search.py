@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,13 +18,11 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.pinning.node_pins import admitted_nodes
-from dra_lab.pinning.pin_budget import PinBudget, budget_of, default_pin_shares
+from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget, budget_of
 from dra_lab.pinning.pod_start import NOT_ALLOCATED
 from dra_lab.scheduler import search_cost
 from dra_lab.scheduler.first_fit import Verdict, first_fit
-from dra_lab.scheduler.identical_nodes import NodeStates, node_states
-from dra_lab.sketch.claim_objects import Affinity
+from dra_lab.scheduler.identical_nodes import node_states
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.read_back import spec_of
 
@@ -52,16 +50,6 @@ class Searched(Struct, frozen=True):
     def skipped(self) -> int:
         """Return how many states there was no time for."""
         return self.count - len(self.states)
-
-    def nodes(self, test: Callable[[Verdict], bool]) -> frozenset[str]:
-        """Return the nodes with a verdict that passes a test."""
-        return frozenset(name for names, verdict in self.states if test(verdict) for name in names)
-
-    def on(self, nodes: frozenset[str]) -> Searched:
-        """Return the searches that were made of some nodes."""
-        own = ((tuple(name for name in names if name in nodes), verdict) for names, verdict in self.states)
-        states = tuple((names, verdict) for names, verdict in own if names)
-        return Searched(states, len(states), self.time_limit)
 
 
 def start_findings(
@@ -94,11 +82,9 @@ def search_pod(
     release: KubernetesRelease,
     budget: PinBudget,
     *,
-    affinity: Affinity = (),
-    idle: bool = False,
     written: bool = False,
 ) -> Searched:
-    """Search all claims of a pod together, as kube-scheduler does; `idle` leaves out what is in use.
+    """Search all claims of a pod together, as kube-scheduler does.
 
     From 1.36 a node on which the search takes 10 s aborts the whole attempt, and so does an error on any node, so
     every node state is searched, also those where the claim does not fit.
@@ -111,20 +97,13 @@ def search_pod(
         ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=spec)
         for sketch, spec in zip(sketches, specs, strict=True)
     ]
-    states_of = NodeStates(on, release, ignore_allocated=True) if idle else node_states(on, release)
-    every, known = states_of.searched(claims, LONGEST, cancel=budget.cancel)
-    admitted = admitted_nodes(on, affinity)
-    groups = [(own, state) for nodes, state in every if (own := tuple(name for name in nodes if name in admitted))]
+    groups, known = node_states(on, release).searched(claims, LONGEST, cancel=budget.cancel)
     time_limit, states = budget.left or 0.0, []
     for nodes, state in groups:
         verdict = known.get(state)
         if verdict is None and (limit := budget.node_seconds) > 0:
-            verdict = _search(on, nodes[0], claims, release, limit, budget, idle=idle)
-            if (
-                verdict is not None
-                and not is_undecided(verdict.status, verdict.seconds)
-                and verdict.status is not FirstFitStatus.ERROR
-            ):
+            verdict = _search(on, nodes[0], claims, release, limit, budget)
+            if verdict is not None and not _is_undecided(verdict) and verdict.status is not FirstFitStatus.ERROR:
                 known[state] = verdict  # time cuts off here and there, and an error names the device
         if verdict is not None:
             states.append((nodes, verdict))
@@ -134,6 +113,10 @@ def search_pod(
 def is_undecided(status: FirstFitStatus, seconds: float) -> bool:
     """Say whether our own time ended a search: then it is not known whether kube-scheduler ends it."""
     return status is FirstFitStatus.STOPPED and seconds < LONGEST
+
+
+def _is_undecided(verdict: Verdict) -> bool:
+    return is_undecided(verdict.status, verdict.seconds)
 
 
 def judged(found: Searched, subject: str, release: KubernetesRelease) -> tuple[Finding, ...]:
@@ -152,7 +135,7 @@ def unallocated(
     ends = [verdict for _, verdict in found.states]
     if (
         found.skipped
-        or any(is_undecided(v.status, v.seconds) for v in ends)
+        or any(map(_is_undecided, ends))
         or any(v.status in (FirstFitStatus.ALLOCATED, FirstFitStatus.ERROR) for v in ends)
     ):
         return
@@ -178,8 +161,6 @@ def _search(
     release: KubernetesRelease,
     limit: float,
     budget: PinBudget,
-    *,
-    idle: bool,
 ) -> Verdict | None:
     """Search one node; None if the end of the budget cut it off."""
     verdict = first_fit(
@@ -190,10 +171,9 @@ def _search(
         step_limit=MOST_STEPS,
         time_limit=limit,
         search_limit=LONGEST,
-        ignore_allocated=idle,
         cancel=budget.cancel,
     )
-    cut_off = is_undecided(verdict.status, verdict.seconds) and limit < budget.pin_shares.node
+    cut_off = _is_undecided(verdict) and limit < NODE_SECONDS
     return None if cut_off else replace(verdict, allocations=None)
 
 
@@ -208,10 +188,10 @@ def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease
     if verdict.status is FirstFitStatus.ERROR:
         message = f"kube-scheduler would give up the pod, on every node: {verdict.message}"
         yield Finding("manifest-gives-up", Severity.ERROR, where, message)
-    elif is_undecided(verdict.status, verdict.seconds):
+    elif _is_undecided(verdict):
         message = (
             f"the search did not end within {verdict.steps:,} candidates, "
-            f"which took {default_pin_shares().node:g} s here; "
+            f"which took {NODE_SECONDS:g} s here; "
             f"it is not known whether kube-scheduler ends it within its {search_cost.GIVES_UP:g} s"
         )
         yield Finding("manifest-undecided", Severity.WARNING, where, message, advice)

@@ -22,7 +22,7 @@ from dra_lab.pinning.claim_edits import (
     with_one_alternative,
     with_selectors,
 )
-from dra_lab.pinning.pin_budget import PinSizes
+from dra_lab.pinning.pin_budget import MOST_VALUES
 from dra_lab.pinning.place_selectors import (
     Published,
     attribute_selectors,
@@ -99,7 +99,7 @@ def _changed(values: Sequence[_T], at: int, value: _T) -> tuple[_T, ...]:
 
 
 def pin_options(
-    cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned, sizes: PinSizes
+    cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned
 ) -> Iterator[PinOption]:
     """Yield the pins that may help one claim of a plan: order, links, alternatives, then selectors of places.
 
@@ -111,7 +111,7 @@ def pin_options(
         (PinKind.CLAIM, _musts(sketch, planned)),
         (PinKind.CLAIM, _links(cluster, release, sketch, planned)),
         (PinKind.CLAIM, _alternatives(sketch, planned)),
-        (PinKind.PLACES, _selectors(cluster, planned, published, sizes)),
+        (PinKind.PLACES, _selectors(cluster, planned, published)),
         (PinKind.EXACT, _selecting(exact_selectors(published), _SAME)),
         (PinKind.PLACES, _places(cluster, release, sketch, published)),
         (PinKind.REPLICAS, _replicas(cluster, release, sketch, planned)),
@@ -189,9 +189,9 @@ _SAME = "no constraint distinguishes the devices there; the planned devices have
 _MIXED = "otherwise first fit mixes different kinds of devices, which leaves less for the next replicas"
 
 
-def _selectors(cluster: Cluster, planned: Planned, published: Published, sizes: PinSizes) -> _Options:
+def _selectors(cluster: Cluster, planned: Planned, published: Published) -> _Options:
     at_numa = numa_selectors(cluster, planned.devices, planned.nodes)
-    for texts in (at_numa, *attribute_selectors(published, sizes.values)):
+    for texts in (at_numa, *attribute_selectors(published, MOST_VALUES)):
         yield from _selecting(texts, _SAME)
     for name, alternatives in place_alternatives(published):
         for text in sorted(alternatives):

@@ -13,9 +13,9 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.pin_budget import PinBudget, budget_of
+from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, SEEDS, PinBudget, budget_of
 from dra_lab.pinning.pin_search import Pins, PinSearch
-from dra_lab.pinning.plan_replay import SEEDS, expected_of
+from dra_lab.pinning.plan_replay import expected_of
 from dra_lab.pinning.pod_kinds import Parts
 from dra_lab.pinning.replay_result import Replay
 from dra_lab.sketch.claim_objects import Affinity
@@ -83,7 +83,7 @@ def pin_plan(
     plan: Plan | FleetPlan,
     release: KubernetesRelease,
     *,
-    time_limit: float = 30.0,
+    time_limit: float = DEFAULT_SECONDS,
     seeds: int = SEEDS,
     cancel: threading.Event | None = None,
 ) -> PinnedPlan:

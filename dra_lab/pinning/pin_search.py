@@ -11,7 +11,7 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import FirstFitStatus, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.node_pins import affinity_words, node_requirements
-from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.pin_budget import SEEDS_TO_COMPARE, TO_TRY_PINS, PinBudget
 from dra_lab.pinning.pin_options import PinKind, PinnedClaims, PinOption, pin_options
 from dra_lab.pinning.plan_replay import planned_values, replay_manifests
 from dra_lab.pinning.planned_devices import names_of, planned_of, sketches_of
@@ -36,7 +36,7 @@ class PinSearch:
         """Take what is planned, and the time for finding, running and pricing pins."""
         self._cluster, self._plan, self._release = cluster, plan, release
         self._expected, self._budget = expected, budget
-        self._trying = budget.part(budget.pin_shares.found)
+        self._trying = budget.part(TO_TRY_PINS)
         self._order = tuple(goal.goal for goal in expected[0].goals) if expected else ()
         self._runs: dict[tuple[bytes, int | None], Replay] = {}
         self._pods: dict[tuple[int, bytes], PodKind] = {}
@@ -52,7 +52,7 @@ class PinSearch:
 
     def run(self, pins: Pins, seeds: int | None = None) -> Replay:
         """Run all replicas with pins; what was run completely is not run again."""
-        claims, seeds = self.with_pins(pins), self._budget.pin_sizes.seeds if seeds is None else seeds
+        claims, seeds = self.with_pins(pins), SEEDS_TO_COMPARE if seeds is None else seeds
         key = msgspec.json.encode((claims.sketches, claims.affinities))
         found = self._runs.get((key, seeds))
         if found is None:
@@ -113,7 +113,7 @@ class PinSearch:
     def _options(self) -> Iterator[PinOption]:
         for planned in planned_of(self._plan):
             sketch = self.base.sketches[planned.workload][planned.claim]
-            yield from pin_options(self._cluster, self._release, sketch, planned, self._budget.pin_sizes)
+            yield from pin_options(self._cluster, self._release, sketch, planned)
 
     def _add(self, chosen: Pins, options: Iterable[PinOption]) -> tuple[Pins, Replay]:
         """Add the pins that help, each by itself; then those that only help together with others."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.pin_budget import PinBudget, budget_of
+from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, NODE_SECONDS, SEEDS, TURNS, PinBudget, budget_of
 from dra_lab.pinning.planned_devices import names_of, replicas_of, sketches_of
 from dra_lab.pinning.pod_kinds import Parts, PodKind, pod_kind
 from dra_lab.pinning.replay_result import Expected, Miss, Replay
@@ -23,8 +22,6 @@ from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, SimulatedP
 from dra_lab.pinning.simulated_runs import Served, run_pods
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.words.facts import goal_words
-
-SEEDS = 20
 
 
 def replay_plan(
@@ -36,8 +33,7 @@ def replay_plan(
     parts: Sequence[Parts] = (),
     affinity: Sequence[Affinity] = (),
     seeds: int = SEEDS,
-    time_limit: float = 30.0,
-    cancel: threading.Event | None = None,
+    budget: PinBudget | None = None,
 ) -> Replay:
     """Return how many planned replicas are served as planned when kube-scheduler's first fit runs on the manifests.
 
@@ -58,8 +54,7 @@ def replay_plan(
             names.
         affinity: The node requirements of an export with pins, per workload; default: none.
         seeds: The number of runs with random ties; default 20.
-        time_limit: Seconds for all runs together; default 30.
-        cancel: Ends the runs when it is set; default: none.
+        budget: When to stop; default: after 30 s.
 
     Returns:
         The result of the worst run: `kept` of `wanted` replicas, and the misses. `not_run` says what there was no time
@@ -68,7 +63,7 @@ def replay_plan(
     Raises:
         UnsupportedFeature: The plan needs a rule that the copy of the scheduler does not have.
         SketchError: A drawing is inconsistent.
-        Cancelled: `cancel` was set before the first run.
+        Cancelled: The budget was cancelled before the first run.
 
     Example:
         >>> from dra_lab import load_cluster, make_plan, read_sketch
@@ -80,28 +75,12 @@ def replay_plan(
         >>> replay.kept, replay.wanted, replay.as_planned
         (1, 1, True)
     """
-    budget = budget_of(time_limit, cancel)
-    return replay_exported(
-        cluster, plan, release, budget, exported=exported, parts=parts, affinity=affinity, seeds=seeds
-    )
-
-
-def replay_exported(
-    cluster: Cluster,
-    plan: Plan | FleetPlan,
-    release: KubernetesRelease,
-    budget: PinBudget,
-    *,
-    exported: Sequence[Sequence[ClaimSketch]] = (),
-    parts: Sequence[Parts] = (),
-    affinity: Sequence[Affinity] = (),
-    seeds: int = SEEDS,
-) -> Replay:
-    """Return how many planned replicas are served as planned; see `replay_plan`."""
     pods, expected = expected_of(cluster, plan, release, exported, parts)
     if not any(replica.planned for replica in expected):
         return Replay(0, 0, not_run="there is no plan")
-    simulation = SchedulerSimulation(cluster, pods, release, affinity=affinity, budget=budget)
+    simulation = SchedulerSimulation(
+        cluster, pods, release, affinity=affinity, budget=budget or budget_of(DEFAULT_SECONDS)
+    )
     return replay_manifests(simulation, expected, seeds=seeds)
 
 
@@ -109,7 +88,7 @@ def replay_manifests(simulation: SchedulerSimulation, expected: Sequence[Expecte
     """Run some orders of arrival and choices of nodes, and return the worst of these runs; see `replay_plan`."""
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
-    plans = _runs(expected, seeds, simulation.budget.pin_sizes.turns)
+    plans = _runs(expected, seeds, TURNS)
     for order, rng, any_node in plans:
         found = run_pods(simulation, order, rng, any_node=any_node)
         if found is None:
@@ -140,7 +119,7 @@ def _planned(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> d
 def _why_not(simulation: SchedulerSimulation) -> str:
     if simulation.budget.reached:
         return "no time was left"
-    limit = f"{simulation.budget.pin_shares.node:g} s"
+    limit = f"{NODE_SECONDS:g} s"
     return f"a search did not end within {limit} here, so whether kube-scheduler places it is not known"
 
 

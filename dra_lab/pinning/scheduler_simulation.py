@@ -19,7 +19,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning import node_search
 from dra_lab.pinning.node_pins import admitted_nodes
-from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget
 from dra_lab.pinning.pod_kinds import PodKind
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.scheduler.candidates import held_devices, view_node
@@ -149,7 +149,7 @@ class SchedulerSimulation:
         self.longest = max(self.longest, verdict.seconds)
         if verdict.status is not FirstFitStatus.ALLOCATED or verdict.allocations is None:
             cut_off = node_search.is_undecided(verdict.status, verdict.seconds) and (
-                seconds < self.budget.pin_shares.node or self.budget.reached
+                seconds < NODE_SECONDS or self.budget.reached
             )
             return SimulatedPod(
                 verdict.status, steps=verdict.steps, seconds=verdict.seconds, message=verdict.message, cut_off=cut_off

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from dataclasses import replace as changed
-from functools import partial
+from dataclasses import replace as replaced
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dra_lab.errors import ExportError
+from dra_lab.errors import Cancelled, ExportError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
@@ -19,10 +18,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning import node_search
 from dra_lab.pinning.node_pins import admitted_nodes, affinity_words, node_requirements
-from dra_lab.pinning.node_search import Searched, judged, search_pod
-from dra_lab.pinning.pin_budget import PinBudget, budget_of
+from dra_lab.pinning.node_search import Searched, judged
+from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, PODS_ON_NODE, STEP, PinBudget, budget_of
 from dra_lab.pinning.pod_kinds import pod_kind
-from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation
+from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
+from dra_lab.scheduler.first_fit import Verdict
 from dra_lab.scheduler.search_cost import GIVES_UP
 from dra_lab.sketch.claim_objects import Affinity
 
@@ -51,8 +51,7 @@ def within_search_budget(
     release: KubernetesRelease,
     *,
     affinity: Affinity = (),
-    time_limit: float = 30.0,
-    cancel: threading.Event | None = None,
+    budget: PinBudget | None = None,
 ) -> WithinSearchBudget:
     """Return drawings and node requirements with which kube-scheduler searches no admitted node for too long.
 
@@ -69,44 +68,22 @@ def within_search_budget(
         cluster: The cluster with the nodes.
         release: The release to search with, such as `cluster.target_release()`.
         affinity: Requirements on nodes (`matchExpressions`) that the pod already has; default: none.
-        time_limit: Seconds for all searches; default 30.
-        cancel: Ends the search when it is set; default: none.
+        budget: When to stop; default: after 30 s.
 
     Returns:
-        The drawings, the requirements, whether they changed, and findings. Findings report each change and each search
-        of more than 1 s (`node_search.SLOW`).
+        The drawings, the requirements, whether they changed, and findings about each change and each search of more
+        than 1 s (`node_search.SLOW`).
 
     Raises:
         ExportError: No change makes the searches short.
         SketchError: A drawing is inconsistent.
         UnsupportedFeature: A claim uses a rule that the copy of the scheduler does not have.
-        Cancelled: `cancel` was set.
-
-    Example:
-        >>> from dra_lab import load_cluster, read_sketch
-        >>> from dra_lab.pinning.search_budget import within_search_budget
-        >>> # On a sample cluster.
-        >>> cluster = load_cluster("sample:two-sockets")
-        >>> found = within_search_budget([read_sketch("sample:two-sockets/lesson")], cluster, cluster.target_release())
-        >>> found.changed, found.affinity
-        (False, ())
+        Cancelled: The budget was cancelled.
     """
-    return short_searches(sketches, cluster, release, budget_of(time_limit, cancel), affinity=affinity)
-
-
-def short_searches(
-    sketches: Sequence[ClaimSketch],
-    cluster: Cluster,
-    release: KubernetesRelease,
-    budget: PinBudget,
-    *,
-    affinity: Affinity = (),
-) -> WithinSearchBudget:
-    """Return drawings and node requirements with which every search is short; see `within_search_budget`."""
     drawn, on, first = tuple(sketches), with_documented_classes(cluster), None
-    dropped: list[str] = []
+    budget, dropped = budget or budget_of(DEFAULT_SECONDS), list[str]()
     while True:
-        found = _search(drawn, on, release, affinity, budget.part(budget.pin_shares.step))
+        found = _search(drawn, on, release, affinity, budget.part(STEP))
         first = first or found
         left_out = _left_out(dropped, first.why, drawn)
         if found.short == found.admitted:
@@ -116,7 +93,7 @@ def short_searches(
         extra = node_requirements(on, sorted(where), sorted(found.admitted - found.short)) if where else ()
         if extra:
             kept = (*affinity, *extra)
-            rest = _findings(changed(found, admitted=admitted_nodes(on, kept)), drawn, release)
+            rest = _findings(found, drawn, release, admitted_nodes(on, kept))
             return WithinSearchBudget(drawn, kept, True, (*left_out, _kept_off(found, extra, drawn), *rest))
         if fewer is None:
             raise ExportError(
@@ -127,42 +104,56 @@ def short_searches(
         dropped.append(name)
 
 
-_NOTHING = Searched()
+class _Filled(NamedTuple):
+    """Identical nodes that are filled with the pods: what the first pod finds there, and the last one."""
+
+    nodes: tuple[str, ...]
+    first: SimulatedPod
+    last: SimulatedPod
+
+    @property
+    def is_long(self) -> bool:
+        """Say whether some search there is too long."""
+        return self.last.status is FirstFitStatus.STOPPED and not self.last.cut_off
+
+    @property
+    def is_short(self) -> bool:
+        """Say whether the first search is known to be short, and none was found that is not."""
+        return self.first.status is not FirstFitStatus.STOPPED and not self.is_long
+
+    @property
+    def fits(self) -> bool:
+        """Say whether the first pod fits."""
+        return self.first.status is FirstFitStatus.ALLOCATED
 
 
 @dataclass(frozen=True)
 class _Searches:
-    """The results of searching the admitted nodes: with devices in use now, with none in use, and as nodes fill up.
-
-    On the `long` nodes a search is too long once some of the pods run there; `not_filled` counts the kinds of nodes of
-    which this is not known.
-    """
+    """The searches of the admitted nodes as they fill up, from the devices in use now, and from none in use."""
 
     admitted: frozenset[str]
-    now: Searched = _NOTHING
-    idle: Searched = _NOTHING
-    long: frozenset[str] = frozenset()
-    not_filled: int = 0
+    now: tuple[_Filled, ...]
+    idle: tuple[_Filled, ...]
+    seconds: float
 
     @property
     def short(self) -> frozenset[str]:
         """Return the admitted nodes on which the searches are known to be short, and none was found that is not."""
-        now, idle = (part.nodes(lambda v: v.status is not FirstFitStatus.STOPPED) for part in (self.now, self.idle))
-        return self.admitted & now & idle - self.long
+        now, idle = (frozenset(n for one in part if one.is_short for n in one.nodes) for part in (self.now, self.idle))
+        return now & idle
 
     @property
     def fitting(self) -> frozenset[str]:
         """Return those of them where the pod fits now, else with nothing in use."""
-        now, idle = (part.nodes(lambda v: v.status is FirstFitStatus.ALLOCATED) for part in (self.now, self.idle))
+        now, idle = (frozenset(n for one in part if one.fits for n in one.nodes) for part in (self.now, self.idle))
         return self.short & now or self.short & idle
 
     @property
     def why(self) -> str:
         """Return what is the matter with the longest search."""
-        verdicts = [verdict for part in (self.now, self.idle) for _, verdict in part.states]
-        seconds = max((v.seconds for v in verdicts if v.status is FirstFitStatus.STOPPED), default=0.0)
-        if seconds < node_search.LONGEST and not self.long:
-            left = max(self.now.skipped, self.idle.skipped, 1)
+        every = (*self.now, *self.idle)
+        if not any(one.is_long for one in every):
+            left = max(*(sum(one.first.cut_off for one in part) for part in (self.now, self.idle)), 1)
             return f"the searches of {left} node states did not end in the available time and may be too long"
         return (
             f"kube-scheduler may need more than {node_search.LONGEST:g} s to search a node, "
@@ -173,48 +164,25 @@ class _Searches:
 def _search(
     drawn: Sequence[ClaimSketch], cluster: Cluster, release: KubernetesRelease, affinity: Affinity, budget: PinBudget
 ) -> _Searches:
-    share = budget.pin_shares.step
-    search = partial(search_pod, drawn, cluster, release, affinity=affinity)
-    now = search(budget.part(share))
-    idle = search(budget.part(share), idle=True)
-    long, not_filled = _fill(drawn, cluster, release, affinity, budget)
-    return _Searches(admitted_nodes(cluster, affinity), now, idle, long, not_filled)
-
-
-def _fill(
-    drawn: Sequence[ClaimSketch],
-    cluster: Cluster,
-    release: KubernetesRelease,
-    affinity: Affinity,
-    budget: PinBudget,
-) -> tuple[frozenset[str], int]:
-    """Let pods arrive on each kind of node until none fits, from what is in use now and from nothing.
-
-    Return the nodes on which a search gets too long, and the number of kinds of which this is not known.
-    """
-    long: set[str] = set()
-    skipped = 0
-    pod = pod_kind(cluster, release, "pod", drawn)
+    seconds, pod = budget.left or 0.0, pod_kind(cluster, release, "pod", drawn)
+    found = []
     for idle in (False, True):
-        simulation = SchedulerSimulation(
-            cluster,
-            [pod],
-            release,
-            affinity=[affinity],
-            budget=budget.part(1 if idle else budget.pin_shares.step),
-            idle=idle,
-        )
-        for names in simulation.kinds.values():
-            history: History = ()
-            taken = simulation.taken(names[0], history, 0)
-            while taken.status is FirstFitStatus.ALLOCATED and len(history) < budget.pin_sizes.pods:
-                history = (*history, (names[0] if simulation.shared else "", 0))
-                taken = simulation.taken(names[0], history, 0)
-            if taken.cut_off:
-                skipped += 1
-            elif taken.status is FirstFitStatus.STOPPED:
-                long.update(names)
-    return frozenset(long), skipped
+        own = budget.part(1 if idle else STEP)
+        simulation = SchedulerSimulation(cluster, [pod], release, affinity=[affinity], budget=own, idle=idle)
+        found.append(tuple(_filled(simulation, nodes) for nodes in simulation.kinds.values()))
+    if budget.cancelled:
+        raise Cancelled("the search was cancelled")
+    return _Searches(admitted_nodes(cluster, affinity), found[0], found[1], seconds)
+
+
+def _filled(simulation: SchedulerSimulation, nodes: tuple[str, ...]) -> _Filled:
+    """Let pods arrive on one of some identical nodes until none fits."""
+    history: History = ()
+    first = last = simulation.taken(nodes[0], history, 0)
+    while last.status is FirstFitStatus.ALLOCATED and len(history) < PODS_ON_NODE:
+        history = (*history, (nodes[0] if simulation.shared else "", 0))
+        last = simulation.taken(nodes[0], history, 0)
+    return _Filled(nodes, first, last)
 
 
 def _without_last_preference(drawn: Sequence[ClaimSketch]) -> tuple[str, tuple[ClaimSketch, ...]] | None:
@@ -243,18 +211,31 @@ def _kept_off(found: _Searches, extra: Affinity, drawn: Sequence[ClaimSketch]) -
     )
 
 
-def _findings(searches: _Searches, drawn: Sequence[ClaimSketch], release: KubernetesRelease) -> tuple[Finding, ...]:
+def _findings(
+    searches: _Searches,
+    drawn: Sequence[ClaimSketch],
+    release: KubernetesRelease,
+    admitted: frozenset[str] | None = None,
+) -> tuple[Finding, ...]:
     """Return what is to be known of the searches of admitted nodes; of those with nothing in use the long ones only."""
-    now, idle = (part.on(searches.admitted) for part in (searches.now, searches.idle))
-    found = dict.fromkeys(judged(now, _names(drawn), release))
-    for finding in judged(idle, _names(drawn), release):
+    names, nodes = _names(drawn), searches.admitted if admitted is None else admitted
+    now, idle = (_searched(part, nodes, searches.seconds) for part in (searches.now, searches.idle))
+    found = dict.fromkeys(judged(now, names, release))
+    for finding in judged(idle, names, release):
         if finding.rule == "manifest-slow" and not any(known.subject == finding.subject for known in found):
-            found[changed(finding, message=f"with nothing in use {finding.message}")] = None
-    if searches.not_filled:
-        kinds = f"{searches.not_filled} kinds of nodes"
-        message = f"{kinds} were not filled with its own pods, because no time was left"
-        found[Finding("manifest-not-replayed", Severity.NOTE, _names(drawn), message)] = None
+            found[replaced(finding, message=f"with nothing in use {finding.message}")] = None
+    if not_filled := sum(one.last.cut_off for one in (*searches.now, *searches.idle)):
+        message = f"{not_filled} kinds of nodes were not filled with its own pods, because no time was left"
+        found[Finding("manifest-not-replayed", Severity.NOTE, names, message)] = None
     return tuple(found)
+
+
+def _searched(part: Sequence[_Filled], admitted: frozenset[str], seconds: float) -> Searched:
+    """Return the first searches of admitted nodes."""
+    own = [(tuple(name for name in one.nodes if name in admitted), one.first) for one in part]
+    ended = [(nodes, pod) for nodes, pod in own if nodes and not pod.cut_off]
+    states = tuple((n, Verdict(p.status, message=p.message, steps=p.steps, seconds=p.seconds)) for n, p in ended)
+    return Searched(states, sum(bool(nodes) for nodes, _ in own), seconds)
 
 
 def _names(drawn: Sequence[ClaimSketch]) -> str:

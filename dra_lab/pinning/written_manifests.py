@@ -10,12 +10,12 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.pinning.pin_budget import STEP, TO_FIND_PINS, PinBudget
 from dra_lab.pinning.pin_plan import PinnedPlan, pin_whole
-from dra_lab.pinning.plan_replay import replay_exported
+from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.planned_devices import replicas_of, sketches_of
 from dra_lab.pinning.replay_result import Replay
-from dra_lab.pinning.search_budget import WithinSearchBudget, short_searches
+from dra_lab.pinning.search_budget import WithinSearchBudget, within_search_budget
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def what_is_written(
     try:
         if not pin or not replicas:
             return _run(cluster, plan, release, None, None, budget)
-        pinned_plan = pin_whole(cluster, plan, release, budget.part(budget.pin_shares.pins))
+        pinned_plan = pin_whole(cluster, plan, release, budget.part(TO_FIND_PINS))
         return _better(cluster, plan, release, pinned_plan, budget)
     except UnsupportedFeature as error:
         return Written(plan, replay=Replay(replicas, 0, not_run=str(error)))
@@ -72,7 +72,7 @@ def _better(
     # the run without pins is that of the planned workloads, whose groups have other names
     before = pinned_plan.before if pinned_plan.plan is plan else None
     try:
-        plain = _run(cluster, plan, release, bare, before, budget.part(budget.pin_shares.step))
+        plain = _run(cluster, plan, release, bare, before, budget.part(STEP))
     except ExportError:
         return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
     try:
@@ -95,17 +95,16 @@ def _run(
     """Return the manifests as they would be written; `known` is their run if no search makes them others."""
     drawn = pinned_plan.sketches if pinned_plan else sketches_of(plan)
     affinities = pinned_plan.affinities if pinned_plan else tuple(() for _ in drawn)
-    share = budget.pin_shares.step
     exported = tuple(
-        short_searches(sketches, cluster, release, budget.part(share), affinity=affinity)
+        within_search_budget(sketches, cluster, release, affinity=affinity, budget=budget.part(STEP))
         for sketches, affinity in zip(drawn, affinities, strict=True)
     )
     if known is None or any(one.changed for one in exported):
-        known = replay_exported(
+        known = replay_plan(
             cluster,
             plan,
             release,
-            budget,
+            budget=budget,
             exported=[one.sketches for one in exported],
             parts=pinned_plan.parts if pinned_plan else (),
             affinity=[one.affinity for one in exported],

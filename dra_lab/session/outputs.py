@@ -235,14 +235,14 @@ def _known_run(runs: Runs | None, key: object, make: Callable[[], Written], canc
 
 def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.Event | None) -> Written:  # noqa: FBT001
     from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.pinning.search_budget import short_searches
+    from dra_lab.pinning.search_budget import within_search_budget
     from dra_lab.pinning.written_manifests import Written, what_is_written
 
     budget = budget_of(EXPORT_SECONDS, cancel)
     if drawn.plan is not None and drawn.plan.fits:
         return what_is_written(drawn.cluster, drawn.plan, release, budget, pin=pin)
     try:
-        return Written(exported=(short_searches(claims_of(drawn.sketch), drawn.cluster, release, budget),))
+        return Written(exported=(within_search_budget(claims_of(drawn.sketch), drawn.cluster, release, budget=budget),))
     except UnsupportedFeature:
         return Written()
 

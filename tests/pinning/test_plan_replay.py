@@ -27,6 +27,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.pinning.node_pins import admitted_nodes
+from dra_lab.pinning.pin_budget import budget_of
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
@@ -92,7 +93,7 @@ def test_every_replica_is_held_against_the_plan():
 
 def test_what_there_was_no_time_for_is_said_and_never_claimed():
     on = cluster(*crossed())
-    replay = replay_plan(on, checked_plan(on, PAIR, release=R136), R136, time_limit=0.0)
+    replay = replay_plan(on, checked_plan(on, PAIR, release=R136), R136, budget=budget_of(0.0))
     assert not replay.as_planned
     assert replay.sentence == "kube-scheduler's first fit was not simulated: 1 of 1 runs, no time was left."
 
