@@ -45,7 +45,7 @@ class GangReplay(Struct, frozen=True):
 
     Example:
         >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, read_sketch
-        >>> from dra_lab.pinning.replay_gang import replay_pod_group
+        >>> from dra_lab.pinning.gang_choices import replay_pod_group
 
         Both workers must be on one node.
 

@@ -1,38 +1,36 @@
 """gang_choices: what each scheduler does with a gang: its verdict, how many gangs start, and where the claims miss.
 
-Kueue and kube-scheduler's PodGroup loop are replayed (`pinning.replay_gang`), KAI and Volcano are not.
+kube-scheduler's PodGroup loop and Kueue are replayed, KAI and Volcano are not. Both place pods one after the other
+without going back. Whether a pod fits on a node is what first fit says there. Scores of other plugins, which are not
+known here, decide which node gets the next pod; if that matters, the verdict is "maybe".
+
+Source: kubernetes 1.36.2, pkg/scheduler/schedule_one_podgroup.go; kubernetes-sigs/kueue v0.19.2, see `scheduler.kueue`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.gang_replay import GangReplay, GangVerdict
+from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.workload import HOSTS, Workload
+from dra_lab.model.workload import HOSTS, PodGroup, Workload
 from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import MOST_GANGS, PinBudget
-from dra_lab.pinning.replay_gang import (
-    KUEUE,
-    flavor_of,
-    kueue_unknown,
-    level_key,
-    placements_of,
-    pod_group_unknown,
-    pod_sets,
-    replay_kueue,
-    replay_pod_group,
-)
-from dra_lab.scheduler.kueue.assignment import HOSTNAME, kueue_assignments
+from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
+
+KUEUE = "Kueue 0.19"
+
+SHARED = "claims that pods share are not replayed"
 
 Range = tuple[int, int]
 """At least and at most."""
@@ -45,28 +43,34 @@ class GangChoice(Struct, frozen=True):
         replay: Its verdict about the first gang.
         started: How many gangs start if they arrive one after the other; None if that is not known.
         trapped: The domains that it chooses although the claims cannot be met there, as paths.
-
-    Example:
-        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, plan_gangs
-        >>> from dra_lab.pinning.gang_choices import gang_choices
-        >>> from dra_lab import read_sketch
-
-        Both workers must be on one node.
-
-        >>> cluster = load_cluster("sample:two-sockets")
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gang = Workload("train", [worker], level="host")
-
-        The first of four schedulers is kube-scheduler.
-
-        >>> choice = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan_gangs(cluster, [gang]))[0]
-        >>> choice.started, choice.trapped
-        ((1, 1), ())
     """
 
     replay: GangReplay
     started: Range | None = None
     trapped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Arrival:
+    """Gangs that arrive at a scheduler of a cluster; `requests` are those of a pod of each group, by its name."""
+
+    cluster: Cluster
+    gang: Workload
+    hierarchy: Hierarchy | None
+    release: KubernetesRelease
+    requests: Requests | None = None
+    budget: PinBudget | None = None
+
+    def key(self, level: str) -> str:
+        """Return the node label of a level; "" without a level, or if no label names it."""
+        if level in HOSTS:
+            return HOSTNAME
+        tree = self.hierarchy
+        return tree.levels[tree.level_index(level)].key if level and tree is not None else ""
+
+    def choice(self, scheduler: str, verdict: GangVerdict, sentence: str) -> GangChoice:
+        """Return a verdict without a replay."""
+        return GangChoice(GangReplay(scheduler, verdict, sentence, gang=self.gang.name))
 
 
 def gang_choices(
@@ -79,14 +83,14 @@ def gang_choices(
     requests: Requests | None = None,
     budget: PinBudget | None = None,
 ) -> tuple[GangChoice, ...]:
-    """Return what kube-scheduler, Kueue, KAI and Volcano do with a gang.
+    """Return what kube-scheduler, Kueue, KAI and Volcano do with a gang, in this order.
 
     Args:
         cluster: The nodes and what is in use.
         gang: The gang with its replicas.
-        hierarchy: The hierarchy of its levels; None if it has none.
+        hierarchy: The hierarchy of its required level; None if it has none.
         release: The release of Kubernetes.
-        plan: The plan of it. If it proves that no gang fits, the verdict of every scheduler is "no".
+        plan: The plan of the gang, which may prove that no scheduler can place it.
         requests: What a pod of each group requests of its node, by the name of the workload.
         budget: When to stop; None: without an end.
 
@@ -108,35 +112,115 @@ def gang_choices(
 
         >>> plan = plan_gangs(cluster, [gang])
         >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan)
-        >>> [choice.replay.verdict.value for choice in found]
-        ['yes', 'yes', 'maybe', 'maybe']
+        >>> [(choice.replay.verdict.value, choice.started) for choice in found]
+        [('yes', (1, 1)), ('yes', (1, 1)), ('maybe', None), ('maybe', None)]
     """
+    given = _Arrival(cluster, gang, hierarchy, release, requests, budget)
     found = (
-        _kube_scheduler(cluster, gang, hierarchy, release, requests, budget),
-        _kueue(cluster, gang, hierarchy, release, requests, budget),
-        _open("KAI 0.17", gang, _kai(gang, hierarchy)),
-        _open("Volcano 1.15", gang, _volcano(gang, hierarchy)),
+        _kube_scheduler(given),
+        _kueue(given),
+        given.choice("KAI 0.17", GangVerdict.MAYBE, "; ".join(_kai(given))),
+        given.choice("Volcano 1.15", GangVerdict.MAYBE, "; ".join(_volcano(given))),
     )
-    return tuple(_impossible(one, gang) for one in found) if _fits_nowhere(plan, gang) else found
+    return tuple(_impossible(one, given) for one in found) if _fits_nowhere(plan, gang) else found
 
 
-def _kube_scheduler(
+def replay_pod_group(
     cluster: Cluster,
     gang: Workload,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
-    requests: Requests | None,
-    budget: PinBudget | None,
-) -> GangChoice:
+    *,
+    requests: Requests | None = None,
+    budget: PinBudget | None = None,
+) -> GangReplay:
+    """Return whether kube-scheduler's PodGroup loop finds a place for a gang, with what happens in each domain.
+
+    There is one placement for each value of the node label of the required level; nodes without the label are left
+    out, and equal values of different parents are one placement. In each, the pods are placed one after the other: by
+    priority, then by the time of their first attempt. A pod without a node is passed over. The group starts where as
+    many pods as its minimum have a place, whatever groups of the gang they are of.
+    """
+    return _kube_scheduler(_Arrival(cluster, gang, hierarchy, release, requests, budget)).replay
+
+
+def replay_kueue(
+    cluster: Cluster,
+    gang: Workload,
+    hierarchy: Hierarchy,
+    release: KubernetesRelease,
+    *,
+    requests: Requests | None = None,
+    budget: PinBudget | None = None,
+) -> GangReplay:
+    """Return which domains Kueue chooses for a gang, and whether its claims can be met there.
+
+    Kueue counts CPUs, memory, extended resources and pods, and no devices of claims. Its choice is final: the pods
+    wait there if their claims cannot be met.
+    """
+    return _kueue(_Arrival(cluster, gang, hierarchy, release, requests, budget)).replay
+
+
+# ---------------------------------------------------------------- kube-scheduler
+
+
+def _kube_scheduler(given: _Arrival) -> GangChoice:
     """Return the verdict, and how many PodGroups start: each takes one placement, and every pod that fits there."""
-    replay = replay_pod_group(cluster, gang, hierarchy, release, requests=requests, budget=budget)
-    if pod_group_unknown(gang, hierarchy, release):
-        return GangChoice(replay)
-    fills = GangFills(cluster, gang.pods, release, budget, requests)
-    placements = placements_of(cluster, level_key(gang.level, hierarchy)).values()
-    headrooms = [_headroom(gang, nodes, fills) for nodes in placements]
+    gang, release = given.gang, given.release
+    gate = "" if release.is_at_least("1.37") else ", GangScheduling on"
+    name = f"kube-scheduler {release.version}" + (f" (PodGroup{gate})" if release.is_at_least("1.36") else "")
+    if unknown := _pod_group_unknown(given):
+        return given.choice(name, GangVerdict.MAYBE, unknown)
+    fills = GangFills(given.cluster, gang.pods, release, given.budget, given.requests)
+    placements = _placements(given.cluster, given.key(gang.level))
+    rows = tuple(fills.domain(value, names, gang.least) for value, names in placements.items())
+    headrooms = [_headroom(gang, nodes, fills) for nodes in placements.values()]
     least, most = (sum(_gangs_in(headroom[end], gang) for headroom in headrooms) for end in (0, 1))
+    verdict, sentence = _verdict(rows, gang)
+    replay = GangReplay(name, verdict, sentence, rows, gang.name)
     return GangChoice(replay, (min(gang.replicas, least), min(gang.replicas, most)))
+
+
+def _pod_group_unknown(given: _Arrival) -> str:
+    """Return why kube-scheduler's choice for a gang is unknown, "" if it is known."""
+    if given.gang.every_shared_claim:
+        return SHARED
+    if not given.release.is_at_least("1.36"):
+        return f"Kubernetes {given.release.version} has no PodGroup with a level; it starts the pods one by one"
+    if given.gang.level and not given.key(given.gang.level):
+        return f"the level {given.gang.level!r} has no node label, which a PodGroup needs"
+    return ""
+
+
+def _placements(cluster: Cluster, key: str) -> dict[str, list[str]]:
+    """Return the placements of a PodGroup: for each value of a node label the nodes that take pods, sorted.
+
+    Without a key there is one placement, all nodes: those of which only slices are known, too.
+    """
+    if not key:
+        return {"all nodes": sorted(cluster.open_nodes)}
+    placements: dict[str, list[str]] = {}
+    for node in cluster.nodes:
+        value = node.metadata.labels.get(key, "")
+        if value:
+            placements.setdefault(value, []).extend([] if node.name in cluster.cordoned else [node.name])
+    return dict(sorted(placements.items()))
+
+
+def _verdict(rows: tuple[DomainReplay, ...], gang: Workload) -> tuple[GangVerdict, str]:
+    wanted = gang.least
+    sure = [row.domain for row in rows if row.least >= wanted]
+    if sure:
+        some = ", ".join(sure[:3]) + (f" and {len(sure) - 3} more" if len(sure) > 3 else "")
+        which = sure[0] if len(sure) == 1 else f"one of {len(sure)} domains (scores and chance decide): {some}"
+        return GangVerdict.YES, f"it finds a place in {which}"
+    best = max(rows, key=lambda row: row.most, default=None)
+    if best is None:
+        return GangVerdict.NO, f"no node has the label of the level {gang.level!r}"
+    if best.most < wanted:
+        return GangVerdict.NO, f"first fit places at most {best.most} of {wanted} pods, in {best.domain}"
+    sentence = "the order of the pods and the nodes that scores choose decide whether every pod finds devices"
+    return GangVerdict.MAYBE, sentence
 
 
 def _headroom(gang: Workload, nodes: Sequence[str], fills: GangFills) -> Range:
@@ -154,38 +238,85 @@ def _gangs_in(headroom: int, gang: Workload) -> int:
     return headroom // gang.size + (headroom % gang.size >= gang.least)
 
 
-def _kueue(
-    cluster: Cluster,
-    gang: Workload,
-    hierarchy: Hierarchy | None,
-    release: KubernetesRelease,
-    requests: Requests | None,
-    budget: PinBudget | None,
-) -> GangChoice:
+# ---------------------------------------------------------------- Kueue
+
+
+def _kueue(given: _Arrival) -> GangChoice:
     """Return the verdict, how many gangs start, and where the claims of those that Kueue admits cannot be met."""
+    gang, hierarchy = given.gang, given.hierarchy
     if hierarchy is None and gang.level in HOSTS:
         hierarchy = Hierarchy("nodes", (), ())
     if hierarchy is None:
-        sentence = "without a level, Kueue checks the quota and chooses no nodes"
-        return GangChoice(GangReplay(KUEUE, GangVerdict.MAYBE, sentence, gang=gang.name))
-    replay = replay_kueue(cluster, gang, hierarchy, release, requests=requests, budget=budget)
-    if kueue_unknown(cluster, gang, hierarchy):
-        return GangChoice(replay)
+        return given.choice(KUEUE, GangVerdict.MAYBE, "without a level, Kueue checks the quota and chooses no nodes")
+    if unknown := _kueue_unknown(given.cluster, gang, hierarchy):
+        return given.choice(KUEUE, GangVerdict.MAYBE, unknown)
+    keys = tuple(level.key for level in hierarchy.levels)
+    flavor = KueueFlavor(keys if HOSTNAME in keys else (*keys, HOSTNAME), hierarchy.name)
+    sets = [_pod_set(given, group) for group in gang.pods]
     few = gang.replicas <= MOST_GANGS
-    sets = pod_sets(gang, hierarchy, requests)
-    copies = [
-        replace(one, name=f"{one.name} {number}", group=one.group and f"{one.group} {number}")
-        for number in range(gang.replicas if few else 1)
-        for one in sets
-    ]
-    assigned = kueue_assignments(flavor_of(hierarchy), cluster.nodes, cluster.pods, copies)
-    admitted = _Admitted(cluster, gang, hierarchy, GangFills(cluster, gang.pods, release, budget))
-    for first in range(0, len(assigned), len(sets)):
-        mine = assigned[first : first + len(sets)]
+    copies = [_of_copy(one, number) for number in range(gang.replicas if few else 1) for one in sets]
+    assigned = kueue_assignments(flavor, given.cluster.nodes, given.cluster.pods, copies)
+    gangs = [assigned[at : at + len(sets)] for at in range(0, len(assigned), len(sets))]
+    fills = GangFills(given.cluster, gang.pods, given.release, given.budget)
+    admitted = _Admitted(given.cluster, gang, hierarchy, fills)
+    for mine in gangs:
         if len(mine) < len(sets) or any(one.message for one in mine):
             break
-        admitted.add([one.pods for one in mine])
-    return GangChoice(replay, (admitted.least, admitted.most) if few else None, tuple(admitted.trapped))
+        admitted.add(mine)
+    started = (admitted.least, admitted.most) if few else None
+    return GangChoice(_kueue_replay(gangs[0] if gangs else (), admitted), started, tuple(admitted.trapped))
+
+
+def _kueue_unknown(cluster: Cluster, gang: Workload, hierarchy: Hierarchy) -> str:
+    """Return why Kueue's choice for a gang is unknown, "" if it is known."""
+    if gang.every_shared_claim:
+        return f"{SHARED}; Kueue refuses pods that name a ResourceClaim"
+    if not all(level.key for level in hierarchy.levels):
+        return f"a level of {hierarchy.name!r} has no node label, which Kueue needs"
+    if not any(node.status.allocatable for node in cluster.nodes):
+        return "the nodes do not say what they can allocate, so Kueue's counts are unknown"
+    return ""
+
+
+def _pod_set(given: _Arrival, group: PodGroup) -> KueuePodSet:
+    gang = given.gang
+    leading = len(gang.pods) == 2 and any(one.leader for one in gang.pods)
+    return KueuePodSet(
+        name=group.name,
+        count=group.count,
+        requests=(given.requests or {}).get(group.name, {}),
+        required=given.key(group.level or gang.level),
+        preferred="" if group.level or gang.level else given.key(group.prefer_level or gang.prefer_level),
+        slices=tuple((given.key(level), size) for size, level in group.slices),
+        group=gang.name if leading else "",
+    )
+
+
+def _of_copy(one: KueuePodSet, number: int) -> KueuePodSet:
+    """Return a pod set of a further gang."""
+    return replace(one, name=f"{one.name} {number}", group=one.group and f"{one.group} {number}") if number else one
+
+
+def _kueue_replay(first: Sequence[KueueAssignment], admitted: _Admitted) -> GangReplay:
+    """Return the verdict about the first gang."""
+    found = GangReplay(KUEUE, GangVerdict.NO, "", gang=admitted.gang.name)
+    refused = next((one for one in first if one.message), None)
+    if refused is not None:
+        return replace(found, sentence=f"Kueue does not admit it: {refused.message}")
+    rows = admitted.rows(first)
+    found = replace(found, domains=rows)
+    waiting = [row for row in rows if row.most < row.wanted]
+    if waiting:
+        row = waiting[0]
+        sentence = (
+            f"Kueue's counts admit it, but on {row.domain} the claims of {row.most} of {row.wanted} pods can be met; "
+            "the others wait there"
+        )
+        return replace(found, sentence=sentence)
+    if any(row.least < row.wanted for row in rows):
+        sentence = "the order of the pods decides whether the claims can be met"
+        return replace(found, verdict=GangVerdict.MAYBE, sentence=sentence)
+    return replace(found, verdict=GangVerdict.YES, sentence="Kueue chooses nodes on which all claims can be met")
 
 
 class _Admitted:
@@ -193,17 +324,31 @@ class _Admitted:
 
     def __init__(self, cluster: Cluster, gang: Workload, hierarchy: Hierarchy, fills: GangFills) -> None:
         self.gang, self.hierarchy, self.fills = gang, hierarchy, fills
-        self.hosts = {node.metadata.labels.get(HOSTNAME, node.name): node.name for node in cluster.nodes}
+        self.hosts: Mapping[str, str] = {n.metadata.labels.get(HOSTNAME, n.name): n.name for n in cluster.nodes}
         self.used: dict[str, Counter[int]] = {}
         self.least = self.most = 0
         self.trapped: dict[str, None] = {}
 
-    def add(self, groups: Sequence[Sequence[tuple[tuple[str, ...], int]]]) -> None:
+    def rows(self, assigned: Sequence[KueueAssignment]) -> tuple[DomainReplay, ...]:
+        """Return for each host of the first gang how many of its pods get their claims."""
+        on_host: dict[str, list[tuple[int, int]]] = {}
+        for number, one in enumerate(assigned):
+            for path, count in one.pods:
+                on_host.setdefault(path[-1], []).append((number, count))
+        rows = []
+        for host, sets in on_host.items():
+            served = [self.fills.on_node(self.hosts.get(host, host), group, count) for group, count in sets]
+            sure = len(sets) == 1 and not self.fills.simulation.shared
+            most, wanted = sum(one[1] for one in served), sum(count for _, count in sets)
+            rows.append(DomainReplay(host, served[0][0] if sure else 0, most, wanted))
+        return tuple(rows)
+
+    def add(self, assigned: Sequence[KueueAssignment]) -> None:
         """Add one gang; each group has its nodes with the pods there."""
         certain = possible = True
-        for number, pods in enumerate(groups):
+        for number, one in enumerate(assigned):
             least = most = 0
-            for path, count in pods:
+            for path, count in one.pods:
                 node = self.hosts.get(path[-1], path[-1])
                 served = self._served(node, number, count)
                 least, most = least + served[0], most + served[1]
@@ -233,10 +378,6 @@ class _Admitted:
 # ---------------------------------------------------------------- schedulers that are not replayed
 
 
-def _open(title: str, gang: Workload, why: Iterable[str]) -> GangChoice:
-    return GangChoice(GangReplay(title, GangVerdict.MAYBE, "; ".join(why), gang=gang.name))
-
-
 def _fits_nowhere(plan: FleetPlan, gang: Workload) -> bool:
     """Say whether it is proven that no gang has a place."""
     headrooms = [headroom for headroom in plan.where if headroom.gang == gang.name]
@@ -244,24 +385,25 @@ def _fits_nowhere(plan: FleetPlan, gang: Workload) -> bool:
     return none or plan.status is PlanStatus.INFEASIBLE
 
 
-def _impossible(choice: GangChoice, gang: Workload) -> GangChoice:
+def _impossible(choice: GangChoice, given: _Arrival) -> GangChoice:
     """Return "no" for a choice that is open although no scheduler can do what is impossible."""
     if choice.replay.verdict is not GangVerdict.MAYBE:
         return choice
-    level = "node" if gang.level in HOSTS else gang.level
+    level = "node" if given.gang.level in HOSTS else given.gang.level
     where = f"no {level} has" if level else "the nodes do not have"
     sentence = f"{where} the devices for the gang, proven"
-    return GangChoice(GangReplay(choice.replay.scheduler, GangVerdict.NO, sentence, gang=gang.name))
+    return given.choice(choice.replay.scheduler, GangVerdict.NO, sentence)
 
 
-def _kai(gang: Workload, hierarchy: Hierarchy | None) -> Iterator[str]:
-    if gang.level not in ("", *HOSTS) and not level_key(gang.level, hierarchy):
-        yield f"no node label names the level {gang.level}, which KAI needs"
+def _kai(given: _Arrival) -> Iterator[str]:
+    level = given.gang.level
+    if level not in ("", *HOSTS) and not given.key(level):
+        yield f"no node label names the level {level}, which KAI needs"
     yield "it tries domains with enough GPUs, the fullest first, and checks all claims node by node without going back"
 
 
-def _volcano(gang: Workload, hierarchy: Hierarchy | None) -> Iterator[str]:
-    known = hierarchy is not None and any(level.source.startswith("HyperNode tier ") for level in hierarchy.levels)
-    if gang.level and not known:
+def _volcano(given: _Arrival) -> Iterator[str]:
+    levels = given.hierarchy.levels if given.hierarchy is not None else ()
+    if given.gang.level and not any(level.source.startswith("HyperNode tier ") for level in levels):
         yield "the level has no HyperNodes yet, which dra-lab export writes"
     yield "it tries HyperNodes by tier and checks the claims node by node without going back"

@@ -59,10 +59,11 @@ def pod_kind(
     `parts` says which drawn request a request of an exported drawing is a part of.
     """
     on = with_documented_classes(cluster)
-    compiled = [compile_claim(sketch, on, release) for sketch in exported or planned]
+    written = exported or planned
+    compiled = [compile_claim(sketch, on, release) for sketch in written]
     claims = tuple(
-        ResourceClaim(metadata=ObjectMeta(name=f"{name}-{number}"), spec=one.spec)
-        for number, one in enumerate(compiled)
+        ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=one.spec)
+        for sketch, one in zip(written, compiled, strict=True)
     )
     expanded = [expand(sketch, on, release) for sketch in planned]
     origin = tuple(

@@ -12,8 +12,8 @@ from dra_lab import ClaimSketch, KubernetesRelease, Link, PodGroup, Workload
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
+from dra_lab.pinning.gang_choices import replay_pod_group
 from dra_lab.pinning.gang_fills import GangFills
-from dra_lab.pinning.replay_gang import replay_pod_group
 
 R136 = KubernetesRelease("1.36")
 ROOTS = ("r1", "r2")
