@@ -8,7 +8,7 @@ import time
 from dra_lab.planner.budget import Budget
 
 DEFAULT_SECONDS = 30.0
-"""Seconds for finding pins, or for running manifests, if nobody says another limit."""
+"""Seconds for finding pins, or for running manifests, without another limit."""
 
 TURNS = 6
 """Orders of workloads, one workload after the other, that are run."""

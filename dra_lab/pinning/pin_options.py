@@ -114,7 +114,7 @@ def pin_options(
         (PinKind.PLACES, _selectors(cluster, planned, published)),
         (PinKind.EXACT, _selecting(exact_selectors(published), _SAME)),
         (PinKind.PLACES, _places(cluster, release, sketch, published)),
-        (PinKind.REPLICAS, _replicas(cluster, release, sketch, planned)),
+        (PinKind.REPLICAS, _replicas(cluster, release, sketch, planned, published)),
     )
     for kind, options in found:
         for text, reason, edit in options:
@@ -213,11 +213,13 @@ def _places(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, p
             yield f"{name}: alternatives by place: {'; '.join(texts)}", reason, partial(with_alternatives, texts=own)
 
 
-def _replicas(cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned) -> _Options:
+def _replicas(
+    cluster: Cluster, release: KubernetesRelease, sketch: ClaimSketch, planned: Planned, published: Published
+) -> _Options:
     """Yield the devices of each planned replica as alternatives, the best replica first: of all requests, of each."""
     reason = "planned replicas have different kinds of devices, which first fit otherwise mixes"
     order = sorted(range(len(planned.replicas)), key=lambda n: [goal.value for goal in planned.goals[n]])
-    found = replica_alternatives(cluster, planned.nodes, [planned.replicas[n] for n in order])
+    found = replica_alternatives(published, [planned.replicas[n] for n in order])
     own: dict[str, tuple[tuple[str, str], ...]] = {}
     free = _free_requests(cluster, release, sketch)
     for name in (name for name in found if name in free):

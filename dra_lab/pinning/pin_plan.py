@@ -54,16 +54,6 @@ class PinnedPlan:
     price: str = ""
 
     @property
-    def sketch(self) -> ClaimSketch:
-        """Return the drawing of the first claim of the first workload: all there is for a plan of one claim."""
-        return self.sketches[0][0]
-
-    @property
-    def affinity(self) -> Affinity:
-        """Return what the pods of the first workload require of a node."""
-        return self.affinities[0]
-
-    @property
     def findings(self) -> tuple[Finding, ...]:
         """Return a note for each pin, and a warning where pinning does not bring what was planned."""
         found = [Finding("pinned", Severity.NOTE, pin.text, f"{pin.reason}; {pin.price}") for pin in self.pins]

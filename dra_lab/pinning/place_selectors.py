@@ -58,7 +58,10 @@ class Published:
 
 def published_of(cluster: Cluster, planned: Devices, nodes: Sequence[str]) -> Published:
     """Return what the planned devices and the others of their nodes publish."""
-    there = _there(cluster, nodes)
+    own, there = frozenset(("", *nodes)), defaultdict[str, list[PoolDevice]](list)
+    for item in all_devices(cluster):
+        if (item.slice.spec.node_name or "") in own:
+            there[item.driver].append(item)
     by_id = {item.id: item for items in there.values() for item in items}
     chosen = {name: [by_id[device] for device in devices if device in by_id] for name, devices in planned.items()}
     return Published(there, {n: items for n, items in chosen.items() if len({item.driver for item in items}) == 1})
@@ -121,15 +124,13 @@ def exact_selectors(published: Published) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def replica_alternatives(
-    cluster: Cluster, nodes: Sequence[str], replicas: Sequence[Devices]
-) -> dict[str, tuple[str, ...]]:
+def replica_alternatives(published: Published, replicas: Sequence[Devices]) -> dict[str, tuple[str, ...]]:
     """Return, by request, the strongest text for the devices of each planned replica, in the order of the replicas.
 
     As alternatives they let replicas have devices of several sorts, each sort by itself. Requests of which a replica
     has no devices, or devices that no text tells from others, are left out.
     """
-    there = _there(cluster, nodes)
+    there = published.there
     by_id = {item.id: item for items in there.values() for item in items}
     found = {}
     for name in dict.fromkeys(name for replica in replicas for name in replica):
@@ -150,15 +151,6 @@ def _exact(items: Sequence[PoolDevice], every: Sequence[PoolDevice]) -> str:
     rows = sorted({" && ".join(_test(a, item.driver, (_value(item, a),)) for a in names) for item in items})
     text = rows[0] if len(rows) == 1 else " || ".join(f"({row})" for row in rows)
     return text if len(text) <= MOST_TEXT else ""
-
-
-def _there(cluster: Cluster, nodes: Sequence[str]) -> dict[str, list[PoolDevice]]:
-    own = frozenset(("", *nodes))
-    there: dict[str, list[PoolDevice]] = defaultdict(list)
-    for item in all_devices(cluster):
-        if (item.slice.spec.node_name or "") in own:
-            there[item.driver].append(item)
-    return there
 
 
 def _text(attribute: str, items: Sequence[PoolDevice], every: Sequence[PoolDevice], most_values: int) -> str:

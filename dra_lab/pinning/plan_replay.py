@@ -65,15 +65,6 @@ def replay_plan(
         SketchError: A drawing is inconsistent.
         Cancelled: The budget was cancelled before the first run.
 
-    Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch
-        >>> from dra_lab.pinning.plan_replay import replay_plan
-        >>> # On a sample cluster.
-        >>> cluster = load_cluster("sample:two-sockets")
-        >>> plan = make_plan(cluster, read_sketch("sample:two-sockets/lesson"))
-        >>> replay = replay_plan(cluster, plan, cluster.target_release())
-        >>> replay.kept, replay.wanted, replay.as_planned
-        (1, 1, True)
     """
     pods, expected = expected_of(cluster, plan, release, exported, parts)
     if not any(replica.planned for replica in expected):
@@ -88,7 +79,7 @@ def replay_manifests(simulation: SchedulerSimulation, expected: Sequence[Expecte
     """Run some orders of arrival and choices of nodes, and return the worst of these runs; see `replay_plan`."""
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
-    plans = _runs(expected, seeds, TURNS)
+    plans = _runs(expected, seeds)
     for order, rng, any_node in plans:
         found = run_pods(simulation, order, rng, any_node=any_node)
         if found is None:
@@ -150,7 +141,7 @@ Run = tuple[list[Expected], random.Random | None, bool]
 """An order of arrival, chance for the choice of nodes (None: the worst node), and whether any node may be chosen."""
 
 
-def _runs(expected: Sequence[Expected], seeds: int, turns: int) -> list[Run]:
+def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
     """Return the runs: in the plan's order, workload by workload, and shuffled."""
     arrival = list(expected)
     runs: list[Run] = [(arrival, None, False)]
@@ -158,7 +149,7 @@ def _runs(expected: Sequence[Expected], seeds: int, turns: int) -> list[Run]:
         return runs
     workloads = sorted({replica.workload for replica in expected})
     several = len(workloads) > 1
-    for turn in islice(permutations(workloads), turns if several else 0):
+    for turn in islice(permutations(workloads), TURNS if several else 0):
         # whichever workload comes first may take what the plan has for another
         blocks = sorted(arrival, key=lambda replica: turn.index(replica.workload))
         rng = random.Random(len(runs) + 1)  # noqa: S311  reproducible, no secret

@@ -39,11 +39,6 @@ class WithinSearchBudget:
     changed: bool = False
     findings: tuple[Finding, ...] = ()
 
-    @property
-    def sketch(self) -> ClaimSketch:
-        """Return the first drawing: all there is for a pod with one claim."""
-        return self.sketches[0]
-
 
 def within_search_budget(
     sketches: Sequence[ClaimSketch],

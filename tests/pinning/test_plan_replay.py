@@ -148,7 +148,7 @@ def test_nothing_is_pinned_where_first_fit_does_it_anyway():
     on = cluster(*straight("n1"))
     found = pin_plan(on, checked_plan(on, PAIR, release=R136), R136)
     assert found.pins == ()
-    assert found.sketch == PAIR
+    assert found.sketches[0][0] == PAIR
 
 
 def test_a_link_is_enough_where_a_link_says_it():
@@ -159,7 +159,7 @@ def test_a_link_is_enough_where_a_link_says_it():
     (pin,) = found.pins
     assert pin.text == "gpu + nic pairwise on one PCIe root"
     assert pin.price == "it still fits on all 2 nodes that could serve it"
-    assert found.affinity == ()
+    assert found.affinities[0] == ()
 
 
 def test_pods_are_kept_on_nodes_by_a_label_that_they_share():
@@ -173,7 +173,7 @@ def test_pods_are_kept_on_nodes_by_a_label_that_they_share():
     two = ClaimSketch(name="two", requests=(request("gpu", GPU, 2),))
     found = pin_plan(on, checked_plan(on, two, release=R136), R136)
     assert found.replay.as_planned
-    assert admitted_nodes(on, found.affinity) == frozenset(["good"]) or found.sketch.links
+    assert admitted_nodes(on, found.affinities[0]) == frozenset(["good"]) or found.sketches[0][0].links
     assert "no longer fits on 1 of 2 nodes: poor" in found.pins[0].price
 
 
@@ -222,4 +222,4 @@ def test_pairs_link_how_is_kept():
     on = cluster(*crossed())
     soft = replace(PAIR, links=(Link(name="l", requests=("gpu", "nic"), how=How.PAIRWISE, must=False),))
     found = pin_plan(on, checked_plan(on, soft, release=R136), R136)
-    assert all(link.how is How.PAIRWISE for link in found.sketch.links if link.name == "l")
+    assert all(link.how is How.PAIRWISE for link in found.sketches[0][0].links if link.name == "l")

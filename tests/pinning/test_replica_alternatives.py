@@ -41,7 +41,7 @@ def test_alternatives_of_a_drawing_get_the_devices_of_each_replica():
     plan = checked_fleet(on, [Workload("w", (sketch,), replicas=rng.randint(2, 4))], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136)
     assert (found.before.kept, found.replay.kept, found.replay.as_planned) == (0, 3, True)
-    (request,) = found.sketch.requests
+    (request,) = found.sketches[0][0].requests
     assert {sub.name.partition("-")[0] for sub in request.first_available} == {"s0"}
 
 

@@ -61,7 +61,7 @@ def test_the_limit_is_a_time_of_kube_scheduler():
 def test_preferences_go_where_no_node_is_left():
     """NICs are too few on every node: without the preference the claim is refused at once."""
     found = within_search_budget([pairs(6)], cluster(*a_node("short", range(8), range(5))), R136)
-    assert found.sketch.links == ()
+    assert found.sketches[0].links == ()
     assert "preferences-left-out" in {finding.rule for finding in found.findings}
 
 
@@ -70,7 +70,7 @@ def test_nothing_changes_where_every_search_is_short():
     on = cluster(*a_node("full", range(8), range(8)), *a_node("short", range(8), range(5)))
     pin = ({"key": "kubernetes.io/hostname", "operator": "In", "values": ["full"]},)
     found = within_search_budget([pairs(6)], on, R136, affinity=pin)
-    assert (found.sketch, found.changed, found.findings) == (pairs(6), False, ())
+    assert (found.sketches, found.changed, found.findings) == ((pairs(6),), False, ())
 
 
 @pytest.mark.parametrize(("release", "severity"), [("1.35", "warning"), ("1.36", "error")])

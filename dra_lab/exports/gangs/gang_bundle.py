@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dra_lab.exports.bundle import KUSTOMIZATION, Bundle, kustomization, target_record
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, GangFiles, gang_files
+from dra_lab.exports.readme import file_list
 from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, sort_findings
@@ -158,7 +159,7 @@ def _readme(
         *_section(f"What {title} cannot express", files.not_expressed),
         *_section("Before you apply", [str(finding) for finding in files.findings]),
         "## Files",
-        "\n".join(f"- `{printable(name)}`" for name in names),
+        file_list(names),
         *_fragments(names),
         f"`{printable(files.workload)}` is your workload with the claims and levels of the gang."
         if files.workload

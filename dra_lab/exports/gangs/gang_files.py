@@ -71,16 +71,6 @@ class GangFiles:
         not_expressed: What the scheduler cannot express of the gang, a sentence each.
         findings: Feature gates that are off, dropped fields, and what the scheduler refuses.
         workload: The file of the person's own workload among the documents; "": the pods are examples.
-
-    Example:
-        >>> from dra_lab import PodGroup, Workload, gang_files, read_sketch
-
-        The four workers start together or not at all.
-
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=4)
-        >>> files = gang_files(Workload("train", [worker], prefer_level="host"), "kube-scheduler")
-        >>> files.not_expressed
-        ('A PodGroup has no preferred level, so host is left out.',)
     """
 
     scheduler: str
