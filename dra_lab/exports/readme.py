@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dra_lab.errors import InputError
 from dra_lab.exports.simulation import Simulation
+from dra_lab.exports.workload import COMPONENT_PATCH
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
@@ -62,7 +63,7 @@ def extra_texts(wanted: Sequence[str], files: Sequence[str], export: Exported) -
         *_answer(export.cluster, plan),
         *_simulated(export),
         *_pins(export.written.pinned_plan),
-        *_use(export.claims, export.target),
+        *_use(export.claims, export.target, is_component=COMPONENT_PATCH in files),
         "## Files",
         file_list([*files, *texts]),
         "`plan.json` contains the plan, the result of the simulation, and the digest of each file.",
@@ -105,12 +106,15 @@ def _pins(pinned_plan: PinnedPlan | None) -> Iterator[str]:
     yield as_markdown([Lines("", [*pins])])
 
 
-def _use(sketches: Sequence[ClaimSketch], target: Target) -> Iterator[str]:
+def _use(sketches: Sequence[ClaimSketch], target: Target, *, is_component: bool) -> Iterator[str]:
     yield "## Use"
     kind = KINDS[target.kind]
     yield f"For Kubernetes {target.release}, resource.k8s.io/{target.api_version}. {kind}: {MEANING[target.kind]}."
     namespace = f" -n {target.namespace}" if target.namespace else ""
-    yield f"    kubectl apply -k .{namespace}"
+    if is_component:
+        yield "This folder is a kustomize component. Add it to `components` in the kustomization of your workload."
+    else:
+        yield f"    kubectl apply -k .{namespace}"
     yield "The spec of an existing claim or template cannot be changed. Delete and create it again, or rename it."
     if any(ask.admin_access for sketch in sketches for request in sketch.requests for ask in asks(request)):
         yield f"    kubectl label namespace {target.namespace or 'NAMESPACE'} {ADMIN_LABEL}=true"

@@ -17,6 +17,9 @@ from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.sketch.claim_objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 
+COMPONENT_PATCH = "patch.yaml"
+"""The file of a patch, which a kustomize component applies to a workload that is kept elsewhere."""
+
 _RENAMED = re.compile(r"-[0-9a-f]{8}\Z")
 _MERGED = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob")
 """Kinds whose lists kustomize merges by name; of other kinds it would replace the containers."""
@@ -101,7 +104,7 @@ def kustomize_patch(
     for key in reversed(path):
         nested = {key: nested}
     head = {"apiVersion": value.get("apiVersion"), "kind": workload.kind, "metadata": {"name": workload.subject}}
-    return Patched("patch.yaml", dump_yaml({**head, **nested}), tuple(findings))
+    return Patched(COMPONENT_PATCH, dump_yaml({**head, **nested}), tuple(findings))
 
 
 def _named(claims: Claims, entries: Sequence[str]) -> list[_Named]:

@@ -18,6 +18,7 @@ from dra_lab import ClaimSketch, KubernetesRelease, Workload
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
+from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.sketch import pod_drawing
 from dra_lab.session.outputs import fleet_bundle
 from dra_lab.sketch.manifest_target import Target
@@ -127,6 +128,17 @@ def test_a_deployment_of_ones_own_is_patched_for_its_replicas(tmp_path):
     assert main(["export", *FLEET, "--dir", str(tmp_path / "out"), "--workload", str(own), "--allow-worse"]) == 0
     made = yaml.safe_load((tmp_path / "out" / "web.yaml").read_text())
     assert made["spec"]["template"]["spec"]["resourceClaims"][0]["name"] == "devices"
+
+
+def test_the_readme_of_a_deployment_of_ones_own_has_the_plan_of_its_replicas(tmp_path):
+    """As that of an example has it."""
+    own = tmp_path / "web.yaml"
+    own.write_text("kind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: main}]}}}\n")
+    plan = planned(Workload("both", (ONE,), replicas=2))
+    wanted = Wanted(workload=read_workload(own), extra=("report",))
+    readme = fleet_bundle(nodes(), plan, TARGET, wanted).texts["README.md"]
+    assert "| both |" in readme
+    assert "There is no answer yet" not in readme
 
 
 @pytest.mark.long

@@ -190,6 +190,14 @@ def test_a_patched_workload_names_its_claim_by_content(tmp_path):
     assert names(replace(PAIRS, requests=(request("gpu", "gpu.nvidia.com"), PAIRS.requests[1]), links=())) != first
 
 
+def test_the_readme_of_a_patch_says_that_the_folder_is_a_component(tmp_path):
+    """Nothing in it can be applied by itself."""
+    wanted = Wanted(workload=workload(tmp_path), patch=True, extra=("report",))
+    readme = make_bundle(PAIRS, ON, Target(R136), wanted).texts["README.md"]
+    assert "kustomize component" in readme
+    assert "kubectl apply" not in readme
+
+
 def test_without_a_workload_the_name_is_the_drawings():
     texts = make_bundle(PAIRS, ON, Target(R136)).texts
     assert yaml.safe_load(texts["resourceclaimtemplate.yaml"])["metadata"]["name"] == "pairs"
