@@ -14,9 +14,9 @@ from dra_lab.pinning.node_pins import affinity_words, node_requirements
 from dra_lab.pinning.pin_budget import SEEDS_TO_COMPARE, TO_TRY_PINS, PinBudget
 from dra_lab.pinning.pin_options import PinKind, PinnedClaims, PinOption, pin_options
 from dra_lab.pinning.plan_replay import planned_values, replay_manifests
-from dra_lab.pinning.planned_devices import names_of, planned_of, sketches_of
+from dra_lab.pinning.planned_devices import PlannedReplica, names_of, planned_of, sketches_of
 from dra_lab.pinning.pod_kinds import PodKind, pod_kind
-from dra_lab.pinning.replay_result import Expected, Replay
+from dra_lab.pinning.replay_result import Replay
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 
 Pins = tuple[PinOption, ...]
@@ -30,7 +30,7 @@ class PinSearch:
         cluster: Cluster,
         plan: Plan | FleetPlan,
         release: KubernetesRelease,
-        expected: Sequence[Expected],
+        expected: Sequence[PlannedReplica],
         budget: PinBudget,
     ) -> None:
         """Take what is planned, and the time for finding, running and pricing pins."""

@@ -15,9 +15,9 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, NODE_SECONDS, SEEDS, TURNS, PinBudget, budget_of
-from dra_lab.pinning.planned_devices import names_of, replicas_of, sketches_of
+from dra_lab.pinning.planned_devices import PlannedReplica, names_of, replicas_of, sketches_of
 from dra_lab.pinning.pod_kinds import Parts, PodKind, pod_kind
-from dra_lab.pinning.replay_result import Expected, Miss, Replay
+from dra_lab.pinning.replay_result import Miss, Replay
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, SimulatedPod
 from dra_lab.pinning.simulated_runs import Served, run_pods
 from dra_lab.sketch.claim_objects import Affinity
@@ -75,7 +75,9 @@ def replay_plan(
     return replay_manifests(simulation, expected, seeds=seeds)
 
 
-def replay_manifests(simulation: SchedulerSimulation, expected: Sequence[Expected], *, seeds: int = SEEDS) -> Replay:
+def replay_manifests(
+    simulation: SchedulerSimulation, expected: Sequence[PlannedReplica], *, seeds: int = SEEDS
+) -> Replay:
     """Run some orders of arrival and choices of nodes, and return the worst of these runs; see `replay_plan`."""
     worst: tuple[int, tuple[Miss, ...]] | None = None
     placed: list[int] = []
@@ -99,7 +101,7 @@ def replay_manifests(simulation: SchedulerSimulation, expected: Sequence[Expecte
     return Replay(wanted, kept, misses, runs, not_run, *searches, *pods)
 
 
-def _planned(simulation: SchedulerSimulation, expected: Sequence[Expected]) -> dict[int, list[tuple[int, ...]]]:
+def _planned(simulation: SchedulerSimulation, expected: Sequence[PlannedReplica]) -> dict[int, list[tuple[int, ...]]]:
     """Return the planned values of each workload's replicas."""
     plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     for replica in (replica for replica in expected if replica.planned):
@@ -120,12 +122,12 @@ def expected_of(
     release: KubernetesRelease,
     exported: Sequence[Sequence[ClaimSketch]] = (),
     parts: Sequence[Parts] = (),
-) -> tuple[list[PodKind], list[Expected]]:
+) -> tuple[list[PodKind], list[PlannedReplica]]:
     """Return the pods of a plan, as planned or as exported, and its replicas; those without a place come last."""
-    replicas = [Expected(r.workload, r.number, r.goals) for r in replicas_of(plan)]
+    replicas = replicas_of(plan)
     if isinstance(plan, FleetPlan):
         replicas += [
-            Expected(index, number, (), planned=False)
+            PlannedReplica(index, number)
             for index, workload in enumerate(plan.workloads)
             for number in range(plan.placed[workload.name], workload.replicas)
         ]
@@ -137,11 +139,11 @@ def expected_of(
     return pods, replicas
 
 
-Run = tuple[list[Expected], random.Random | None, bool]
+Run = tuple[list[PlannedReplica], random.Random | None, bool]
 """An order of arrival, chance for the choice of nodes (None: the worst node), and whether any node may be chosen."""
 
 
-def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
+def _runs(expected: Sequence[PlannedReplica], seeds: int) -> list[Run]:
     """Return the runs: in the plan's order, workload by workload, and shuffled."""
     arrival = list(expected)
     runs: list[Run] = [(arrival, None, False)]
@@ -163,7 +165,7 @@ def _runs(expected: Sequence[Expected], seeds: int) -> list[Run]:
 
 
 def _compare(
-    simulation: SchedulerSimulation, expected: Sequence[Expected], served: Served
+    simulation: SchedulerSimulation, expected: Sequence[PlannedReplica], served: Served
 ) -> tuple[int, tuple[Miss, ...]]:
     """Return how many planned replicas are no worse than planned, and the others.
 
@@ -204,7 +206,7 @@ def _missed(pod: PodKind, number: int, planned: Sequence[int], node: str, taken:
     return Miss(pod.name, number, node, why, ours, theirs, because)
 
 
-def planned_values(replica: Expected, pod: PodKind) -> tuple[int, ...]:
+def planned_values(replica: PlannedReplica, pod: PodKind) -> tuple[int, ...]:
     """Return the planned values: no must-link broken, then the goals that are compared, in the pod's order."""
     by_goal = {goal.goal: goal.value for goal in replica.goals}
     return (0, *(by_goal.get(goal, 0) for goal in pod.order))

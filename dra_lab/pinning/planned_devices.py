@@ -13,13 +13,21 @@ from dra_lab.model.sketch import ClaimSketch
 
 @dataclass(frozen=True)
 class PlannedReplica:
-    """A placed replica: its workload and its number there (both from 0), its node, devices and goals."""
+    """A replica: its workload and its number there (both from 0), and its planned node, devices and goals.
+
+    One without a place in the plan has no node. It arrives at kube-scheduler too, and may be placed.
+    """
 
     workload: int
     number: int
-    node: str
-    placements: Sequence[Placement]
-    goals: tuple[GoalValue, ...]
+    node: str = ""
+    placements: Sequence[Placement] = ()
+    goals: tuple[GoalValue, ...] = ()
+
+    @property
+    def planned(self) -> bool:
+        """Say whether it has a place in the plan."""
+        return bool(self.node)
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,6 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import GoalValue
 
 
-class Expected(Struct, frozen=True):
-    """A replica: its workload, its number there (from 0), and the goals' values that it was planned with.
-
-    A replica without a place in the plan (`planned` is False) has no goals. It arrives too, and may be placed.
-    """
-
-    workload: int
-    number: int
-    goals: tuple[GoalValue, ...]
-    planned: bool = True
-
-
 class Miss(Struct, frozen=True):
     """A replica that was not served as well as planned in the worst run: where, and what is worse.
 

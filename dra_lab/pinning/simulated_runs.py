@@ -9,10 +9,10 @@ from heapq import heappop, heappush
 from itertools import count
 
 from dra_lab.model.plan import FirstFitStatus
-from dra_lab.pinning.replay_result import Expected
+from dra_lab.pinning.planned_devices import PlannedReplica
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
 
-Served = list[tuple[Expected, str, SimulatedPod]]
+Served = list[tuple[PlannedReplica, str, SimulatedPod]]
 """Replicas in order of arrival, the node of each ("" for none), what first fit took there or why it took nothing."""
 
 _State = tuple[Hashable, History]
@@ -22,7 +22,11 @@ NOWHERE = SimulatedPod(FirstFitStatus.NONE, message="no admitted node has what i
 
 
 def run_pods(
-    simulation: SchedulerSimulation, order: Sequence[Expected], rng: random.Random | None, *, any_node: bool = False
+    simulation: SchedulerSimulation,
+    order: Sequence[PlannedReplica],
+    rng: random.Random | None,
+    *,
+    any_node: bool = False,
 ) -> Served | None:
     """Let pods arrive; without `rng` on the worst node each time. None: our own time was over, or that of a search.
 

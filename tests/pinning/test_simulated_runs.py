@@ -11,8 +11,8 @@ from small_nodes import a_slice, cluster, device
 from dra_lab import ClaimSketch, KubernetesRelease
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
 from dra_lab.model.plan import FirstFitStatus
+from dra_lab.pinning.planned_devices import PlannedReplica
 from dra_lab.pinning.pod_kinds import pod_kind
-from dra_lab.pinning.replay_result import Expected
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 from dra_lab.pinning.simulated_runs import run_pods
 
@@ -29,7 +29,7 @@ def test_each_pod_goes_where_it_is_served_worst_or_has_the_best_score(worst):
         pods = [pod_kind(on, R136, f"p{number}", [sketch]) for number, sketch in enumerate(drawn)]
         some = {"key": "metadata.name", "operator": "In", "values": ["n1", "n2"]}
         simulation = SchedulerSimulation(on, pods, R136, affinity=[(some,) if seed % 2 else (), ()])
-        order = [Expected(rng.randint(0, 1), number, ()) for number in range(6)]
+        order = [PlannedReplica(rng.randint(0, 1), number) for number in range(6)]
         held_on_nodes = dict.fromkeys(on.node_names, ())
         for replica, node, taken in run_pods(simulation, order, None if worst else rng):
             own = replica.workload
