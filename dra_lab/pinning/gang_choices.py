@@ -98,7 +98,7 @@ def gang_choices(
         One choice for each scheduler.
 
     Example:
-        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, plan_gangs
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, make_plan
         >>> from dra_lab.pinning.gang_choices import gang_choices
         >>> from dra_lab import read_sketch
 
@@ -110,7 +110,7 @@ def gang_choices(
 
         KAI and Volcano are not replayed.
 
-        >>> plan = plan_gangs(cluster, [gang])
+        >>> plan = make_plan(cluster, [gang])
         >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), plan)
         >>> [(choice.replay.verdict.value, choice.started) for choice in found]
         [('yes', (1, 1)), ('yes', (1, 1)), ('maybe', None), ('maybe', None)]
