@@ -1,5 +1,6 @@
 // The clusters that can be chosen, in groups: one tab stop, arrows move, Enter takes.
 import { type KeyboardEvent, type RefObject, useMemo } from "react";
+import { classes } from "../components/classes";
 import type { SourceRow } from "../generated/models";
 import { onArrows } from "../view/keys";
 import { useTrait } from "./model";
@@ -58,7 +59,7 @@ interface OptionProps {
 function Option({ source, now, isTabStop, onTake }: OptionProps) {
   return (
     <li
-      className={`dra-option${source.example ? " is-example" : ""}`}
+      className={classes("dra-option", source.example && "is-example")}
       role="option"
       tabIndex={isTabStop ? 0 : -1}
       aria-selected={source.value === now}

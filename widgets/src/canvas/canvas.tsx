@@ -1,9 +1,11 @@
 // The whole canvas: palette, board, form; one editor behind all of them.
+
 import { ReactFlowProvider } from "@xyflow/react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
 import type { PaletteRow } from "../generated/models";
-import { Icon } from "../view/icon";
 import { Lost } from "../view/lost";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
@@ -218,7 +220,7 @@ function Desk() {
           />
           {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-banner is-problem dra-lost" />}
+          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-banner dra-lost" />}
           {keysShown && (
             <KeysPanel
               onClose={() => {
@@ -262,27 +264,19 @@ function Notice({ text, isUndoable, onClose }: NoticeText & { onClose(): void })
     onClose();
   };
   return (
-    <p className="dra-banner is-notice" role="status">
+    <Callout className="dra-banner is-notice" role="status">
       <span>{text}</span>
-      {isUndoable && (
-        <button type="button" className="dra-button" onClick={takeBack}>
-          Undo
-        </button>
-      )}
-      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}>
-        <Icon name="cross" />
-      </button>
-    </p>
+      {isUndoable && <Button onClick={takeBack}>Undo</Button>}
+      <Button kind="quiet" icon="cross" label="Close this message" onClick={onClose} />
+    </Callout>
   );
 }
 
 function Problem({ text, onClose }: { text: string; onClose(): void }) {
   return (
-    <p className="dra-banner is-problem">
-      <Icon name="warning" /> <span>{text}</span>
-      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}>
-        <Icon name="cross" />
-      </button>
-    </p>
+    <Callout tone="error" icon="warning" className="dra-banner">
+      <span>{text}</span>
+      <Button kind="quiet" icon="cross" label="Close this message" onClick={onClose} />
+    </Callout>
   );
 }

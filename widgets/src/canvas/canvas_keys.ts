@@ -1,10 +1,11 @@
 // What the keys do on the board. While a link is being made the arrows choose its other end.
 import type { KeyboardEvent } from "react";
+import { type Action, actionOf, CANVAS_KEYS, type Direction } from "../view/key_table";
 import { shortName } from "./claims";
 import type { Editor } from "./editor";
 import { claimOfNode, GANG, isClaimId, isFrame, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
 import { apart } from "./frames";
-import { type Action, actionOf, type Direction, neighbour, strideTo } from "./keyboard";
+import { neighbour, strideTo } from "./keyboard";
 import { candidatesFrom, candidateWords, type Linking } from "./linking";
 import { step } from "./sketch";
 import type { Flow } from "./use_flow";
@@ -38,7 +39,7 @@ function isForField(target: HTMLElement, action: Action): boolean {
 
 /** Handle a key of the canvas; returns whether it was one. */
 export function onCanvasKey(event: KeyboardEvent, targets: KeyTargets): boolean {
-  const [target, action] = [event.target as HTMLElement, actionOf(event)];
+  const [target, action] = [event.target as HTMLElement, actionOf(CANVAS_KEYS, event)];
   if (!action || isForField(target, action)) return false;
   if (action.do === "cancel" && target.closest(".dra-inspector")) {
     targets.leaveForm();

@@ -1,6 +1,6 @@
 // Every node, or class of identical nodes, as a row: how it serves the drawing. A click asks why not.
 import { useMemo } from "react";
-import { Table } from "../view/table";
+import { LongTable } from "../view/long_table";
 import { useChannel, useTrait } from "./model";
 
 const COLUMNS = ["node", "identical nodes", "how it serves the claim", "full name"];
@@ -18,7 +18,7 @@ export function NodesPanel() {
   return (
     <div className="dra-devices">
       <div className="dra-table-place">
-        <Table
+        <LongTable
           label="Nodes"
           columns={COLUMNS}
           widths={WIDTHS}

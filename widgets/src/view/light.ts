@@ -53,7 +53,8 @@ export function useLight(channel: Channel<HighlightingWidgetModel, never>): Ligh
 }
 
 /** What is lit at present. */
-export const useLit = (light: Light): string => useSyncExternalStore(light.subscribe, light.get);
+export const useLit = (light: Pick<Light, "get" | "subscribe">): string =>
+  useSyncExternalStore(light.subscribe, light.get);
 
 interface Named {
   badges: Readonly<Record<string, { letter: string }>>;

@@ -7,15 +7,16 @@ import {
   type SyntheticEvent,
   useEffect,
   useId,
-  useLayoutEffect,
   useMemo,
   useRef,
   useState,
 } from "react";
+import { Button } from "../components/button";
+import { stepOf, stepped } from "./keys";
 import { arrange, fitting, type Row } from "./rows";
+import { useWindow } from "./use_window";
 
 const ROW = 26;
-const SPARE = 8;
 /** Milliseconds without typing after which the filter is applied. */
 const PAUSE = 80;
 
@@ -41,13 +42,13 @@ interface Props {
 
 const NONE: ReadonlySet<string> = new Set();
 
-export function Table({ label, columns, rows, widths, note, lit = NONE, cell, onPick, onPoint }: Props) {
+export function LongTable({ label, columns, rows, widths, note, lit = NONE, cell, onPick, onPoint }: Props) {
   const id = useId();
   const pane = useRef<HTMLDivElement>(null);
   const [filter, setFilter] = useState("");
   const [order, setOrder] = useState({ column: -1, isFalling: false });
   const [wanted, setCurrent] = useState(0);
-  const { from, to, look } = useWindow(pane);
+  const { from, to, look, bring } = useWindow(pane, ROW);
   const shown = useMemo(() => arrange(rows, filter, order.column, order.isFalling), [rows, filter, order]);
   const current = Math.min(wanted, Math.max(0, shown.length - 1));
   const last = Math.min(shown.length, to);
@@ -59,30 +60,17 @@ export function Table({ label, columns, rows, widths, note, lit = NONE, cell, on
 
   const go = (index: number) => {
     setCurrent(index);
-    const node = pane.current;
-    if (!node) return;
-    const [top, room] = [index * ROW, node.clientHeight - ROW];
-    if (top < node.scrollTop) node.scrollTop = top;
-    else if (top + ROW > node.scrollTop + room) node.scrollTop = top + ROW - room;
-    look();
+    // The head covers the first row.
+    bring(index, ROW);
     const row = shown[index];
     if (row) onPoint?.(row);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.target !== pane.current) return;
-    const page = Math.max(1, Math.floor(pane.current.clientHeight / ROW) - 2);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowDown: 1,
-      ArrowUp: -1,
-      PageDown: page,
-      PageUp: -page,
-      Home: -Infinity,
-      End: Infinity,
-    };
-    const step = steps[event.key];
+    if (event.target !== pane.current || /Left|Right/.test(event.key)) return;
+    const step = stepOf(event.key, Math.max(1, Math.floor(pane.current.clientHeight / ROW) - 2));
     const here = shown[current];
     if (!here) return;
-    if (step !== undefined) go(Math.max(0, Math.min(shown.length - 1, current + step)));
+    if (step !== undefined) go(stepped(current, step, shown.length));
     else if (event.key === "Enter" || event.key === " ") onPick?.(here);
     else return;
     event.preventDefault();
@@ -99,8 +87,8 @@ export function Table({ label, columns, rows, widths, note, lit = NONE, cell, on
     });
   const isSeen = current >= from && current < last;
   return (
-    <div className="dra-table" style={style}>
-      <div className="dra-tbar">
+    <div className="dra-long-table" style={style}>
+      <div className="dra-row">
         <Filter label={label} onFilter={setFilter} />
         <span className="dra-hint" role="status">
           {counted(shown.length, rows.length)}
@@ -140,7 +128,7 @@ export function Table({ label, columns, rows, widths, note, lit = NONE, cell, on
                 style={{ top: `${index * ROW}px` }}
               >
                 {columns.map((name, column) => (
-                  <div key={name} className="dra-td" role="gridcell" title={row.cells[column] ?? ""}>
+                  <div key={name} className="dra-td dra-cut" role="gridcell" title={row.cells[column] ?? ""}>
                     {cell?.(row, column) ?? row.cells[column] ?? ""}
                   </div>
                 ))}
@@ -158,37 +146,12 @@ const counted = (shown: number, all: number): string =>
     ? `${all.toLocaleString("en")} rows`
     : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")} rows`;
 
-/** The numbers of the rows that the pane has room for; `look` finds them again after it was scrolled. */
-function useWindow(pane: { current: HTMLElement | null }) {
-  const [range, setRange] = useState({ from: 0, to: 12 + SPARE });
-  const look = useMemo(
-    () => () => {
-      const node = pane.current;
-      if (!node) return;
-      const height = node.clientHeight || ROW * 12;
-      const from = Math.max(0, Math.floor(node.scrollTop / ROW) - SPARE);
-      const to = Math.ceil((node.scrollTop + height) / ROW) + SPARE;
-      setRange((now) => (now.from === from && now.to === to ? now : { from, to }));
-    },
-    [pane],
-  );
-  useLayoutEffect(() => {
-    look();
-    if (!pane.current || typeof ResizeObserver === "undefined") return;
-    // The size is known late, and changes.
-    const sizes = new ResizeObserver(look);
-    sizes.observe(pane.current);
-    return () => sizes.disconnect();
-  }, [pane, look]);
-  return { ...range, look };
-}
-
 function Filter({ label, onFilter }: { label: string; onFilter(text: string): void }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <input
-      className="dra-field"
+      className="dra-input"
       type="search"
       placeholder="Filter"
       aria-label={`Filter: ${label}`}
@@ -219,10 +182,10 @@ function Head({ columns, order, onSort }: HeadProps) {
             role="columnheader"
             aria-sort={isSorted ? (order.isFalling ? "descending" : "ascending") : "none"}
           >
-            <button type="button" className="dra-sort" onClick={() => onSort(column)}>
+            <Button kind="bare" className="dra-sort dra-cut" onClick={() => onSort(column)}>
               {name}
               <span aria-hidden="true">{isSorted ? (order.isFalling ? " ▼" : " ▲") : ""}</span>
-            </button>
+            </Button>
           </div>
         );
       })}
