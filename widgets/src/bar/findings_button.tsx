@@ -25,13 +25,13 @@ export function useFindings() {
     >
       Findings
       {some.map((severity) => (
-        <span key={severity} className="dra-badge dra-toned" data-tone={TONES[severity]}>
+        <span key={severity} className="dra-row dra-toned" data-tone={TONES[severity]}>
           <Icon name={severity} />
           {String(counts[severity])}
         </span>
       ))}
       {!some.length && (
-        <span className="dra-badge dra-toned" data-tone="ok">
+        <span className="dra-row dra-toned" data-tone="ok">
           <Icon name={counts.checking ? "dots" : "check"} />
         </span>
       )}

@@ -43,7 +43,7 @@ export function SourceList({
 
 function Group({ name }: { name: string }) {
   return (
-    <li className="dra-group" role="presentation">
+    <li className="dra-group dra-hint" role="presentation">
       {name}
     </li>
   );

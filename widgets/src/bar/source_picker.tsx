@@ -163,7 +163,7 @@ function Offer({ onDraw }: { onDraw(number: number): void }) {
   const { text, options = [] } = useTrait("offer");
   if (!text) return null;
   return (
-    <section className="dra-stack dra-offer" role="status" aria-label="What the files hold">
+    <section className="dra-card dra-offer" role="status" aria-label="What the files hold">
       <p>{text}</p>
       {options.map((option, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an offer never changes, and two may have one name

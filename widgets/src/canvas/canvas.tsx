@@ -5,6 +5,7 @@ import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo
 import { flushSync } from "react-dom";
 import { Button } from "../components/button";
 import { Callout } from "../components/callout";
+import { classes } from "../components/classes";
 import type { PaletteRow } from "../generated/models";
 import { Lost } from "../view/lost";
 import { Board } from "./board";
@@ -159,21 +160,19 @@ function Desk() {
     find(".dra-inspector input:checked, .dra-inspector input, .dra-inspector select");
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const targets = {
-      editor,
-      flow,
-      linking,
-      setLinking,
-      join: joinByKey,
-      addClaim: anotherClaim,
+    const acts = {
+      add: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
+      claim: anotherClaim,
       gang: keepTogether,
-      moveOn,
-      choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
-      toggleKeys: () => setKeysShown((shown) => !shown),
-      editForm,
-      leaveForm: toBoard,
-      closeCard,
+      "to-claim": moveOn,
+      keys: () => setKeysShown((shown) => !shown),
+      confirm: editForm,
+      cancel: () => {
+        closeCard();
+        editor.say("");
+      },
     };
+    const targets = { editor, flow, linking, setLinking, join: joinByKey, leaveForm: toBoard, acts };
     if (event.key === "Tab") setLinking(null);
     if (event.key === "Escape" && keysShown) setKeysShown(false);
     if (!onCanvasKey(event, targets)) return;
@@ -185,7 +184,7 @@ function Desk() {
     <EditorProvider value={editor}>
       <section
         ref={root}
-        className={`dra-canvas${isDragged ? " is-dragged" : ""}`}
+        className={classes("dra-canvas", isDragged && "is-dragged")}
         onDragStart={() => setDragged(true)}
         onDragEnd={() => setDragged(false)}
         aria-label="Claim canvas"

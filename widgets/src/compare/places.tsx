@@ -21,7 +21,7 @@ export function Places({ plan }: { plan: ComparedPlan }) {
   return (
     <div className="dra-stack" role="img" aria-label={inWords(plan)}>
       {[...nodes].map(([numa, roots]) => (
-        <div key={numa} className="dra-place-numa">
+        <div key={numa} className="dra-card dra-place-numa">
           <b>{numa ? `NUMA node ${numa}` : "NUMA node not known"}</b>
           <div className="dra-place-roots">
             {roots.map((place) => (

@@ -28,7 +28,7 @@ function Sheet({ row }: { row: ExportRow }) {
     >
       <Outcome row={row} />
       <div className="dra-sheet-body">
-        <div className="dra-sheet-left">
+        <div className="dra-stack dra-sheet-left">
           {row.gang ? <GangSettings row={row} gang={row.gang} /> : <Settings row={row} />}
           {row.measure && <Measure measure={row.measure} />}
           {findings.length > 0 && (

@@ -148,7 +148,7 @@ export function Bars() {
 function Heads({ isGrouped, place, label }: { isGrouped: boolean; place: string; label: string }) {
   return (
     <div className={classes("dra-fleet-columns", isGrouped && "is-grouped")} aria-hidden="true">
-      <div className="dra-fleet-heads">
+      <div className="dra-fleet-heads dra-dim">
         <span>{place}</span>
         {isGrouped && <span>state</span>}
         {isGrouped && <span className="dra-number">nodes</span>}
@@ -178,7 +178,7 @@ function Legend() {
     <p className="dra-row dra-legend" aria-hidden="true">
       {PARTS.slice(0, 4).map(([key, text]) => (
         <span key={key}>
-          <span className="dra-fleet-swatch" data-part={key} />
+          <span className="dra-swatch dra-fleet-swatch" data-part={key} />
           {key === "free"
             ? "free and usable"
             : key === "stranded"

@@ -34,7 +34,7 @@ export function Boxes({ rows, isNamed = false }: { rows: readonly BoxRow[]; isNa
         return (
           <span key={row[0]} className="dra-pods-node" title={title}>
             <Box counts={counts} isClosed={row[5]} />
-            {isNamed && <small>{row[0]}</small>}
+            {isNamed && <small className="dra-hint">{row[0]}</small>}
           </span>
         );
       })}

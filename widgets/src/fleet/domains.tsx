@@ -205,7 +205,7 @@ function Legend({ hasBoxes }: { hasBoxes: boolean }) {
       {hasBoxes && <span>One box is a node, its parts are pods:</span>}
       {parts.map(([key, text]) => (
         <span key={key}>
-          <span className="dra-fleet-swatch" data-part={key} />
+          <span className="dra-swatch dra-fleet-swatch" data-part={key} />
           {text}
         </span>
       ))}

@@ -21,6 +21,7 @@ export function LessonList() {
           <li key={id}>
             <Button
               kind="bare"
+              className="dra-option"
               data-state={state}
               data-key={id}
               onClick={() => channel.send({ type: "open-lesson", id })}

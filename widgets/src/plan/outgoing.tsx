@@ -9,7 +9,7 @@ export function Outgoing({ onYaml }: { onYaml(): void }) {
   const channel = useChannel();
   const [rows, pin] = [useTrait("outgoing"), useTrait("pin_offer")];
   return (
-    <section className="dra-outgoing" aria-label="What you export">
+    <section className="dra-card dra-outgoing" aria-label="What you export">
       <h3>What you export</h3>
       <ul>
         {keyed(rows, (row) => row.text).map(([key, row]) => (

@@ -118,14 +118,14 @@ function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
       {fixes.map((fix, at) => (
         <Button
           kind="bare"
-          className="dra-fix"
+          className="dra-card dra-fix"
           key={fix.id}
           disabled={isStale}
           onClick={() => apply(fix.id)}
           title={at === 0 ? "Enter applies it" : undefined}
         >
           <b>{fix.title}</b>
-          <span>
+          <span className="dra-hint">
             {fix.brings} <em>{at === 0 ? "Apply ↵" : "Apply"}</em>
           </span>
         </Button>

@@ -10,7 +10,7 @@ import { ReasonsPanel } from "./reasons_panel";
 export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
   const { title, sentence, deviceLines = [], requests = [], lines = [] } = useTrait("why_not");
   return (
-    <div className="dra-why" role="region" aria-label={title || "Why not?"} tabIndex={0}>
+    <div className="dra-card dra-why" role="region" aria-label={title || "Why not?"} tabIndex={0}>
       {hasTitle && <h3>{title || "Why not?"}</h3>}
       <Lines lines={deviceLines} />
       <p role="status">{sentence || "Click a node to ask why the claim does not go there."}</p>

@@ -2,8 +2,9 @@
 
 import { type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "../components/button";
+import { Callout } from "../components/callout";
+import { classes } from "../components/classes";
 import type { ClaimAnswer } from "../generated/models";
-import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
 import type { Light } from "../view/light";
 import { useChannel, useTrait } from "./model";
@@ -135,10 +136,14 @@ function Editor({ area, text, answer, isOpen, onBack, onDone }: EditorProps) {
         ))}
       </ul>
       <div className="dra-row dra-editor-foot">
-        <p className={`dra-editor-told${message ? " is-wrong" : ""}`} id={told} role="status">
-          {message && <Icon name="error" />}
-          {toldWords(message, answer.line ?? 0, mine)}
-        </p>
+        <Callout
+          tone={message ? "error" : "plain"}
+          className={classes("dra-editor-told", message && "is-wrong")}
+          id={told}
+          role="status"
+        >
+          <span>{toldWords(message, answer.line ?? 0, mine)}</span>
+        </Callout>
         <span className="dra-gap" />
         <Button hidden={!fixes.length || Boolean(answer.text)} onClick={text.correct}>
           {correctWords(fixes.length)}

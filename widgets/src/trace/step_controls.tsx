@@ -58,7 +58,7 @@ export function StepControls({ isPlaying, onGo, onPlay, onPredict }: Props) {
           if (!locked || to < step) onGo(to);
         }}
       />
-      <span className="dra-trace-count">
+      <span className="dra-number dra-dim">
         {step.toLocaleString("en")} of {total.toLocaleString("en")}
       </span>
       <Button

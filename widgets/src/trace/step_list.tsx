@@ -103,8 +103,10 @@ function Row({ row, depth, now }: { row: TraceRow; depth: number; now: number })
 
 function Line({ words }: { words: string }) {
   return (
-    <tr className="dra-trace-later">
-      <td colSpan={5}>{words}</td>
+    <tr>
+      <td colSpan={5} className="dra-dim">
+        {words}
+      </td>
     </tr>
   );
 }

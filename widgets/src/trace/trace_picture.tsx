@@ -47,10 +47,10 @@ export function TracePicture({ onProblem }: { onProblem(words: string): void }) 
         onProblem={onProblem}
         onDevice={isPredicting ? predict : undefined}
       />
-      <p className="dra-hint dra-trace-legend" aria-hidden="true">
+      <p className="dra-hint dra-row dra-trace-legend" aria-hidden="true">
         {meaning && (
           <>
-            <span className="dra-trace-swatch" data-step={now.kind} /> {meaning}
+            <span className="dra-swatch dra-trace-swatch" data-step={now.kind} /> {meaning}
           </>
         )}
       </p>
