@@ -15,12 +15,14 @@ from dra_lab.errors import InputError
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Workload
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import LargestJob
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
+from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
@@ -38,7 +40,7 @@ def largest_job(
     claim: ClaimSketch,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | GangPlan | None = None,
+    after: FleetPlan | None = None,
     scale: Sequence[str] = (),
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -77,7 +79,7 @@ def largest_job(
         >>> from dra_lab import largest_job, load_cluster, read_sketch
         >>> job = largest_job(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
         >>> job.scale, job.replicas, job.proven
-        (2, 4, True)
+        (2, Bounded(value=4, bound=4), True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
@@ -89,7 +91,7 @@ def largest_job(
     headroom = headroom_of_claim(
         cluster, Workload(claim.name, (claim,)), release, held, budget.part(budget.shares.step), solver
     )
-    found = LargestJob(claim.name, 0, 0, headroom.count, headroom.bound, capped=headroom.capped)
+    found = LargestJob(claim.name, 0, 0, headroom.count)
     top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
     search = _Search(cluster, claim, tuple(scale), release, held, budget, solver)
     # First a good one soon, in steps that double; then downwards, so that none is passed over.
@@ -142,7 +144,9 @@ class _Search:
         # The solver takes half a second to import; only who asks waits for it.
         from dra_lab.planner.fleet.search import search
 
-        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget, self.held)
+        fleet = look_at(
+            self.cluster, [Workload(claim.name, (claim,), replicas=1)], self.release, self.budget, self.held
+        )
         found = search(Work(Question(fleet, (UNPLACED,)), self.budget, self.solver))
         nodes = pods_on(found.by_node)
         return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)
