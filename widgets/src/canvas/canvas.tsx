@@ -219,7 +219,7 @@ function Desk() {
           />
           {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-banner dra-lost" />}
+          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
           {keysShown && (
             <KeysPanel
               onClose={() => {

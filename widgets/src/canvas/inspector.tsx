@@ -153,7 +153,7 @@ function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): v
     onSelect(claimId(to));
   };
   return (
-    <div className="dra-form">
+    <div className="dra-stack dra-form">
       <Fields
         readOnly={readOnly}
         fields={[
@@ -179,7 +179,7 @@ function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): v
 function Overview({ onSelect, onClaim }: { onSelect(id: string): void; onClaim(): void }) {
   const { sketch, edit, readOnly } = useCanvas();
   return (
-    <div className="dra-form">
+    <div className="dra-stack dra-form">
       <Fields
         readOnly={readOnly}
         fields={[

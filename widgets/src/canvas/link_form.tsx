@@ -27,7 +27,7 @@ export function LinkForm({ link }: { link: Link }) {
   const told = status.links?.[link.name];
   const change = (next: Partial<Link>) => edit((s) => changeLink(s, link.name, next));
   return (
-    <div className="dra-form">
+    <div className="dra-stack dra-form">
       {told?.field && (
         <p className="dra-hint">
           writes <code>{told.field}</code>

@@ -42,7 +42,7 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
   const told = status.requests?.[request.name];
   const gap = status.gates?.firstAvailable;
   return (
-    <div className="dra-form">
+    <div className="dra-stack dra-form">
       {told?.note && <Wrong>{told.note}</Wrong>}
       <Fields
         readOnly={readOnly}

@@ -190,7 +190,7 @@ function Cells({ line, plans, shown, panel, onDiff }: CellsProps) {
             <span className="dra-sr">best: </span>
           </>
         )}
-        {cell.text}{" "}
+        {cell.text}
         {line.key === "yaml" && (plan.diff ?? []).length > 0 && (
           <Button
             kind="link"

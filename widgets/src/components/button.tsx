@@ -7,9 +7,9 @@ const KINDS = {
   plain: "dra-button",
   primary: "dra-button is-primary",
   /** Text that acts. */
-  link: "dra-link",
+  link: "dra-bare dra-link",
   /** An icon without a frame. */
-  quiet: "dra-quiet",
+  quiet: "dra-bare dra-quiet",
   /** A button that its place draws: a card, a tile, a row. */
   bare: "dra-bare",
 } as const;

@@ -34,7 +34,7 @@ interface Props {
 
 export function Form({ fields, readOnly = false, children }: Props) {
   return (
-    <div className="dra-form">
+    <div className="dra-stack dra-form">
       <Fields fields={fields} readOnly={readOnly} />
       {children}
     </div>

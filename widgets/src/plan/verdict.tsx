@@ -64,7 +64,7 @@ export function Verdict() {
         ) : (
           <Scheduler answer={answer} />
         )}
-        <div className="dra-work" role="status">
+        <div className="dra-row dra-work" role="status">
           <Working work={work} answer={answer} />
         </div>
       </div>
@@ -114,7 +114,7 @@ interface FixesProps {
 
 function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
   return (
-    <div className="dra-fix-cards" role="group" aria-label="What would help" data-home=".dra-answer">
+    <div className="dra-row" role="group" aria-label="What would help" data-home=".dra-answer">
       {fixes.map((fix, at) => (
         <Button
           kind="bare"

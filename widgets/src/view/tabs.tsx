@@ -40,7 +40,7 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children, isOpen = 
   };
   return (
     <section className="dra-tabs dra-column" aria-label={label}>
-      <div className="dra-tabbar">
+      <div className="dra-row dra-tabbar">
         <div ref={list} className="dra-tablist" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
           {tabs.map((tab) => (
             <Button
