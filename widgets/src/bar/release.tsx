@@ -1,5 +1,5 @@
 // For which Kubernetes release the manifests are.
-import { optionsOf } from "../components/choice";
+import { named } from "../components/choice";
 import { Select } from "../components/inputs";
 import { useChannel, useTrait } from "./model";
 
@@ -13,7 +13,7 @@ export function Release() {
       <Select
         label="Kubernetes release that the manifests are for"
         value={now}
-        options={optionsOf([...new Set([...known, ...(now ? [now] : [])])].map((one) => [one, one]))}
+        options={named([...new Set([...known, ...(now ? [now] : [])])])}
         onChoose={(value) => channel.send({ type: "release", value })}
       />
     </label>

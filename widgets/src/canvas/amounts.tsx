@@ -1,13 +1,14 @@
 // Amounts of a capacity that are requested of each device, with what its driver makes of them.
 
 import { Button } from "../components/button";
+import { named } from "../components/choice";
 import { Group, Wrong } from "../components/field";
 import { Select, TextInput } from "../components/inputs";
 import type { AmountRow, ExactDeviceRequest } from "../generated/models";
 import { useCanvas } from "./editor";
 import type { Part } from "./sketch";
 
-const SUFFIXES = ["Mi", "Gi", "Ti"].map((value) => ({ value, label: value }));
+const SUFFIXES = named(["Mi", "Gi", "Ti"]);
 const BYTES = /^(\d+)(Mi|Gi|Ti)$/;
 
 interface Props {

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { Button } from "../components/button";
-import { optionsOf } from "../components/choice";
+import { named } from "../components/choice";
 import { Field, Group, Wrong } from "../components/field";
 import { Fields } from "../components/form";
 import { Check } from "../components/inputs";
@@ -55,7 +55,7 @@ export function PartForm({ request, part, index, children }: PartProps) {
             label: "Class",
             isMono: true,
             value: part.deviceClassName ?? "",
-            options: optionsOf(classes.map((name) => [name, name])),
+            options: named(classes),
             api: `${root}.deviceClassName`,
             note: told?.classWords,
             check: (text) => (text.trim() ? "" : "Name a device class."),

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from "react";
 import { Button } from "../components/button";
-import { optionsOf } from "../components/choice";
+import { named } from "../components/choice";
 import { Group, Wrong } from "../components/field";
 import { Fields } from "../components/form";
 import type { DeviceRequest } from "../generated/models";
@@ -51,7 +51,7 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
             kind: "select",
             label: "Claim",
             value: claim,
-            options: optionsOf(claimsOf(sketch).map((name) => [name, name])),
+            options: named(claimsOf(sketch)),
             api: status.claims?.[claim]?.field ?? "spec.resourceClaims[].name",
             onSet: onMove,
           },

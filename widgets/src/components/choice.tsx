@@ -45,6 +45,10 @@ export function Choice<T extends string>(props: Props<T>) {
   );
 }
 
+/** Values that are their own words, as options. */
+export const named = (values: readonly string[] = []): readonly Option<string>[] =>
+  values.map((value) => ({ value, label: value }));
+
 /** Pairs of a value and its words as options. */
 export const optionsOf = <T extends string>(pairs: readonly (readonly [T, string])[]): readonly Option<T>[] =>
   pairs.map(([value, label]) => ({ value, label }));

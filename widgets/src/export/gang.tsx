@@ -1,13 +1,13 @@
 // A gang in the Export sheet: its scheduler, queue and planned domain, and what the scheduler cannot express.
 import { useId } from "react";
 import { Card } from "../components/card";
-import { optionsOf } from "../components/choice";
+import { named, optionsOf } from "../components/choice";
 import { Form } from "../components/form";
 import { Switch } from "../components/inputs";
 import { Points } from "../components/lines";
 import type { ExportRow, GangSheetRow } from "../generated/models";
 import { useChannel } from "../plan/model";
-import { named, useCommonFields } from "./inputs";
+import { useCommonFields } from "./inputs";
 import { useWorkloadField } from "./workload";
 
 export function GangSettings({ row, gang }: { row: ExportRow; gang: GangSheetRow }) {

@@ -1,11 +1,8 @@
 // The rows that every export's form has.
-import { type Option, optionsOf } from "../components/choice";
+import { named, optionsOf } from "../components/choice";
 import type { FieldRow } from "../components/form";
 import type { ExportRow } from "../generated/models";
 import { useChannel } from "../plan/model";
-
-export const named = (names: readonly string[] = []): readonly Option<string>[] =>
-  optionsOf(names.map((name) => [name, name]));
 
 /** For which release, in which namespace and folder; `extras` stand below the folder. */
 export function useCommonFields({ choice, releases = [], namespaces }: ExportRow) {

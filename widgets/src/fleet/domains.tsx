@@ -3,7 +3,7 @@
 import { useMemo, useRef, useState } from "react";
 import { Button } from "../components/button";
 import type { Tone } from "../components/callout";
-import { Choice, optionsOf } from "../components/choice";
+import { Choice, named } from "../components/choice";
 import { classes } from "../components/classes";
 import { Search } from "../components/inputs";
 import type { DomainRow } from "../generated/models";
@@ -20,7 +20,7 @@ import { useRowsInSight } from "./rows_in_sight";
 const ROW = 36;
 /** Domains above which the heat map is shown first. */
 const MANY = 80;
-const VIEWS = ["tree", "map", "table"].map((value) => ({ value, label: value }));
+const VIEWS = named(["tree", "map", "table"]);
 const SIGNS: Readonly<Record<string, readonly [IconName, string, Tone]>> = {
   chosen: ["pin", "chosen", "ok"],
   fits: ["check", "fits", "ok"],
@@ -64,7 +64,7 @@ export function Domains() {
         {gangs.length > 1 && (
           <Choice
             label="Gang"
-            options={optionsOf(gangs.map((name) => [name, name]))}
+            options={named(gangs)}
             value={gang}
             onChoose={(name) => channel.set({ fleet_gang: name, fleet_domain: "" })}
           />

@@ -1,7 +1,7 @@
 // A button that opens a small form, and the fields that the forms of Fleet share; Enter does what its button does.
 import { useState } from "react";
 import { Button } from "../components/button";
-import type { Option } from "../components/choice";
+import { named, type Option } from "../components/choice";
 import { Form } from "../components/form";
 import { Popover } from "../components/popover";
 import { useTrait } from "../plan/model";
@@ -51,7 +51,7 @@ export function FormButton({ label, title, action, fields, hint, onDone }: Props
     value: values[row.key] ?? "",
     least: 1,
     placeholder: row.kind === "node" ? "name of a node" : row.placeholder,
-    options: row.kind === "node" ? names.map((name) => ({ value: name, label: name })) : row.options,
+    options: row.kind === "node" ? named(names) : row.options,
     onSet: (value: string) => setTyped((now) => ({ ...now, [row.key]: value })),
   }));
   return (

@@ -1,6 +1,6 @@
 // The gang of a workload: its size, its levels, what the level costs, and what schedulers do with it.
 import { Callout } from "../components/callout";
-import { Choice } from "../components/choice";
+import { Choice, named } from "../components/choice";
 import { Form } from "../components/form";
 import { Table } from "../components/table";
 import type { GangRow, LevelRow, WorkloadRow } from "../generated/models";
@@ -79,7 +79,7 @@ export function Gang({ workload }: { workload: WorkloadRow }) {
             name: `queue of ${name}`,
             value: queue,
             placeholder: "LocalQueue of Kueue",
-            options: queues.map((value) => ({ value, label: value })),
+            options: named(queues),
             onSet: (value) => send({ queue: value.trim() }),
           },
         ]}

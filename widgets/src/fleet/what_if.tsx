@@ -1,14 +1,13 @@
 // What-if changes as chips: each is a layer over the snapshot that can be removed again.
 import { Button } from "../components/button";
 import { Chip } from "../components/chip";
-import { optionsOf } from "../components/choice";
+import { named, optionsOf } from "../components/choice";
 import type { PlanViewMessage } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
 import { FormButton, type FormRow } from "./form";
 
-const RELEASES = ["1.34", "1.35", "1.36", "1.37"];
 const HOW = optionsOf([
   ["without", "remove it"],
   ["taint", "taint it (NoSchedule)"],
@@ -70,7 +69,7 @@ const CHANGES: readonly Change[] = [
         key: "release",
         label: "Every node runs Kubernetes",
         kind: "select",
-        options: RELEASES.map((value) => ({ value, label: value })),
+        options: named(["1.34", "1.35", "1.36", "1.37"]),
         first: "1.37",
       },
     ],
