@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, json
 
-from dra_lab.model.names import DeviceID
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import GoalValue
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
@@ -24,15 +26,15 @@ from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
-from dra_lab.planner.scan import ProblemOf, Scan
+from dra_lab.planner.scan import Kind, ProblemOf, Scan
+from dra_lab.planner.states.layouts import Layouts, devices_by_group
 from dra_lab.planner.states.node_state import NodeState, state_problem
-from dra_lab.planner.states.survey import Counted, Left, counted_layout, idle_layout, state_on
 
 Order = tuple[str, ...]
 """Goals, most important first."""
 
-Kind = tuple[int, ...]
-"""A kind of hardware, as `Scan.shapes` has it."""
+_CLAIMS, _STATES = 4, 4
+"""Claims whose tables are kept for their next plan, and states for each node after which tables are made again."""
 
 
 class Best(Struct, frozen=True):
@@ -48,16 +50,13 @@ class Best(Struct, frozen=True):
 
 @dataclass
 class BestPods:
-    """The best pods of one claim on nodes that are trees of places.
+    """The best pods of one claim on nodes that are trees of places; holds no cluster.
 
-    `numbers` has the number of each kind of hardware among the `layouts`, -1 if it is no tree; `counted` are those with
-    shared counters.
+    `trees` is None if the tables know no node.
     """
 
     trees: Trees | None
-    numbers: Mapping[Kind, int]
-    layouts: Mapping[int, Layout]
-    counted: Mapping[int, Counted]
+    layouts: Layouts
     _tables: dict[Order, PodTables] = field(default_factory=dict)
     _best: dict[tuple[NodeState, Order], Best] = field(default_factory=dict)
     _states: dict[Hashable, int] = field(default_factory=dict)
@@ -68,22 +67,16 @@ class BestPods:
         """Return the number of states that are known."""
         return len(self._best)
 
-    def state(self, scan: Scan, name: str, kind: Kind, left: Left) -> NodeState | None:
-        """Return what a node offers, None if the tables do not say what fits there."""
-        number = self.numbers.get(kind, -1)
-        if number < 0:
-            return None
-        found = state_on(scan, number, self.layouts[number], name, left)
-        if any(amount < 0 for _, amounts in found.left for _, amount in amounts):
-            return None  # more is consumed than there is: then not even a request for nothing can be served
-        return self.counted[number].on(scan, name, found) if number in self.counted else found
+    def state(self, scan: Scan, name: str, kind: Kind) -> NodeState | None:
+        """Return what a node of a kind of hardware offers, None if the tables do not say what fits there."""
+        return None if self.trees is None else self.layouts.state(scan, kind, name)
 
     def problems(self, scan: Scan, name: str) -> tuple[ProblemOf, ProblemOf] | None:
         """Return the problem of a node with nothing in use, and its problem now; None if the tables do not know it."""
-        node = self.state(scan, name, scan.exact[name][0], {})
+        node = self.state(scan, name, scan.exact[name][0])
         if node is None:
             return None
-        layout = self.layouts[node.layout]
+        layout = self.layouts.made[node.layout]
         return (node.layout, lambda: layout.problem), (node, lambda: state_problem(layout, node)[0])
 
     def best(self, node: NodeState, order: Order) -> Best:
@@ -111,29 +104,24 @@ class BestPods:
         """Return the tables at an order of goals; among equals, the pod that leaves most to others of its kind."""
         if order not in self._tables:
             assert self.trees is not None, "it has states"
-            first = self._idle_state(next(iter(self.layouts)))
+            first = self._idle_state(next(iter(self.layouts.made)))
             self._tables[order] = filler_of(self.trees, order, {first: 1}).ways[0][0]
         return self._tables[order]
 
     def _idle_state(self, number: int) -> State:
         if number not in self._idle:
             assert self.trees is not None, "it has states"
-            self._idle[number] = self.trees.place(NodeState(number, self.layouts[number].sizes)).state
+            self._idle[number] = self.trees.place(NodeState(number, self.layouts.made[number].sizes)).state
         return self._idle[number]
 
     def devices(self, scan: Scan, name: str, order: Order) -> Taken:
         """Return devices of a node that have its best values."""
-        node = self.state(scan, name, scan.exact[name][0], {})
+        node = self.state(scan, name, scan.exact[name][0])
         assert self.trees is not None, "its values are known"
         assert node is not None, "its values are known"
         (takes,) = take_pods(self.trees, node, [(0, self.tables(order))])
-        layout = self.layouts[node.layout]
-        alone, shared = scan.views.held_on(name, scan.rules.allocated)
-        in_use = {*alone, *(() if scan.rules.gates.consumable_capacity else (at for at, _ in shared))}
-        free: dict[int, list[DeviceID]] = {}
-        for at, (item, group) in enumerate(zip(scan.views.view(name).devices, layout.group_of, strict=True)):
-            if at not in in_use:
-                free.setdefault(group, []).append(item.id)
+        layout = self.layouts.made[node.layout]
+        free = devices_by_group(scan, layout, name)
         return devices_of(layout.problem, {(ask, group): count for ask, group, count in takes}, free)
 
 
@@ -142,35 +130,49 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
 
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
+    layouts = Layouts(lambda problem: is_tabled(problem) and not _pairs_shares(problem))
     if any(ask.admin_access for ask in scan.rules.asks) or scan.cluster.network_slices:
-        return BestPods(None, dict.fromkeys(scan.shapes, -1), {}, {})
-    numbers: dict[Kind, int] = {}
-    layouts: dict[int, Layout] = {}
-    counted: dict[int, Counted] = {}
+        layouts.numbers = dict.fromkeys(scan.shapes, -1)
+        return BestPods(None, layouts)
     devices = KnownDevices(scan.rules, scan.views)
     for kind, names in scan.shapes.items():
         if budget.reached:
             break
-        layout, counters = devices.layout(names[0]), None
-        if layout is None:
-            layout = idle_layout(scan, names[0])
-            devices.learn(names[0], layout)
-            counters = counted_layout(scan, layout, names[0])
-            if counters is None:
-                numbers[kind] = -1
-                continue
-        if not is_tabled(layout.problem) or _pairs_shares(layout.problem):
-            numbers[kind] = -1
-            continue
-        numbers[kind] = len(layouts)
-        if counters is not None and counters.counters:
-            counted[len(layouts)] = counters
-        layouts[len(layouts)] = layout
-    trees = trees_over(layouts, [whole_part(layouts[0].problem)], 1) if layouts else None
-    found = BestPods(trees, numbers, layouts, counted)
-    if trees is not None and found.tables(()).exact:
-        return found
-    return BestPods(None, dict.fromkeys(numbers, -1), {}, {})
+        layouts.add(scan, devices, kind, names[0])
+    trees = trees_over(layouts.made, [whole_part(layouts.made[0].problem)], 1) if layouts.made else None
+    found = BestPods(trees, layouts)
+    return found if trees is not None and found.tables(()).exact else BestPods(None, layouts)
+
+
+def take_pods_of(scan: Scan, budget: Budget) -> BestPods:
+    """Return `best_pods`, those of an earlier plan of the same claim if they know all hardware.
+
+    A claim that comes or goes changes few nodes. Plans may be made in several threads at once, and a plan writes into
+    the tables: until `keep_pods`, no other plan gets them.
+    """
+    found = _latest(scan.cluster, scan.release).pop(_claim(scan), None)
+    if found is None or not scan.shapes.keys() <= found.layouts.numbers.keys():
+        return best_pods(scan, budget)
+    # They hold every state that they were asked for, and a cluster that is followed comes to ever more states.
+    return found if found.size <= _STATES * len(scan.exact) else best_pods(scan, budget)
+
+
+def keep_pods(scan: Scan, pods: BestPods) -> None:
+    """Keep tables for the next plan of the same claim; those of the oldest claims are dropped."""
+    latest = _latest(scan.cluster, scan.release)
+    latest[_claim(scan)] = pods
+    for old in tuple(latest)[:-_CLAIMS]:
+        latest.pop(old, None)
+
+
+def _claim(scan: Scan) -> Hashable:
+    return json.encode(scan.sketch), scan.paired
+
+
+@once_per_hardware
+def _latest(_cluster: Cluster, _release: KubernetesRelease) -> dict[Hashable, BestPods]:
+    """Return the tables of the latest claims."""
+    return {}
 
 
 def fitting_nodes(scan: Scan, budget: Budget) -> Mapping[str, bool] | None:
@@ -180,12 +182,11 @@ def fitting_nodes(scan: Scan, budget: Budget) -> Mapping[str, bool] | None:
     """
     pods = best_pods(scan, budget)
     found: dict[str, bool] = {}
-    left: Left = {}
     for kind, names in scan.shapes.items():
         for name in names:
-            if budget.reached or kind not in pods.numbers:
+            if budget.reached or kind not in pods.layouts.numbers:
                 return found
-            node = pods.state(scan, name, kind, left)
+            node = pods.state(scan, name, kind)
             if node is None:
                 return None
             found[name] = not pods.best(node, ()).solution.infeasible

@@ -8,17 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from msgspec.structs import replace as changed
 
 from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
-from dra_lab.planner.best_pods import Best, BestPods, Order, best_pods
+from dra_lab.planner.best_pods import BestPods, Order, keep_pods, take_pods_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.solution import NodeSolution, report_goal
 from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
-from dra_lab.planner.scan import Scan, put_cache, sort_nodes
-from dra_lab.planner.states.survey import Left
+from dra_lab.planner.scan import Kind, Scan, sort_nodes
 
 
 @dataclass
@@ -29,12 +27,13 @@ class Choice:
     of `damage` and the goals after it, for which only nodes that are equally good until then are looked at.
     """
 
-    node: str = ""
-    solution: NodeSolution = field(default_factory=NodeSolution)
-    classes: tuple[NodeClass, ...] = ()
-    decided: bool = False
-    ended: bool = True
-    counts: dict[Hashable, Count] = field(default_factory=dict)
+    node: str
+    solution: NodeSolution
+    classes: tuple[NodeClass, ...]
+    decided: bool
+    ended: bool
+    counts: dict[Hashable, Count]
+    pods: BestPods
 
 
 @dataclass
@@ -55,17 +54,11 @@ class _Search:
     budget: Budget
     solver: str
     pinned: str
+    pods: BestPods
     rows: list[_Row] = field(default_factory=list)
     best: NodeSolution | None = None
     counts: dict[Hashable, Count] = field(default_factory=dict)
-
-    @cached_property
-    def pods(self) -> BestPods:
-        """Return the tables, those of an earlier plan if there are some."""
-        if self.scan.known.pods is None:
-            self.scan.known.pods = best_pods(self.scan, self.budget)
-        found: BestPods = self.scan.known.pods
-        return found
+    idle: dict[Kind, bool | None] = field(default_factory=dict)
 
     def note(self, row: _Row) -> None:
         """Keep what is known of some nodes."""
@@ -82,7 +75,8 @@ def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned
     them as a second allows. Raises UnsupportedFeature as `best_pods` does.
     """
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
-    search = _Search(scan, whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole, whole, budget, solver, pinned)
+    first = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
+    search = _Search(scan, first, whole, budget, solver, pinned, take_pods_of(scan, budget))
     others = _look_up(search)
     # The pinned node comes first: the others only have to be compared with it.
     classes = sort_nodes(scan, others, budget) if others else ()
@@ -96,32 +90,22 @@ def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned
     if late := [name for name in others if name not in decided]:
         search.note(_Row(late, pinned if pinned in late else late[0], NodeSolution(), None))
     choice = _conclude(search)
-    put_cache(scan.rules, scan.known)
+    keep_pods(scan, search.pods)
     return choice
 
 
 def _look_up(search: _Search) -> list[str]:
     """Note the nodes whose best pod is in the tables, equal ones together; return the others."""
-    scan, known, order = search.scan, search.scan.known, search.order
-    if known.pods is not None and not scan.shapes.keys() <= known.pods.numbers.keys():
-        known.pods = None
-        known.memo.clear()
+    scan, pods = search.scan, search.pods
     rows: dict[int, _Row] = {}
     others: list[str] = []
-    left: Left = {}
     for number, (name, exact) in enumerate(scan.exact.items()):
-        found: Best | None = known.memo.get(("pod", exact, order))
-        if found is None and not search.budget.reached:
-            node = search.pods.state(scan, name, exact[0], left)
-            if node is not None:
-                found = search.pods.best(node, order)
-                known.memo["pod", exact, order] = found
-        if found is None:
+        node = None if search.budget.reached else pods.state(scan, name, exact[0])
+        if node is None:
             others.append(name)
-        elif found.state in rows:
-            rows[found.state].nodes.append(name)
         else:
-            rows[found.state] = _Row([name], name, found.solution, found.fits_idle)
+            found = pods.best(node, search.order)
+            rows.setdefault(found.state, _Row([], name, found.solution, found.fits_idle)).nodes.append(name)
         if search.budget.due:
             search.budget.report_step("nodes", f"decided {number + 1:,} of {len(scan.exact):,} nodes")
     for row in rows.values():
@@ -135,30 +119,22 @@ def _solve(search: _Search, name: str) -> NodeSolution:
     """Return what a node can do by its model, to the end unless it is proven worse than the best so far."""
     from dra_lab.planner.node.lexicographic import solve_problem
 
-    scan, best, pinned = search.scan, search.best, name == search.pinned
+    best, pinned = search.best, name == search.pinned
     bar = best.values if best is not None and best.proven and not pinned else None
-    key = ("solved", scan.exact[name], name, search.order, search.solver, bar)
-    found: NodeSolution | None = scan.known.memo.get(key)
-    if found is None:
-        # Progress is reported for the first node; the others only have to show that they are as good.
-        budget = search.budget if best is None or pinned else changed(search.budget, report=None)
-        found = solve_problem(scan.problem(name), search.order, budget, solver=search.solver, best=bar)
-        if found.infeasible or found.worse or found.proven:
-            scan.known.memo[key] = found
-    return found
+    # Progress is reported for the first node; the others only have to show that they are as good.
+    budget = search.budget if best is None or pinned else changed(search.budget, report=None)
+    return solve_problem(search.scan.problem(name), search.order, budget, solver=search.solver, best=bar)
 
 
 def _fits_idle(search: _Search, name: str) -> bool | None:
     """Say whether the claim would fit on a node with nothing in use; the same hardware is solved once."""
     from dra_lab.planner.node.milp import is_feasible
 
-    memo, key = search.scan.known.memo, ("idle fits", search.scan.exact[name][0])
-    if memo.get(key) is None:
-        if search.budget.reached:
-            return None
-        memo[key] = is_feasible(search.scan.problem(name, idle=True), search.budget, solver=search.solver)
-    found: bool | None = memo[key]
-    return found
+    idle, kind = search.idle, search.scan.exact[name][0]
+    if idle.get(kind) is None:
+        problem = search.scan.problem(name, idle=True)
+        idle[kind] = None if search.budget.reached else is_feasible(problem, search.budget, solver=search.solver)
+    return idle[kind]
 
 
 def _conclude(search: _Search) -> Choice:
@@ -195,7 +171,8 @@ def _conclude(search: _Search) -> Choice:
     if not node and pinned:
         decided = solution.infeasible
     seen = scan.complete or (bool(pinned) and pinned not in scan.unseen)
-    return Choice(node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and seen, ended, search.counts)
+    classes.sort(key=lambda c: c.nodes)
+    return Choice(node, solution, tuple(classes), decided and seen, ended, search.counts, search.pods)
 
 
 def _fit(found: NodeSolution, best: NodeSolution | None, chosen: bool) -> NodeFit:  # noqa: FBT001 - one bit of the table

@@ -36,6 +36,15 @@ class Layout(Struct, frozen=True, dict=True):
         """Return the size of every group."""
         return tuple(group.size for group in self.problem.groups)
 
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Return the positions of the devices of every group."""
+        found: list[list[int]] = [[] for _ in self.problem.groups]
+        for at, group in enumerate(self.group_of):
+            if group >= 0:
+                found[group].append(at)
+        return tuple(map(tuple, found))
+
 
 def layout_of(problem: AllocationProblem, devices: Sequence[DeviceID]) -> Layout:
     """Return the layout of a problem, for a node that sees these devices."""

@@ -1,11 +1,9 @@
-"""Look at every node once: what is eligible there, which problem that is, and which nodes are equal for the claim.
-
-What is found is kept for the next plan of the same question, as a claim that comes or goes changes few nodes.
-"""
+"""Look at every node once: what is eligible there, which problem that is, and which nodes are equal for the claim."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -18,7 +16,6 @@ from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import format_quantity
@@ -33,74 +30,17 @@ from dra_lab.planner.node_classes import Layout, Print, canonical, layout_of, th
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 
-_QUESTIONS = 4
-_MORE, _FEW = 1.25, 200
-"""Values that are kept beyond those of present states: a quarter of them and a few, as claims that go leave others."""
+Kind = tuple[int, ...]
+"""A kind of hardware: nodes of one kind have identical devices in one order, apart from what is in use."""
 
-_STATES = 3
-"""States of each node after which tables are made again: they hold every state that they were asked for."""
+Amounts = tuple[tuple[str, Fraction], ...]
+"""Amounts of a shared device by the name of the capacity, sorted."""
 
 Exact = tuple[Any, ...]
 """Hardware of a node, its devices held alone and shared by position, and what counters have left.
 
 It is equal only if the same devices are held.
 """
-
-
-class PlanCache(Struct, eq=False):
-    """Values that are known for one claim on one hardware; holds no cluster.
-
-    `question` is what all of it depends on besides hardware and release, None if it does not come again. `matched` says
-    whether the claim requests both GPUs and NICs, and how many devices match each ask. `memo` has values by (what, the
-    node's hardware or `Exact`, more). `pods` are the tables of the best pods (`BestPods`), which the values in `memo`
-    belong to.
-    """
-
-    question: Any = None
-    matched: tuple[bool, dict[str, int]] | None = None
-    memo: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    pods: Any = None
-    _most: int = 0
-
-    def keep_present(self, exact: Collection[Exact]) -> None:
-        """Drop values of states that no node is in: a cluster that is followed for hours comes to ever more states."""
-        if self.pods is not None and self.pods.size > _STATES * len(exact) + _FEW:
-            self.memo, self.pods = {}, None
-        if len(self.memo) > self._most:
-            present = {one for state in exact for one in (state, state[0])}
-            self.memo = {key: value for key, value in self.memo.items() if key[1] in present}
-            self._most = int(_MORE * len(self.memo)) + _FEW
-
-
-def get_cache(rules: Rules) -> PlanCache:
-    """Return what is known of a claim, else an empty cache; until `put_cache`, no other plan gets it.
-
-    Plans may be made in several threads at once, and a plan writes into the cache.
-    """
-    question = (rules.sketch, rules.replicas, rules.only)
-    latest = _latest(rules.cluster, rules.release)
-    for found in tuple(latest):
-        if found.question == question:
-            try:
-                latest.remove(found)
-            except ValueError:
-                break
-            return found
-    return PlanCache(question)
-
-
-def put_cache(rules: Rules, found: PlanCache) -> None:
-    """Keep a cache for the next plan, if its question may come again; those of the oldest questions are dropped."""
-    latest = _latest(rules.cluster, rules.release)
-    if found.question is not None:
-        latest.append(found)
-    del latest[:-_QUESTIONS]
-
-
-@once_per_hardware
-def _latest(_cluster: Cluster, _release: KubernetesRelease) -> list[PlanCache]:
-    """Return the caches of the latest questions."""
-    return []
 
 
 class EqualNodes(Struct, frozen=True):
@@ -118,27 +58,30 @@ class Scan(Struct):
     """What looking at the nodes found.
 
     `shapes` are the nodes by hardware, and `exact` is what a node's problem depends on: its hardware, and what is in
-    use of it. `unseen` are the nodes that there was no time for, else it is `complete`. `matched` counts the devices
-    that match each ask, and `paired` says whether the claim requests both GPUs and NICs. `classes` are in the order of
-    their first nodes; `sort_nodes` finds them. `layouts` are kinds of hardware by number,
-    for callers that number them (`survey`). `known` is what was found out for this question before. `coupled`
-    remembers what nodes have in common (`planner.coupling`). `counted` is what is left of the counters of a pool, by
-    the identity of the pool in memory.
+    use of it. `unseen` are the nodes that there was no time for. `matched` counts the devices that match each ask, and
+    `paired` says whether the claim requests both GPUs and NICs. `classes` are in the order of their first nodes;
+    `sort_nodes` finds them. `layouts` are the kinds of hardware by number (`survey`). `coupled` remembers what nodes
+    have in common (`planner.coupling`), `counted` what is left of the counters of a pool, by its place in memory, and
+    `shares` what is taken and what is left of a shared group, by layout, group, and where the first is in memory.
     """
 
     rules: Rules
     views: NodeIndex
     paired: bool = False
-    shapes: dict[tuple[int, ...], list[str]] = field(default_factory=dict)
+    shapes: dict[Kind, list[str]] = field(default_factory=dict)
     exact: dict[str, Exact] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
-    complete: bool = True
     unseen: tuple[str, ...] = ()
     classes: tuple[EqualNodes, ...] = ()
     layouts: dict[int, Layout] = field(default_factory=dict)
-    known: PlanCache = field(default_factory=PlanCache)
     coupled: dict[Hashable, Any] = field(default_factory=dict)
     counted: dict[int, tuple[Pool, tuple[tuple[tuple[str, str], int], ...]]] = field(default_factory=dict)
+    shares: dict[Hashable, tuple[Amounts, Amounts]] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Say whether there was time for every node."""
+        return not self.unseen
 
     @property
     def seen(self) -> Collection[str]:
@@ -209,24 +152,34 @@ class Scan(Struct):
         devices, stages = self.views.view(node_name).devices, self.views.stages(ask, node_name)
         return [kind_of[item.id] for item, stage in zip(devices, stages, strict=True) if stage == "match"]
 
+    def note_unseen(self, seen: Collection[str]) -> None:
+        """Note the nodes that there was no time for."""
+        self.unseen = tuple(name for name in self.rules.nodes if name not in seen)
+
+    def shared_look(self, node_name: str) -> tuple[Hashable, Rules, Collection[int]]:
+        """Return a key that nodes have in common if one look serves them, its rules, and which devices it has too many.
+
+        What a claim holds alone is only missing, so nodes with the same shares are looked at once. With All, admin
+        access or counters a device in use does more than to be missing.
+        """
+        rules, exact = self.rules, self.exact.get(node_name)
+        if exact is None or len(exact) > 3 or any(ask.all_devices or ask.admin_access for ask in rules.asks):
+            return exact or node_name, rules, ()
+        hardware, alone, shared = exact
+        held = rules.allocated
+        return (hardware, shared), replace(rules, held=AllocatedDevices({}, held.shares, held.consumed)), alone
+
     def build(self, found: NodeEligibility, drop: Sequence[str] = ()) -> AllocationProblem:
         """Return the problem of what was found eligible on a node, without the links in `drop`."""
         places = localities(self.cluster, found.node)
         return build_problem(self.sketch, found, places, paired=self.paired, drop=drop)
 
 
-def look_at_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
-    """Look at every node: its hardware, and what is in use of it.
-
-    `again` says that the same question may come again: what is found is then known, and stored by `put_cache`.
-    """
+def look_at_nodes(rules: Rules, budget: Budget) -> Scan:
+    """Look at every node: its hardware, and what is in use of it."""
     scan = Scan(rules, node_index(rules.cluster, rules.release))
     scan.shapes = node_shapes(scan, budget.part(budget.shares.first))
-    if again and sum(map(len, scan.shapes.values())) == len(rules.nodes):
-        scan.known = get_cache(rules)
-    if scan.known.matched is None:
-        scan.known.matched = _count_matching(scan)
-    scan.paired, scan.matched = scan.known.matched
+    scan.paired, scan.matched = _count_matching(scan)
     for number, (shape, names) in enumerate(scan.shapes.items()):
         for name in names:
             if budget.reached:
@@ -236,28 +189,20 @@ def look_at_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
                 scan.exact[name] += (scan.left_key(name),)
         if budget.due:
             budget.report_step("nodes", f"looked at {number + 1} of {len(scan.shapes)} kinds of nodes")
-    _note_unseen(scan)
-    if scan.complete:
-        scan.known.keep_present(scan.exact.values())
+    scan.note_unseen(scan.exact)
     return scan
 
 
-def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
+def scan_nodes(rules: Rules, budget: Budget) -> Scan:
     """Look at every node and put equal ones together. Raises UnsupportedFeature as `sort_nodes` does."""
-    scan = look_at_nodes(rules, budget, again=again)
+    scan = look_at_nodes(rules, budget)
     scan.classes = sort_nodes(scan, tuple(scan.exact), budget)
     scan.exact = {name: scan.exact[name] for equal in scan.classes for name in equal.nodes}
-    _note_unseen(scan)
-    put_cache(rules, scan.known)
+    scan.note_unseen(scan.exact)
     return scan
 
 
-def _note_unseen(scan: Scan) -> None:
-    scan.unseen = tuple(name for name in scan.rules.nodes if name not in scan.exact)
-    scan.complete = not scan.unseen
-
-
-def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
+def node_shapes(scan: Scan, budget: Budget) -> dict[Kind, list[str]]:
     """Group the nodes by what they are apart from what is in use."""
     rules, every = scan.rules, scan.cluster.node_names
     found = scan.views.shapes(rules.selecting, rules.attributes)
@@ -317,7 +262,8 @@ def sort_nodes(
     Raises:
         UnsupportedFeature: An eligible device needs a rule that the planner does not know.
     """
-    known, made = scan.known.memo, dict[Hashable, Print]()
+    made: dict[Hashable, Print] = {}
+    layouts: dict[Hashable, Layout] = {}
 
     def fingerprint(key: Hashable, make: Callable[[], AllocationProblem]) -> Print:
         if key not in made:
@@ -330,34 +276,24 @@ def sort_nodes(
         refuse_devices(scan.rules, found)
         return scan.build(found)
 
-    each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
-    layouts: dict[Hashable, Layout] = {}
-
-    def now_problem(name: str, exact: Exact) -> ProblemOf:
-        """Return the problem now: what claims hold alone is missing from that of nodes with the same shares."""
-        if each or len(exact) > 3:
-            # With All, admin access or counters a device in use does more than to be missing.
-            return ("now", exact), partial(scan.problem, name)
-        shape, alone, shared = exact
-        layout = layouts.get((shape, shared))
-        if layout is None:
-            held = scan.rules.allocated
-            found = eligibility(replace(scan.rules, held=AllocatedDevices({}, held.shares, held.consumed)), name)
+    def problem_now(name: str) -> ProblemOf:
+        key, rules, held = scan.shared_look(name)
+        if key not in layouts:
             devices = [item.id for item in scan.views.view(name).devices]
-            layout = layouts[shape, shared] = layout_of(scan.build(found), devices)
-        free = thinned(layout, alone)
-        return ("now", shape, shared, free), partial(_thinned_problem, layout.problem, free)
+            layouts[key] = layout_of(scan.build(eligibility(rules, name)), devices)
+        layout, free = layouts[key], thinned(layouts[key], held)
+        return ("now", key, free), partial(_thinned_problem, layout.problem, free)
 
+    known: dict[Exact, tuple[Print, Print]] = {}
     nodes: dict[tuple[Print, Print], list[str]] = {}
     for name in names:
         if budget.reached:
             break
         exact = scan.exact[name]
-        if ("equal", exact) not in known:
-            own = (("idle", exact[0]), partial(idle_problem, name)), now_problem(name, exact)
-            idle, now = problems(name) or own
-            known["equal", exact] = fingerprint(*idle), fingerprint(*now)
-        nodes.setdefault(known["equal", exact], []).append(name)
+        if exact not in known:
+            idle, now = problems(name) or ((("idle", exact[0]), partial(idle_problem, name)), problem_now(name))
+            known[exact] = fingerprint(*idle), fingerprint(*now)
+        nodes.setdefault(known[exact], []).append(name)
     classes = (EqualNodes(tuple(sorted(members)), now, idle) for (idle, now), members in nodes.items())
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
 

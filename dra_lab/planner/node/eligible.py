@@ -89,7 +89,7 @@ class Rules(Struct, frozen=True, dict=True):
         names = self.cluster.node_names
         return names if self.only is None else tuple(name for name in names if name in self.only)
 
-    @property
+    @cached_property
     def allocated(self) -> AllocatedDevices:
         """Return what counts as in use."""
         if self.idle:

@@ -71,7 +71,7 @@ class Trial(Struct, frozen=True):
 
     def _solved(self, rules: Rules, *, first: bool) -> Mapping[str, bool]:
         """Say of each node whether a drawing fits that the tables of places do not have; one left open is not in it."""
-        scan, known = scan_nodes(rules, self.budget, again=False), dict[str, bool]()
+        scan, known = scan_nodes(rules, self.budget), dict[str, bool]()
         for equal in scan.classes:
             fits = is_feasible(scan.problem(equal.nodes[0]), self.budget, solver=self.solver)
             if fits is not None:

@@ -18,7 +18,6 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import Reasons, Relaxation
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
 from dra_lab.planner.answer import Work, once
-from dra_lab.planner.best_pods import BestPods
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import eligibility
@@ -41,7 +40,10 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     plan, scan = changed(work.plan, node_classes=work.choice.classes), work.scan
     if not work.choice.decided:
         return changed(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
-    scan.classes = _sorted_nodes(scan, work.budget)
+    # Those that there is no time for are in classes of their own.
+    classes = sort_nodes(scan, scan.seen, work.budget, lambda name: work.choice.pods.problems(scan, name))
+    late = sorted(set(scan.seen).difference(*(equal.nodes for equal in classes)))
+    scan.classes = (*classes, *(EqualNodes((name,), Print(name), Print(name)) for name in late))
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
     within = work.budget.until(time.monotonic() + work.budget.shares.explain)
     work.budget.report_step("reasons", "counting what passes each test")
@@ -65,17 +67,6 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
         suggestions=work.offered(as_suggestions(reasons.relaxations, suggestions, work.sketch, scan.sketch)),
         reasons=replace(reasons, complete=reasons.complete and complete),
     )
-
-
-def _sorted_nodes(scan: Scan, budget: Budget) -> tuple[EqualNodes, ...]:
-    """Return the classes of all nodes that were looked at; those that there is no time for are in classes of their own.
-
-    Raises UnsupportedFeature as `sort_nodes` does.
-    """
-    pods: BestPods = scan.known.pods
-    classes = sort_nodes(scan, scan.seen, budget, lambda name: pods.problems(scan, name))
-    late = set(scan.seen).difference(*(equal.nodes for equal in classes))
-    return (*classes, *(EqualNodes((name,), Print(name), Print(name)) for name in sorted(late)))
 
 
 def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Sequence[Suggestion]) -> Reasons:
