@@ -26,9 +26,9 @@ from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
-from dra_lab.planner.scan import Kind, ProblemOf, Scan
+from dra_lab.planner.scan import Kind, Scan
 from dra_lab.planner.states.layouts import Layouts, devices_by_group
-from dra_lab.planner.states.node_state import NodeState, state_problem
+from dra_lab.planner.states.node_state import NodeState
 
 Order = tuple[str, ...]
 """Goals, most important first."""
@@ -40,10 +40,11 @@ _CLAIMS, _STATES = 4, 4
 class Best(Struct, frozen=True):
     """The best pod on a state: values without devices, and whether a pod fits with nothing in use.
 
-    `state` is equal for nodes that are equal for the claim.
+    `state` is equal for nodes that are equal for the claim, `idle` for nodes that are so with nothing in use.
     """
 
     state: int
+    idle: State
     solution: NodeSolution
     fits_idle: bool
 
@@ -71,14 +72,6 @@ class BestPods:
         """Return what a node of a kind of hardware offers, None if the tables do not say what fits there."""
         return None if self.trees is None else self.layouts.state(scan, kind, name)
 
-    def problems(self, scan: Scan, name: str) -> tuple[ProblemOf, ProblemOf] | None:
-        """Return the problem of a node with nothing in use, and its problem now; None if the tables do not know it."""
-        node = self.state(scan, name, scan.exact[name][0])
-        if node is None:
-            return None
-        layout = self.layouts.made[node.layout]
-        return (node.layout, lambda: layout.problem), (node, lambda: state_problem(layout, node)[0])
-
     def best(self, node: NodeState, order: Order) -> Best:
         """Return the best pod on what a node offers."""
         key = node, order
@@ -89,16 +82,15 @@ class BestPods:
     def _find_best(self, node: NodeState, order: Order) -> Best:
         assert self.trees is not None, "it has states"
         state, tables = self.trees.place(node).state, self.tables(order)
-        best, idle = tables.best(state), None
-        if best is None:
-            idle = self._idle_state(node.layout)
-            solution = NodeSolution(infeasible=True)
-        else:
+        best, idle = tables.best(state), self._idle_state(node.layout)
+        solution = NodeSolution(infeasible=True)
+        if best is not None:
             values = tables.shapes[best[1]].costs.values(best[0], order)
             stages = (GoalValue(goal, value, value, proven=True) for goal, value in zip(order, values, strict=True))
             solution = NodeSolution((), tuple(stages), copied=True)
-        number = self._states.setdefault((state, idle), len(self._states))
-        return Best(number, solution, idle is None or tables.best(idle) is not None)
+        # Nodes on which it fits are equal whatever they would be with nothing in use.
+        number = self._states.setdefault((state, idle if best is None else None), len(self._states))
+        return Best(number, idle, solution, best is not None or tables.best(idle) is not None)
 
     def tables(self, order: Order) -> PodTables:
         """Return the tables at an order of goals; among equals, the pod that leaves most to others of its kind."""

@@ -46,12 +46,12 @@ It is equal only if the same devices are held.
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use.
+    `now` and `idle` are what it is for the claim as it is and as if nothing were in use.
     """
 
     nodes: tuple[str, ...]
-    now: Print
-    idle: Print
+    now: Hashable
+    idle: Hashable
 
 
 class Scan(Struct):
@@ -59,10 +59,10 @@ class Scan(Struct):
 
     `shapes` are the nodes by hardware, and `exact` is what a node's problem depends on: its hardware, and what is in
     use of it. `unseen` are the nodes that there was no time for. `matched` counts the devices that match each ask, and
-    `paired` says whether the claim requests both GPUs and NICs. `classes` are in the order of their first nodes;
-    `sort_nodes` finds them. `layouts` are the kinds of hardware by number (`survey`). `coupled` remembers what nodes
-    have in common (`planner.coupling`), `counted` what is left of the counters of a pool, by its place in memory, and
-    `shares` what is taken and what is left of a shared group, by layout, group, and where the first is in memory.
+    `paired` says whether the claim requests both GPUs and NICs. `classes` are the nodes that are equal for the claim,
+    in the order of their first nodes, and `layouts` the kinds of hardware by number (`survey`). `coupled` remembers
+    what nodes have in common (`planner.coupling`), `counted` what is left of the counters of a pool, by its place in
+    memory, and `shares` what is taken and left of a shared group, by layout, group, and where the first is in memory.
     """
 
     rules: Rules
@@ -237,30 +237,10 @@ def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:
     return {"gpu", "nic"} <= kinds, counts
 
 
-ProblemOf = tuple[Hashable, Callable[[], AllocationProblem]]
-"""A problem that can be made, with a key that is equal for equal problems only."""
+def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualNodes, ...]:
+    """Return classes of equal nodes, of as many of the nodes as there is time for, in the order of their first nodes.
 
-
-def sort_nodes(
-    scan: Scan,
-    names: Iterable[str],
-    budget: Budget,
-    problems: Callable[[str], tuple[ProblemOf, ProblemOf] | None] = lambda _: None,
-) -> tuple[EqualNodes, ...]:
-    """Return classes of equal nodes, of as many of the nodes as there is time for.
-
-    Args:
-        scan: The scan.
-        names: The nodes.
-        budget: When to stop.
-        problems: Returns the problem of a node with nothing in use, and its problem now. By default and for None, both
-            are made of the devices of the node.
-
-    Returns:
-        The classes, in the order of their first nodes.
-
-    Raises:
-        UnsupportedFeature: An eligible device needs a rule that the planner does not know.
+    Raises UnsupportedFeature if an eligible device needs a rule that the planner does not know.
     """
     made: dict[Hashable, Print] = {}
     layouts: dict[Hashable, Layout] = {}
@@ -276,13 +256,13 @@ def sort_nodes(
         refuse_devices(scan.rules, found)
         return scan.build(found)
 
-    def problem_now(name: str) -> ProblemOf:
+    def now_of(name: str) -> Print:
         key, rules, held = scan.shared_look(name)
         if key not in layouts:
             devices = [item.id for item in scan.views.view(name).devices]
             layouts[key] = layout_of(scan.build(eligibility(rules, name)), devices)
         layout, free = layouts[key], thinned(layouts[key], held)
-        return ("now", key, free), partial(_thinned_problem, layout.problem, free)
+        return fingerprint(("now", key, free), lambda: _thinned_problem(layout.problem, free))
 
     known: dict[Exact, tuple[Print, Print]] = {}
     nodes: dict[tuple[Print, Print], list[str]] = {}
@@ -291,8 +271,7 @@ def sort_nodes(
             break
         exact = scan.exact[name]
         if exact not in known:
-            idle, now = problems(name) or ((("idle", exact[0]), partial(idle_problem, name)), problem_now(name))
-            known[exact] = fingerprint(*idle), fingerprint(*now)
+            known[exact] = fingerprint(("idle", exact[0]), partial(idle_problem, name)), now_of(name)
         nodes.setdefault(known[exact], []).append(name)
     classes = (EqualNodes(tuple(sorted(members)), now, idle) for (idle, now), members in nodes.items())
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))

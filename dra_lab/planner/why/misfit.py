@@ -21,10 +21,9 @@ from dra_lab.planner.answer import Work, once
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import eligibility
-from dra_lab.planner.node_classes import Print
 from dra_lab.planner.plan_findings import failure_shortfalls, selector_failures
 from dra_lab.planner.pod_claims import compile_pod
-from dra_lab.planner.scan import EqualNodes, Scan, sort_nodes
+from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.why.changes import as_suggestions, changes, tried
 from dra_lab.planner.why.conflicts import Trial, find_conflict
 from dra_lab.planner.why.funnel import Rows, funnels, matching_devices, node_counts, rule_of, scarcity
@@ -40,10 +39,6 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     plan, scan = changed(work.plan, node_classes=work.choice.classes), work.scan
     if not work.choice.decided:
         return changed(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
-    # Those that there is no time for are in classes of their own.
-    classes = sort_nodes(scan, scan.seen, work.budget, lambda name: work.choice.pods.problems(scan, name))
-    late = sorted(set(scan.seen).difference(*(equal.nodes for equal in classes)))
-    scan.classes = (*classes, *(EqualNodes((name,), Print(name), Print(name)) for name in late))
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
     within = work.budget.until(time.monotonic() + work.budget.shares.explain)
     work.budget.report_step("reasons", "counting what passes each test")
