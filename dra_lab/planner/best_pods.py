@@ -15,7 +15,6 @@ from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import GoalValue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, whole_part
 from dra_lab.planner.node.solution import NodeSolution, Taken, devices_of
@@ -27,7 +26,7 @@ from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
 from dra_lab.planner.scan import Kind, Scan
-from dra_lab.planner.states.layouts import Layouts, devices_by_group
+from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group
 from dra_lab.planner.states.node_state import NodeState
 
 Order = tuple[str, ...]
@@ -53,20 +52,15 @@ class Best(Struct, frozen=True):
 class BestPods:
     """The best pods of one claim on nodes that are trees of places; holds no cluster.
 
-    `trees` is None if the tables know no node.
+    `trees` is None if the tables know no node; `known` are the states that were looked up.
     """
 
     trees: Trees | None
     layouts: Layouts
     _tables: dict[Order, PodTables] = field(default_factory=dict)
-    _best: dict[tuple[NodeState, Order], Best] = field(default_factory=dict)
+    known: dict[tuple[NodeState, Order], Best] = field(default_factory=dict)
     _states: dict[Hashable, int] = field(default_factory=dict)
     _idle: dict[int, State] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Return the number of states that are known."""
-        return len(self._best)
 
     def state(self, scan: Scan, name: str, kind: Kind) -> NodeState | None:
         """Return what a node of a kind of hardware offers, None if the tables do not say what fits there."""
@@ -75,9 +69,9 @@ class BestPods:
     def best(self, node: NodeState, order: Order) -> Best:
         """Return the best pod on what a node offers."""
         key = node, order
-        if key not in self._best:
-            self._best[key] = self._find_best(node, order)
-        return self._best[key]
+        if key not in self.known:
+            self.known[key] = self._find_best(node, order)
+        return self.known[key]
 
     def _find_best(self, node: NodeState, order: Order) -> Best:
         assert self.trees is not None, "it has states"
@@ -122,7 +116,7 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
 
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
-    layouts = Layouts(lambda problem: is_tabled(problem) and not _pairs_shares(problem))
+    layouts = Layouts(_has_values)
     if any(ask.admin_access for ask in scan.rules.asks) or scan.cluster.network_slices:
         layouts.numbers = dict.fromkeys(scan.shapes, -1)
         return BestPods(None, layouts)
@@ -143,10 +137,10 @@ def take_pods_of(scan: Scan, budget: Budget) -> BestPods:
     the tables: until `keep_pods`, no other plan gets them.
     """
     found = _latest(scan.cluster, scan.release).pop(_claim(scan), None)
-    if found is None or not scan.shapes.keys() <= found.layouts.numbers.keys():
-        return best_pods(scan, budget)
     # They hold every state that they were asked for, and a cluster that is followed comes to ever more states.
-    return found if found.size <= _STATES * len(scan.exact) else best_pods(scan, budget)
+    if found is not None and len(found.known) <= _STATES * len(scan.exact):
+        return found if scan.shapes.keys() <= found.layouts.numbers.keys() else best_pods(scan, budget)
+    return best_pods(scan, budget)
 
 
 def keep_pods(scan: Scan, pods: BestPods) -> None:
@@ -193,10 +187,11 @@ def is_tabled(problem: AllocationProblem) -> bool:
     )
 
 
-def _pairs_shares(problem: AllocationProblem) -> bool:
-    """Say whether two requests may share a device that the goal `unpaired` counts: tables would count it twice."""
+def _has_values(problem: AllocationProblem) -> bool:
+    """Say whether the tables know all goals: a device that requests share counts twice in their `unpaired`."""
     shared = (group for group in problem.groups if group.shareable and group.kind in ROOT_KINDS)
-    return problem.paired and any(len({problem.asks[ask].request for ask in group.asks}) > 1 for group in shared)
+    twice = any(len({problem.asks[ask].request for ask in group.asks}) > 1 for group in shared)
+    return is_tabled(problem) and not (problem.paired and twice)
 
 
 def tabled_replicas(problem: AllocationProblem, part: CopyPart, most: int, budget: Budget) -> tuple[int, int]:

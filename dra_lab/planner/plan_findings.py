@@ -10,7 +10,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.plan import CORDONED, FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
-from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
+from dra_lab.model.sketch import covers
 from dra_lab.planner.node.placement_values import Scale, broken_links
 from dra_lab.planner.scan import Scan, failing_devices
 from dra_lab.topology.hierarchy_findings import some
@@ -94,9 +94,9 @@ def _guard_advice(failure: SelectorFailure) -> str:
 def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
     """Yield what the chosen devices give cause to say."""
     places = localities(scan.cluster, node_name)
-    devices = scan.devices(node_name)
+    devices, asked = scan.devices(node_name), {ask.reference: ask for ask in scan.rules.asks}
     for link in scan.sketch.links:
-        tied = [p.device for p in placements if _ties(scan.sketch, link, p)]
+        tied = [p.device for p in placements if any(covers(end, asked[p.request]) for end in link.requests)]
         # An empty text is equal for kube-scheduler, and no root that is known.
         roots = [devices[device].lookup(PCIE_ROOT, device.driver) for device in tied]
         if link.must and link.where == "pcieRoot" and any(root is not None and root.value == "" for root in roots):
@@ -155,11 +155,6 @@ def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> 
             f"kube-scheduler with this manifest would take devices of {node_name} that do not keep this link",
             "Write selectors that place the ends together.",
         )
-
-
-def _ties(sketch: ClaimSketch, link: Link, placement: Placement) -> bool:
-    found = [a for request in sketch.requests for a in asks(request) if a.reference == placement.request]
-    return any(covers(reference, ask) for reference in link.requests for ask in found)
 
 
 _WHAT_IF = "kubectl uncordon NODE ends it; the what-if change --uncordon NODE plans as if it were done."

@@ -9,11 +9,10 @@ from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import node_index, shape_key
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.scan import Scan, scan_nodes
-from dra_lab.planner.states.layouts import Layouts, devices_by_group
+from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group
 from dra_lab.planner.states.node_state import NodeState, inspectors
 
 
