@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations, islice
 from typing import Any
 
@@ -156,20 +156,14 @@ def find_conflict(sketch: ClaimSketch, trial: Trial, node: str = "") -> Conflict
     # A request for all devices asks for more without its selectors: there the filter alone is no proof.
     sure = sure and all(fits([other for other in left if other != element]) is True for element in left)
     most = trial.budget.sizes.tries
-    smaller = list(islice(_smaller_sets(sketch, every, len(left)), most + 1))
+    # the sets of fewer parts, smallest first, in which each part has the requests that it is about
+    sets = (chosen for fewer in range(1, len(left)) for chosen in combinations(every, fewer))
+    smaller = list(islice((c for c in sets if all(_has_requests(sketch, part, c) for part in c)), most + 1))
     unfit = next((chosen for chosen in smaller[:most] if fits(chosen) is not True), None)
     smallest = sure and (len(smaller) <= most if unfit is None else fits(unfit) is False)
     order = ("request", "selector", "link")
     parts = sorted((smallest and unfit) or left, key=lambda e: (order.index(e.kind), e.subject, e.position))
     return Conflict(tuple(parts), node, minimal=sure, smallest=smallest)
-
-
-def _smaller_sets(sketch: ClaimSketch, every: Sequence[Element], size: int) -> Iterator[tuple[Element, ...]]:
-    """Yield the sets of fewer parts, smallest first, in which each part has the requests that it is about."""
-    for fewer in range(1, size):
-        for chosen in combinations(every, fewer):
-            if all(_has_requests(sketch, element, chosen) for element in chosen):
-                yield chosen
 
 
 def _has_requests(sketch: ClaimSketch, element: Element, chosen: Sequence[Element]) -> bool:

@@ -11,7 +11,6 @@ from msgspec import Struct
 from dra_lab.cel.no_match import plain
 from dra_lab.cel.reads import reads
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -21,10 +20,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
-from dra_lab.planner.node.eligible import AskEligibility, Rules, eligibility
+from dra_lab.planner.node.eligible import AskEligibility, eligibility, rules_of
 from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.plan_findings import cordoned_shortfall
-from dra_lab.planner.pod_claims import expand_pod, held_cluster, read_claims
+from dra_lab.planner.pod_claims import expand_pod, read_claims
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.why.funnel import funnels, node_counts
 
@@ -79,13 +78,9 @@ def why_not(
     if not sketch.requests:
         return WhyNot(node, fits=None)
     refuse_claim(sketch)
-    pod = read_claims(sketch)
-    complete = with_documented_classes(held_cluster(cluster, pod))
-    matching = node_index(complete, release).matching
-    drawn = expand_pod(pod, complete, release).sketch
-    rules = Rules(complete, drawn, release, matching, only=frozenset((node,)))
-    for problem in (p for ask in rules.asks for p in matching.problems(ask)):
-        raise problem
+    complete = with_documented_classes(cluster)
+    drawn = expand_pod(read_claims(sketch), complete, release).sketch
+    rules = rules_of(complete, drawn, release, frozenset((node,)))
     budget = Budget(time.monotonic() + seconds)
     scan = scan_nodes(rules, budget)
     found = eligibility(rules, node)
