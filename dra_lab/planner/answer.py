@@ -70,7 +70,7 @@ class Work(Struct, frozen=True):
         most, names = self.budget.sizes.tries, self.scan.rules.nodes
         if len(names) > most:
             first = [equal.nodes[0] for equal in self.scan.classes or self.choice.classes]
-            names = tuple([node for node in first if node in self.scan.exact][:most])
+            names = tuple([node for node in first if node in self.scan.kind_of][:most])
         return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=names)
 
     def offered(self, suggestions: Sequence[Suggestion]) -> tuple[Suggestion, ...]:

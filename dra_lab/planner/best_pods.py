@@ -25,7 +25,7 @@ from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
-from dra_lab.planner.scan import Kind, Scan
+from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group
 from dra_lab.planner.states.node_state import NodeState
 
@@ -62,9 +62,9 @@ class BestPods:
     _states: dict[Hashable, int] = field(default_factory=dict)
     _idle: dict[int, State] = field(default_factory=dict)
 
-    def state(self, scan: Scan, name: str, kind: Kind) -> NodeState | None:
-        """Return what a node of a kind of hardware offers, None if the tables do not say what fits there."""
-        return None if self.trees is None else self.layouts.state(scan, kind, name)
+    def state(self, scan: Scan, name: str) -> NodeState | None:
+        """Return what a node offers, None if the tables do not say what fits there."""
+        return None if self.trees is None else self.layouts.state(scan, scan.kind_of[name], name)
 
     def best(self, node: NodeState, order: Order) -> Best:
         """Return the best pod on what a node offers."""
@@ -102,7 +102,7 @@ class BestPods:
 
     def devices(self, scan: Scan, name: str, order: Order) -> Taken:
         """Return devices of a node that have its best values."""
-        node = self.state(scan, name, scan.exact[name][0])
+        node = self.state(scan, name)
         assert self.trees is not None, "its values are known"
         assert node is not None, "its values are known"
         (takes,) = take_pods(self.trees, node, [(0, self.tables(order))])
@@ -138,7 +138,7 @@ def take_pods_of(scan: Scan, budget: Budget) -> BestPods:
     """
     found = _latest(scan.cluster, scan.release).pop(_claim(scan), None)
     # They hold every state that they were asked for, and a cluster that is followed comes to ever more states.
-    if found is not None and len(found.known) <= _STATES * len(scan.exact):
+    if found is not None and len(found.known) <= _STATES * len(scan.kind_of):
         return found if scan.shapes.keys() <= found.layouts.numbers.keys() else best_pods(scan, budget)
     return best_pods(scan, budget)
 
@@ -162,20 +162,19 @@ def _latest(_cluster: Cluster, _release: KubernetesRelease) -> dict[Hashable, Be
 
 
 def fitting_nodes(scan: Scan, budget: Budget) -> Mapping[str, bool] | None:
-    """Say of each node of a scan's `shapes` whether the claim fits; None where the tables do not say that.
+    """Say of each node of a scan whether the claim fits; None where the tables do not say that.
 
     A node that time left open is not in it.
     """
     pods = best_pods(scan, budget)
     found: dict[str, bool] = {}
-    for kind, names in scan.shapes.items():
-        for name in names:
-            if budget.reached or kind not in pods.layouts.numbers:
-                return found
-            node = pods.state(scan, name, kind)
-            if node is None:
-                return None
-            found[name] = not pods.best(node, ()).solution.infeasible
+    for name, kind in scan.kind_of.items():
+        if budget.reached or kind not in pods.layouts.numbers:
+            return found
+        node = pods.state(scan, name)
+        if node is None:
+            return None
+        found[name] = not pods.best(node, ()).solution.infeasible
     return found
 
 

@@ -89,15 +89,15 @@ def _look_up(search: _Search) -> list[str]:
     scan, pods = search.scan, search.pods
     nodes: dict[int, tuple[Best, list[str]]] = {}
     others: list[str] = []
-    for number, (name, exact) in enumerate(scan.exact.items()):
-        node = None if search.budget.reached else pods.state(scan, name, exact[0])
+    for number, name in enumerate(scan.seen):
+        node = None if search.budget.reached else pods.state(scan, name)
         if node is None:
             others.append(name)
         else:
             best = pods.best(node, search.order)
             nodes.setdefault(best.state, (best, []))[1].append(name)
         if search.budget.due:
-            search.budget.report_step("nodes", f"decided {number + 1:,} of {len(scan.exact):,} nodes")
+            search.budget.report_step("nodes", f"decided {number + 1:,} of {len(scan.seen):,} nodes")
     for best, names in nodes.values():
         search.note(EqualNodes(tuple(sorted(names)), best.state, best.idle), best.solution, fits_idle=best.fits_idle)
     return others
@@ -118,7 +118,7 @@ def _solve_others(search: _Search, names: Sequence[str]) -> None:
             # Progress is reported for the first node; the others only have to show that they are as good.
             budget = search.budget if best is None or name == pinned else changed(search.budget, report=None)
             found = solve_problem(scan.problem(name), search.order, budget, solver=search.solver, best=bar)
-        fits, kind = None if found.taken is None else True, scan.exact[name][0]
+        fits, kind = None if found.taken is None else True, scan.kind_of[name]
         fits = False if found.infeasible else fits
         if equal.idle != equal.now:
             if idle.get(kind) is None and not search.budget.reached:

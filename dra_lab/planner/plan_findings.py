@@ -39,22 +39,16 @@ def claim_findings(scan: Scan) -> Iterator[Finding]:
 def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
     """Return the selectors that fail on devices when they are evaluated, each with its guarded form."""
     found: dict[tuple[str, str], list[DeviceID]] = {}
-    messages: dict[tuple[str, str], str] = {}
-    for reference, (device, expression, message) in failing_devices(scan):
-        # The message names its device: that of the first stands for all.
-        messages.setdefault((reference, expression), message)
+    for reference, (device, expression, _) in failing_devices(scan):
         found.setdefault((reference, expression), []).append(device)
     published = {item.id: item.device for view in scan.views.nodes.values() for item in view.devices} if found else {}
-    return tuple(
-        SelectorFailure(
-            reference,
-            expression,
-            tuple(devices),
-            messages[reference, expression],
-            _guarded(scan, expression, devices, published),
-        )
-        for (reference, expression), devices in found.items()
-    )
+    asked, failures = {ask.reference: ask for ask in scan.rules.asks}, []
+    for (reference, expression), devices in found.items():
+        # The message names its device and the request: that of the first device stands for all.
+        match = scan.rules.matching.match(asked[reference], devices[0].driver, published[devices[0]])
+        guarded = _guarded(scan, expression, devices, published)
+        failures.append(SelectorFailure(reference, expression, tuple(devices), match.error, guarded))
+    return tuple(failures)
 
 
 def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published: Mapping[DeviceID, Device]) -> str:

@@ -74,6 +74,7 @@ def plan_pod(
     rules = rules_of(complete, expansion.sketch, release, allowed)
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
     scan = look_at_nodes(rules, budget.part(budget.shares.first))
+    scan.count_matching()
     # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
     from dra_lab.planner.answer import Work, plan_of_fit
     from dra_lab.planner.choose import choose_node

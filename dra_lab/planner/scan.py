@@ -36,12 +36,6 @@ Kind = tuple[int, ...]
 Amounts = tuple[tuple[str, Fraction], ...]
 """Amounts of a shared device by the name of the capacity, sorted."""
 
-Exact = tuple[Any, ...]
-"""Hardware of a node, its devices held alone and shared by position, and what counters have left.
-
-It is equal only if the same devices are held.
-"""
-
 
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
@@ -57,19 +51,19 @@ class EqualNodes(Struct, frozen=True):
 class Scan(Struct):
     """What looking at the nodes found.
 
-    `shapes` are the nodes by hardware, and `exact` is what a node's problem depends on: its hardware, and what is in
-    use of it. `unseen` are the nodes that there was no time for. `matched` counts the devices that match each ask, and
-    `paired` says whether the claim requests both GPUs and NICs. `classes` are the nodes that are equal for the claim,
-    in the order of their first nodes, and `layouts` the kinds of hardware by number (`survey`). `coupled` remembers
-    what nodes have in common (`planner.coupling`), `counted` what is left of the counters of a pool, by its place in
-    memory, and `shares` what is taken and left of a shared group, by layout, group, and where the first is in memory.
+    `shapes` are the nodes by hardware, and `kind_of` is the hardware of each node that was looked at. `unseen` are the
+    nodes that there was no time for. `matched` counts the devices that match each ask, and `paired` says whether the
+    claim requests both GPUs and NICs. `classes` are the nodes that are equal for the claim, in the order of their first
+    nodes, and `layouts` the kinds of hardware by number (`survey`). `coupled` remembers what nodes have in common
+    (`planner.coupling`), `counted` what is left of the counters of a pool, by its place in memory, and `shares` what is
+    taken and left of a shared group, by layout, group, and where the first is in memory.
     """
 
     rules: Rules
     views: NodeIndex
     paired: bool = False
     shapes: dict[Kind, list[str]] = field(default_factory=dict)
-    exact: dict[str, Exact] = field(default_factory=dict)
+    kind_of: dict[str, Kind] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
     classes: tuple[EqualNodes, ...] = ()
@@ -86,7 +80,7 @@ class Scan(Struct):
     @property
     def seen(self) -> Collection[str]:
         """Return the nodes that were looked at."""
-        return self.exact.keys()
+        return self.kind_of.keys()
 
     @property
     def cluster(self) -> Cluster:
@@ -152,6 +146,21 @@ class Scan(Struct):
         devices, stages = self.views.view(node_name).devices, self.views.stages(ask, node_name)
         return [kind_of[item.id] for item, stage in zip(devices, stages, strict=True) if stage == "match"]
 
+    def count_matching(self) -> None:
+        """Note how many devices match each ask, and whether the claim's asks match both GPUs and NICs somewhere."""
+        kinds: set[str] = set()
+        for one in self.rules.selecting:
+            count = 0
+            for names in self.shapes.values():
+                found = self.views.stages(one, names[0]).count("match")
+                count += found * len(names)
+                if found and not kinds >= {"gpu", "nic"}:
+                    kinds.update(self.kinds_matched(one, names[0]))
+            same = (one.device_class_name, one.selectors)
+            asks = (ask for ask in self.rules.asks if (ask.device_class_name, ask.selectors) == same)
+            self.matched |= {ask.reference: count for ask in asks}
+        self.paired = kinds >= {"gpu", "nic"}
+
     def note_unseen(self, seen: Collection[str]) -> None:
         """Note the nodes that there was no time for."""
         self.unseen = tuple(name for name in self.rules.nodes if name not in seen)
@@ -162,12 +171,13 @@ class Scan(Struct):
         What a claim holds alone is only missing, so nodes with the same shares are looked at once. With All, admin
         access or counters a device in use does more than to be missing.
         """
-        rules, exact = self.rules, self.exact.get(node_name)
-        if exact is None or len(exact) > 3 or any(ask.all_devices or ask.admin_access for ask in rules.asks):
-            return exact or node_name, rules, ()
-        hardware, alone, shared = exact
-        held = rules.allocated
-        return (hardware, shared), replace(rules, held=AllocatedDevices({}, held.shares, held.consumed)), alone
+        rules, kind, held = self.rules, self.kind_of.get(node_name), self.rules.allocated
+        if kind is None:
+            return node_name, rules, ()
+        alone, shared = self.views.held_on(node_name, held)
+        if self.views.view(node_name).counted or any(ask.all_devices or ask.admin_access for ask in rules.asks):
+            return (kind, alone, shared, self.left_key(node_name)), rules, ()
+        return (kind, shared), replace(rules, held=AllocatedDevices({}, held.shares, held.consumed)), alone
 
     def build(self, found: NodeEligibility, drop: Sequence[str] = ()) -> AllocationProblem:
         """Return the problem of what was found eligible on a node, without the links in `drop`."""
@@ -179,26 +189,19 @@ def look_at_nodes(rules: Rules, budget: Budget) -> Scan:
     """Look at every node: its hardware, and what is in use of it."""
     scan = Scan(rules, node_index(rules.cluster, rules.release))
     scan.shapes = node_shapes(scan, budget.part(budget.shares.first))
-    scan.paired, scan.matched = _count_matching(scan)
-    for number, (shape, names) in enumerate(scan.shapes.items()):
-        for name in names:
-            if budget.reached:
-                break
-            scan.exact[name] = (shape, *scan.views.held_on(name, rules.allocated))
-            if scan.views.view(name).counted:
-                scan.exact[name] += (scan.left_key(name),)
-        if budget.due:
-            budget.report_step("nodes", f"looked at {number + 1} of {len(scan.shapes)} kinds of nodes")
-    scan.note_unseen(scan.exact)
+    for kind, names in scan.shapes.items():
+        scan.kind_of |= dict.fromkeys(names, kind)
+    scan.note_unseen(scan.seen)
     return scan
 
 
 def scan_nodes(rules: Rules, budget: Budget) -> Scan:
     """Look at every node and put equal ones together. Raises UnsupportedFeature as `sort_nodes` does."""
     scan = look_at_nodes(rules, budget)
-    scan.classes = sort_nodes(scan, tuple(scan.exact), budget)
-    scan.exact = {name: scan.exact[name] for equal in scan.classes for name in equal.nodes}
-    scan.note_unseen(scan.exact)
+    scan.count_matching()
+    scan.classes = sort_nodes(scan, scan.seen, budget)
+    scan.kind_of = {name: scan.kind_of[name] for equal in scan.classes for name in equal.nodes}
+    scan.note_unseen(scan.seen)
     return scan
 
 
@@ -224,19 +227,6 @@ def node_shapes(scan: Scan, budget: Budget) -> dict[Kind, list[str]]:
     return {shape: names for shape, names in kept.items() if names}
 
 
-def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:
-    """Return whether the claim's requests match both GPUs and NICs somewhere, and how many devices each ask matches."""
-    kinds: set[str] = set()
-    counts: dict[str, int] = {}
-    for one in scan.rules.selecting:
-        same = (one.device_class_name, one.selectors)
-        matching = [(scan.kinds_matched(one, nodes[0]), len(nodes)) for nodes in scan.shapes.values()]
-        kinds.update(kind for found, _ in matching for kind in found)
-        count = sum(len(found) * nodes for found, nodes in matching)
-        counts |= {ask.reference: count for ask in scan.rules.asks if (ask.device_class_name, ask.selectors) == same}
-    return {"gpu", "nic"} <= kinds, counts
-
-
 def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualNodes, ...]:
     """Return classes of equal nodes, of as many of the nodes as there is time for, in the order of their first nodes.
 
@@ -256,23 +246,20 @@ def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualN
         refuse_devices(scan.rules, found)
         return scan.build(found)
 
-    def now_of(name: str) -> Print:
-        key, rules, held = scan.shared_look(name)
-        if key not in layouts:
-            devices = [item.id for item in scan.views.view(name).devices]
-            layouts[key] = layout_of(scan.build(eligibility(rules, name)), devices)
-        layout, free = layouts[key], thinned(layouts[key], held)
-        return fingerprint(("now", key, free), lambda: _thinned_problem(layout.problem, free))
-
-    known: dict[Exact, tuple[Print, Print]] = {}
+    known: dict[Hashable, tuple[Print, Print]] = {}
     nodes: dict[tuple[Print, Print], list[str]] = {}
     for name in names:
         if budget.reached:
             break
-        exact = scan.exact[name]
-        if exact not in known:
-            known[exact] = fingerprint(("idle", exact[0]), partial(idle_problem, name)), now_of(name)
-        nodes.setdefault(known[exact], []).append(name)
+        key, rules, held = scan.shared_look(name)
+        if (key, held) not in known:
+            if key not in layouts:
+                devices = [item.id for item in scan.views.view(name).devices]
+                layouts[key] = layout_of(scan.build(eligibility(rules, name)), devices)
+            problem, free, kind = layouts[key].problem, thinned(layouts[key], held), scan.kind_of[name]
+            now = fingerprint(("now", key, free), partial(_thinned_problem, problem, free))
+            known[key, held] = fingerprint(("idle", kind), partial(idle_problem, name)), now
+        nodes.setdefault(known[key, held], []).append(name)
     classes = (EqualNodes(tuple(sorted(members)), now, idle) for (idle, now), members in nodes.items())
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
 

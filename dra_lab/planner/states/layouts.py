@@ -208,13 +208,16 @@ class Layouts:
                     # with what is taken, so that its place in memory is not used again
                     scan.shares[key] = (taken, _left_of(groups[group], dict(taken)))
                 left.append((group, scan.shares[key][1]))
-        # A claim may hold a shareable device without a share: it is in use, and its amounts do not say so
-        # (docs/semantics.md 3.11.9).
-        whole = any(layout.group_of[at] >= 0 and groups[layout.group_of[at]].shareable for at in alone)
-        if whole or any(_asks_for_none(groups[group], rest) for group, rest in left):
+        if any(_asks_for_none(groups[group], rest) for group, rest in left):
             return None
         state = NodeState(number, thinned(layout, in_use(scan, name)), tuple(left))
         return self.counted[number].on(scan, name, state) if number in self.counted else state
+
+
+def holds_shareable(scan: Scan, layout: Layout, name: str) -> bool:
+    """Say whether a claim holds a shareable device of a node without a share (docs/semantics.md 3.11.9)."""
+    groups = {layout.group_of[at] for at in scan.views.held_on(name, scan.rules.allocated)[0]} - {-1}
+    return any(layout.problem.groups[group].shareable for group in groups)
 
 
 def in_use(scan: Scan, name: str) -> frozenset[int]:

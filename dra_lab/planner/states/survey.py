@@ -12,7 +12,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.scan import Scan, scan_nodes
-from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group
+from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group, holds_shareable
 from dra_lab.planner.states.node_state import NodeState, inspectors
 
 
@@ -55,9 +55,10 @@ def survey(rules: Rules, budget: Budget) -> Survey:
         if budget.reached:
             break
         kind = shape_key(views, name, rules.selecting, rules.attributes)
-        layouts.add(seen.scan, devices, kind, name)
+        layout = layouts.add(seen.scan, devices, kind, name)
         state = layouts.state(seen.scan, kind, name)
-        if state is None:
+        # A shareable device that a claim holds without a share is in use, and its amounts do not say so.
+        if state is None or holds_shareable(seen.scan, layouts.made[layout], name):
             return Survey(scan_nodes(rules, budget))
         seen.states[name] = state
         if budget.due:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
@@ -19,10 +18,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.best_pods import fitting_nodes
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.eligible import Rules, rules_of
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.refuse import refuse_claim
-from dra_lab.planner.scan import Scan, node_shapes, scan_nodes
+from dra_lab.planner.scan import look_at_nodes, scan_nodes
 from dra_lab.sketch.expand import expand
 from dra_lab.sketch.links import link_words
 
@@ -62,11 +61,8 @@ class Trial(Struct, frozen=True):
         """
         refuse_claim(sketch)
         drawn = sketch if self.expanded else expand(sketch, self.cluster, self.release).sketch
-        index = node_index(self.cluster, self.release)
-        rules = Rules(self.cluster, drawn, self.release, index.matching, only=self.nodes)
-        scan = Scan(rules, index)
-        scan.shapes = node_shapes(scan, self.budget)
-        known = fitting_nodes(scan, self.budget)
+        rules = rules_of(self.cluster, drawn, self.release, self.nodes)
+        known = fitting_nodes(look_at_nodes(rules, self.budget), self.budget)
         return known if known is not None else self._solved(rules, first=first), len(rules.nodes)
 
     def _solved(self, rules: Rules, *, first: bool) -> Mapping[str, bool]:
