@@ -12,7 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
@@ -56,22 +58,8 @@ class FleetQuestion(Struct, frozen=True):
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        """Return the workloads that are no gangs as the planner takes them; one without a request takes no part."""
-        return tuple(workload_of(pod) for pod in self._asking if pod.gang is None)
-
-    @property
-    def gangs(self) -> tuple[Workload, ...]:
-        """Return the workloads that are gangs."""
-        return tuple(workload_of(pod) for pod in self._asking if pod.gang is not None)
-
-    @property
-    def every(self) -> tuple[Workload, ...]:
-        """Return all workloads with all their pods, gangs among them."""
-        return tuple(Workload(pod.pod, pod.claims, replicas=pods_of(pod)) for pod in self._asking)
-
-    @property
-    def _asking(self) -> tuple[PodDrawing, ...]:
-        return tuple(pod for pod in self.pods if any(claim.requests for claim in pod.claims))
+        """Return the workloads as the planner takes them; one without a request takes no part."""
+        return tuple(workload_of(pod) for pod in self.pods if any(claim.requests for claim in pod.claims))
 
     @property
     def pins(self) -> Mapping[str, Mapping[str, int]]:
@@ -103,23 +91,22 @@ class FleetAnswer(Struct, frozen=True):
     @property
     def is_planned(self) -> bool:
         """Say whether the plan is final; what else is known of it may still grow."""
-        return self.complete or (self.gangs is not None and (self.gangs.plan.proven or bool(self.gangs.nodes)))
+        return self.complete or (self.gangs is not None and (self.plan.proven or bool(self.gangs.nodes)))
 
     @property
     def sentence(self) -> str:
         """Return the answer in one to three short sentences."""
         from dra_lab.words.fleet_document import fleet_sentence
-        from dra_lab.words.gang_document import gang_sentence
 
-        return fleet_sentence(self.plan) if self.gangs is None else gang_sentence(self.gangs.plan)
+        return fleet_sentence(self.plan)
 
     @property
     def figures(self) -> Mapping[str, KnownValue]:
         """Return the numbers of the answer by name, as a kept plan has them (`model.sketch.Kept`)."""
-        wanted = sum(workload.replicas for workload in self.question.every)
+        wanted = sum(workload.replicas * workload.size for workload in self.question.workloads)
         least = None if self.gangs is not None else self.plan.goal(UNPLACED)
         bound = wanted - least.bound if least is not None and least.bound is not None else None
-        found = {"placed": KnownValue(value=len(self.plan.replicas), bound=bound), "wanted": KnownValue(value=wanted)}
+        found = {"placed": KnownValue(value=len(self.plan.pods), bound=bound), "wanted": KnownValue(value=wanted)}
         found["nodes"] = KnownValue(value=len(self.plan.nodes))
         first_fit = self.plan.first_fit
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
@@ -238,11 +225,11 @@ def pods_words(pod: PodDrawing) -> str:
 
 def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
     """Return the better of two plans of one question: the later one, unless its goals are worse."""
-    if not now.replicas and before.replicas:
+    if not now.pods and before.pods:
         return before
     values = [{goal.goal: goal.value for goal in plan.goals} for plan in (before, now)]
     order = [goal.goal for goal in now.goals]
-    if not before.replicas or any(name not in values[0] for name in order):
+    if not before.pods or any(name not in values[0] for name in order):
         return now
     return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 

@@ -11,7 +11,7 @@ from typing import Any
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Headroom
+from dra_lab.model.headroom import Headroom
 from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
 from dra_lab.model.regret import with_measured

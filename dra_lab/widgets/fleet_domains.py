@@ -57,7 +57,7 @@ class FleetDomains(FollowingWidget):
             self._domains = None
             self._assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
             return
-        gang = chosen_gang(answer.gangs.plan.gangs, self.fleet_gang)
+        gang = chosen_gang(answer.plan.gangs, self.fleet_gang)
         if gang is None:
             return
         known = self._domains_of
