@@ -18,10 +18,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.best_pods import fitting_nodes
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.eligible import Rules, rules_of
+from dra_lab.planner.node.eligible import rules_of
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.refuse import refuse_claim
-from dra_lab.planner.scan import look_at_nodes, scan_nodes
+from dra_lab.planner.scan import look_at_nodes, sort_nodes
 from dra_lab.sketch.expand import expand
 from dra_lab.sketch.links import link_words
 
@@ -62,19 +62,17 @@ class Trial(Struct, frozen=True):
         refuse_claim(sketch)
         drawn = sketch if self.expanded else expand(sketch, self.cluster, self.release).sketch
         rules = rules_of(self.cluster, drawn, self.release, self.nodes)
-        known = fitting_nodes(look_at_nodes(rules, self.budget), self.budget)
-        return known if known is not None else self._solved(rules, first=first), len(rules.nodes)
-
-    def _solved(self, rules: Rules, *, first: bool) -> Mapping[str, bool]:
-        """Say of each node whether a drawing fits that the tables of places do not have; one left open is not in it."""
-        scan, known = scan_nodes(rules, self.budget), dict[str, bool]()
-        for equal in scan.classes:
+        scan, solved = look_at_nodes(rules, self.budget), dict[str, bool]()
+        known = fitting_nodes(scan, self.budget)
+        if known is not None:
+            return known, len(rules.nodes)
+        for equal in sort_nodes(scan, scan.seen, self.budget):
             fits = is_feasible(scan.problem(equal.nodes[0]), self.budget, solver=self.solver)
             if fits is not None:
-                known |= dict.fromkeys(equal.nodes, fits)
+                solved |= dict.fromkeys(equal.nodes, fits)
             if fits and first:
                 break
-        return known
+        return solved, len(rules.nodes)
 
 
 # ---------------------------------------------------------------- what cannot hold together

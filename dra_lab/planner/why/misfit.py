@@ -218,19 +218,13 @@ def _finish(scan: Scan, shortfall: Shortfall, more: str) -> Shortfall:
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
     # Devices on different NUMA nodes are on different PCIe roots too: where they must not be near, that is no help.
     if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.kind.near:
-        text += _numa_instead(scan, link)
+        choice = attribute_for(scan.cluster, scan.sketch, replace(link, where="numaNode"), scan.release)
+        without = [end for end, names in choice.sides.items() if not names]
+        verb = "publishes" if len(without) == 1 else "publish"
+        lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
+        can = f"A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
+        text += f". {can}" if choice.name else f". No NUMA link can be written: {lacking}"
     return changed(shortfall, message=text)
-
-
-def _numa_instead(scan: Scan, link: Link) -> str:
-    """Say whether the link could be written on the NUMA node instead, and if not, which end lacks the attribute."""
-    choice = attribute_for(scan.cluster, scan.sketch, replace(link, where="numaNode"), scan.release)
-    if choice.name:
-        return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
-    without = [end for end, names in choice.sides.items() if not names]
-    verb = "publishes" if len(without) == 1 else "publish"
-    lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
-    return f". No NUMA link can be written: {lacking}"
 
 
 # ---------------------------------------------------------------- what devices publish
