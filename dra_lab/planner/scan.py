@@ -55,8 +55,8 @@ class Scan(Struct):
     nodes that there was no time for. `matched` counts the devices that match each ask, and `paired` says whether the
     claim requests both GPUs and NICs. `classes` are the nodes that are equal for the claim, in the order of their first
     nodes, and `layouts` the kinds of hardware by number (`survey`). `coupled` remembers what nodes have in common
-    (`planner.coupling`), `counted` what is left of the counters of a pool, by its place in memory, and `shares` what is
-    taken and left of a shared group, by layout, group, and where the first is in memory.
+    (`planner.coupling`), and `counted` what is left of the counters of a pool, by its place in memory. `shares` is what
+    is taken and left of a shared group, by layout, group, and where the first is in memory.
     """
 
     rules: Rules
@@ -168,8 +168,8 @@ class Scan(Struct):
     def shared_look(self, node_name: str) -> tuple[Hashable, Rules, Collection[int]]:
         """Return a key that nodes have in common if one look serves them, its rules, and which devices it has too many.
 
-        What a claim holds alone is only missing, so nodes with the same shares are looked at once. With All, admin
-        access or counters a device in use does more than to be missing.
+        Devices that claims hold alone are only missing, so nodes with the same shares are looked at once. With All,
+        admin access or counters, a device in use does more than to be missing.
         """
         rules, kind, held = self.rules, self.kind_of.get(node_name), self.rules.allocated
         if kind is None:
