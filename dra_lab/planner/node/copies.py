@@ -106,20 +106,21 @@ def replicated(problem: AllocationProblem, parts: Sequence[CopyPart], counts: Se
         asks=tuple(asks),
         requests=tuple(requests),
         links=tuple(links),
-        groups=tuple(
-            replace(
-                group,
-                asks=tuple(sorted(new for ask in group.asks for new in moved.get(ask, ()))),
-                places=tuple(value for links in places_from for value in group.places[slice(*links)]),
-                uses=tuple(sorted((new, uses) for ask, uses in group.uses for new in moved.get(ask, ()))),
-            )
-            for _, group in apart
-        ),
+        groups=tuple(_group(group, moved, places_from) for _, group in apart),
         impossible=frozenset(new for old in problem.impossible for new in moved.get(old, ())),
         claims=tuple(claims) if max(claims, default=0) else (),
         pods=tuple(pods),
     )
     return Copies(whole, tuple(parts), tuple(copies), tuple(at for at, _ in apart))
+
+
+def _group(group: DeviceGroup, moved: dict[int, list[int]], places_from: Sequence[tuple[int, int]]) -> DeviceGroup:
+    return replace(
+        group,
+        asks=tuple(sorted(new for ask in group.asks for new in moved.get(ask, ()))),
+        places=tuple(value for links in places_from for value in group.places[slice(*links)]),
+        uses=tuple(sorted((new, uses) for ask, uses in group.uses for new in moved.get(ask, ()))),
+    )
 
 
 Where = tuple[tuple[int, str, PlaceValue | None, PlaceValue | None], ...]
