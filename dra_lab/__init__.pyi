@@ -18,6 +18,9 @@ from .model.claims import ExactDeviceRequest as ExactDeviceRequest
 from .model.claims import ResourceClaim as ResourceClaim
 from .model.cluster import Cluster as Cluster
 from .model.fleet import FleetPlan as FleetPlan
+from .model.headroom import Bounded as Bounded
+from .model.headroom import Fit as Fit
+from .model.headroom import Headroom as Headroom
 from .model.names import DeviceID as DeviceID
 from .model.node_type import NewDomains as NewDomains
 from .model.node_type import NodeType as NodeType
@@ -38,13 +41,12 @@ from .model.workload import Workload as Workload
 from .pictures.charts import chart as chart
 from .pictures.picture import picture as picture
 from .pinning.pin_plan import pin_plan as pin_plan
+from .planner import how_many_more as how_many_more
 from .planner import make_plan as make_plan
-from .planner.fleet import how_many_more as how_many_more
 from .planner.fleet import largest_job as largest_job
 from .planner.fleet import multiple as multiple
 from .planner.fleet import stranded as stranded
 from .planner.gangs import gang_verdicts as gang_verdicts
-from .planner.gangs import how_many_more_gangs as how_many_more_gangs
 from .planner.gangs import nodes_to_add as nodes_to_add
 from .planner.scenarios import Scenario as Scenario
 from .planner.scenarios import plan_scenarios as plan_scenarios

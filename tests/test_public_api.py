@@ -16,6 +16,7 @@ import dra_lab
 ROOT = Path(__file__).parents[1]
 NAMES = [
     "AllocationResult",
+    "Bounded",
     "CELDeviceSelector",
     "ClaimCanvas",
     "ClaimSketch",
@@ -30,8 +31,10 @@ NAMES = [
     "ExactDeviceRequest",
     "Explanation",
     "Finding",
+    "Fit",
     "FleetPlan",
     "HardwareView",
+    "Headroom",
     "How",
     "KubernetesRelease",
     "Lab",
@@ -59,7 +62,6 @@ NAMES = [
     "gang_verdicts",
     "hierarchies",
     "how_many_more",
-    "how_many_more_gangs",
     "largest_job",
     "load_cluster",
     "make_cluster",

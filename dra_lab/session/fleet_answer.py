@@ -112,11 +112,11 @@ class FleetAnswer(Struct, frozen=True):
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
             found |= values_of_bandwidth([*map(regret_json, self.plan.regrets)])
         found |= {
-            f"more/{headroom.workload}": KnownValue(value=headroom.count, bound=headroom.bound)
+            f"more/{headroom.workload}": KnownValue(value=headroom.count.value, bound=headroom.count.bound)
             for headroom in self.headroom
         }
         for gang, count in self.gangs.more.items() if self.gangs is not None else ():
-            found[f"more/{gang}"] = KnownValue(value=count.count, bound=count.bound)
+            found[f"more/{gang}"] = KnownValue(value=count.count.value, bound=count.count.bound)
         for kind in self.stranded.kinds if self.stranded is not None else ():
             sure = kind.stranded if kind.proven else None
             found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=sure)
@@ -137,9 +137,10 @@ def fleet_answers(
 
     Raises as `plan_fleet` does.
     """
-    from dra_lab.planner.fleet import how_many_more, stranded
+    from dra_lab.planner.fleet import stranded
     from dra_lab.planner.fleet.pinned import plan_pinned
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
+    from dra_lab.planner.questions import how_many_more
 
     def planned(seconds: float | None) -> FleetPlan:
         return plan_pinned(

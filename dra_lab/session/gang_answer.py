@@ -9,7 +9,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
-    from dra_lab.model.headroom import GangCount
+    from dra_lab.model.headroom import Headroom
     from dra_lab.pinning.gang_choices import GangChoice
 
 
@@ -33,7 +33,7 @@ class GangAnswer(Struct, frozen=True):
     """
 
     nodes: Mapping[str, NodeHeadroom] = {}
-    more: Mapping[str, GangCount] = {}
-    total: Mapping[str, GangCount] = {}
+    more: Mapping[str, Headroom] = {}
+    total: Mapping[str, Headroom] = {}
     choices: Mapping[str, tuple[GangChoice, ...]] = {}
     verdicts: Mapping[str, GangVerdicts | str] = {}

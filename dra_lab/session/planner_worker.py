@@ -213,7 +213,7 @@ class PlannerWorker:
 
     def _count_copies(self, number: int, cluster: Cluster, drawing: Drawing, stop: threading.Event) -> None:
         """Count how many pods with the claim fit, after the answer: until it is known, `counting` says so."""
-        from dra_lab.planner.fleet import how_many_more
+        from dra_lab.planner.questions import how_many_more
 
         headroom, workload = None, Workload(drawing.sketch.name or "claim", drawing.sketch)
         if stop.wait(COPIES_AFTER):
