@@ -10,25 +10,17 @@ from msgspec.structs import replace as changed
 
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, Replica
 from dra_lab.model.names import MARK
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
-from dra_lab.model.quantity import QuantityText, format_quantity
 from dra_lab.model.sketch import asks
 from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
-from dra_lab.planner.node.placement_values import broken_links, value_placements
+from dra_lab.planner.node.placement_values import value_placements
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
 
@@ -43,7 +35,6 @@ class _Trial:
     budget: Budget
     numbers: dict[str, int] = field(default_factory=dict)
     replicas: list[Replica] = field(default_factory=list)
-    stopped: int = 0
 
 
 def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan | None:
@@ -89,7 +80,7 @@ def _compiled(fleet: FleetProblem, pod: FleetPod) -> tuple[CompiledClaim, ...]:
 
 def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
     """Try the pods of one node; say whether it was done to the end."""
-    part = with_held(trial.fleet, part_of_cluster(trial.fleet.scan.cluster, node))
+    part = part_of_cluster(trial.fleet.scan.cluster, node)
     held: list[ResourceClaim] = []
     found: list[Replica] = []
     for replica in replicas:
@@ -112,7 +103,6 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
         except (Cancelled, UnsupportedFeature):
             return False
         if verdict.status is FirstFitStatus.STOPPED:
-            trial.stopped += 1
             return False
         if verdict.allocations is not None:
             allocated = [
@@ -120,46 +110,21 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
                 for claim, allocation in zip(claims, verdict.allocations, strict=True)
             ]
             compiled = trial.claims[replica.workload]
-            found.append(placed_replica(trial.fleet, trial.order, pod, compiled, replica, allocated)[0])
+            found.append(_placed(trial.fleet, trial.order, pod, compiled, replica, allocated))
             held.extend(allocated)
     trial.replicas.extend(found)
     return True
 
 
-def with_held(fleet: FleetProblem, part: Cluster) -> Cluster:
-    """Return the part with what was in use for the plan."""
-    held = fleet.scan.rules.held
-    if held is None:
-        return part
-    names = {(slice_.spec.driver, slice_.spec.pool.name) for slice_ in part.slices}
-    results = [
-        DeviceRequestAllocationResult(request="held", **device._asdict())
-        for device in held.exclusive
-        if device[:2] in names
-    ]
-    for device in (device for device in held.shares if device[:2] in names):
-        amounts = held.consumed.get(device, {})
-        consumed: dict[str, QuantityText] = {key: format_quantity(amount) for key, amount in amounts.items()}
-        share = f"00000000-0000-0000-0000-{len(results):012d}"
-        results.append(
-            DeviceRequestAllocationResult(
-                request="held", **device._asdict(), share_id=share, consumed_capacity=consumed
-            )
-        )
-    allocation = AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
-    status = ResourceClaimStatus(allocation=allocation)
-    return replace(part, claims=(ResourceClaim(metadata=ObjectMeta(name="held"), status=status),))
-
-
-def placed_replica(
+def _placed(
     fleet: FleetProblem,
     order: Sequence[str],
     pod: FleetPod,
     compiled: Sequence[CompiledClaim],
     planned: Replica,
     claims: Sequence[ResourceClaim],
-) -> tuple[Replica, tuple[str, ...]]:
-    """Return a replica with the devices that its claims were allocated, and the required links that these break."""
+) -> Replica:
+    """Return a replica with the devices that its claims were allocated."""
     inner: list[Placement] = []
     outer: list[Placement] = []
     known = {ask.reference for request in pod.sketch.requests for ask in asks(request)}
@@ -175,7 +140,7 @@ def placed_replica(
             inner.append(Placement(_named(name, expanded), result.id, consumed=consumed))
     scale = scale_on(fleet, pod, planned.node)
     goals = value_placements(scale, inner, order)
-    return Replica(planned.workload, planned.number, planned.node, tuple(outer), goals), broken_links(scale, inner)
+    return Replica(planned.workload, planned.number, planned.node, tuple(outer), goals)
 
 
 def _named(claim: str, reference: str) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as changed
 
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, FleetPlan, Headroom, HeadroomOnNodes, Workload
 from dra_lab.model.gang import GangPlan
@@ -90,7 +89,7 @@ def how_many_more(
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     workload = workload_given("what", what)
     cluster = cluster_after(cluster, after, release)
-    headroom = headroom_of_claim(cluster, workload, release, None, budget, solver)
+    headroom = headroom_of_claim(cluster, workload, release, budget, solver)
     return changed(headroom, seconds=time.monotonic() - began)
 
 
@@ -98,13 +97,12 @@ def headroom_of_claim(
     cluster: Cluster,
     workload: Workload,
     release: KubernetesRelease,
-    held: AllocatedDevices | None,
     budget: Budget,
     solver: str,
 ) -> Headroom:
-    """Return how many more pods of a workload fit beside what is held."""
+    """Return how many more pods of a workload fit."""
     workloads, looking = [replace(workload, replicas=MOST_COUNTED)], budget.part(budget.shares.first)
-    fleet = look_at(cluster, workloads, release, looking, held)
+    fleet = look_at(cluster, workloads, release, looking)
     together = () if fleet.survey.plain else shared_nodes(fleet)
     coupled = {node for nodes in together for node in nodes}
     places = [*((node,) for node in fleet.scan.rules.nodes if node not in coupled), *together]
