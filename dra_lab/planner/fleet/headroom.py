@@ -29,7 +29,7 @@ from dra_lab.planner.node.eligible import is_shareable
 from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
-    from dra_lab.planner.fleet.shared_devices import PodsOnNode
+    from dra_lab.planner.fleet.sites import PodsOnNode
 
 _FEW = 32
 """Pods on each node that are counted in a first look."""

@@ -9,7 +9,7 @@ from operator import mul
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, named, pack
-from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.sites import PodsOnNode, Site
 from dra_lab.planner.fleet.tables import contains, without_barred
 from dra_lab.planner.places.below import Below
 from dra_lab.planner.places.counting import Counting, all_below
@@ -241,6 +241,14 @@ class PlaceTable:
             column = self.columns.get(counts)
             while column is not None and column.counts[part] < self.caps[part]:
                 column = filler.step(self.state, column, way, part)
+
+    def nodes(self, counts: Counts) -> tuple[int, int]:
+        """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""
+        return (int(any(counts)),) * 2
+
+    def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
+        """Return the pods of the way that was found for some numbers."""
+        return PodsOnNode(self.whole, self.site.home_nodes.get(member, member), counts, self.takes(counts))
 
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout, workload by workload."""

@@ -9,11 +9,14 @@ from operator import ge
 from typing import Protocol
 
 from dra_lab.errors import SolverError
-from dra_lab.planner.budget import Budget
+from dra_lab.model.fleet import UNPLACED
+from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
-from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, named, pack
+from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, named, pack, size_of
 from dra_lab.planner.fleet.question import Work
-from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.sites import PodsOnNode, Site
+
+_SIZES = Sizes()
 
 
 class Table(Protocol):
@@ -72,10 +75,18 @@ class Table(Protocol):
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in the groups that plans name."""
 
+    def nodes(self, counts: Counts) -> tuple[int, int]:
+        """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""
+
+    def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
+        """Return the pods of the way that was found for some numbers."""
+
 
 @dataclass
 class SiteTable:
-    """What is known of one site: numbers of replicas (`Counts`) are by part of the site, values by goal in `order`.
+    """What is known of one site: numbers of replicas (`Counts`) are by workload, values by goal of devices.
+
+    `order` are the goals of a member: on several nodes, that of nodes is among them.
 
     `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
     not known to be impossible. `vectors` are all that counting allows (None: too many to list).
@@ -91,8 +102,12 @@ class SiteTable:
 
     def __post_init__(self) -> None:
         """Note the values of no pods."""
-        nothing = (0,) * len(self.order)
-        self.packed[self.site.zero] = Packed(nothing, nothing)
+        nothing = (0,) * len(device_goals(self.order))
+        self.packed[self._zero] = Packed(nothing, nothing, counts=self.site.zero, nodes=0, least_nodes=0)
+
+    @property
+    def _zero(self) -> Counts:
+        return (0,) * len(self.demand)
 
     @cached_property
     def limits(self) -> PodLimits:
@@ -108,7 +123,7 @@ class SiteTable:
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone: no packing costs less than its parts."""
-        alone = (0,) * len(self.order)
+        alone = (0,) * len(device_goals(self.order))
         for part, count in enumerate(counts):
             single = self.packed.get(_one(counts, part)) if count else None
             if single is not None and single.lower is None:
@@ -138,18 +153,21 @@ class SiteTable:
 
         With `quick`, any way is good enough.
         """
-        lower, before = self.lower(counts), self.found().get(counts)
+        lower, known = self.lower(counts), self.packed.get(counts)
         if lower is None:
             return Packed(None)
-        if lower == before or budget.reached or (quick and before is not None):
-            return Packed(lower, before)
-        given = self.site.problem, self.site.parts, counts, self.order, budget
-        found = pack(*given, solver=self.solver, lower=lower, quick=quick)
+        before = known.upper if known is not None else None
+        if known is not None and (known.exact or (quick and before is not None)):
+            return known
+        if budget.reached or not self._is_modelled(counts, _SIZES.copies if quick else _SIZES.variables):
+            return Packed(lower)
+        given, together = (self.site.problem, self.site.parts, counts, self.order, budget), bool(self.site.nodes)
+        found = pack(*given, solver=self.solver, lower=lower, quick=quick, together=together)
         found = replace(found, takes=named(self.site, found.takes))
         if found.lower is None and before is not None:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
-        if before is not None and (found.upper is None or before <= found.upper):
-            found = Packed(found.lower, before, self.packed[counts].takes)
+        if known is not None and before is not None and (found.upper is None or before < found.upper):
+            found = replace(known, lower=found.lower, least_nodes=found.least_nodes)
         self.packed[counts] = found
         if found.lower is None:
             self._barred.append(counts)
@@ -165,7 +183,7 @@ class SiteTable:
 
     def grow(self, first: int, budget: Budget) -> None:
         """Find ways for growing numbers of replicas, from one part on: a plan is known before time is over."""
-        counts = self.site.zero
+        counts = self._zero
         for part in (*range(first, len(counts)), *range(first)):
             cap, step = min(self.caps[part], budget.sizes.node_pods), 1
             while step and not budget.reached:
@@ -204,15 +222,36 @@ class SiteTable:
         """Return the way that was found for some numbers, in the groups that plans name."""
         return self.packed[counts].takes
 
+    def nodes(self, counts: Counts) -> tuple[int, int]:
+        """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""
+        known = self.packed.get(counts)
+        return (int(any(counts)),) * 2 if known is None else (known.nodes, known.least_nodes)
+
+    def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
+        """Return the pods of the way that was found for some numbers."""
+        known = self.packed[counts]
+        return PodsOnNode(self.site, member, known.counts, known.takes)
+
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
         known = self.packed.get(counts)
-        return known is None or not known.exact
+        return (known is None or not known.exact) and self._is_modelled(counts, _SIZES.variables)
+
+    def _is_modelled(self, counts: Counts, most: int) -> bool:
+        """Say whether a model has so many variables at most; that of one node is always made."""
+        each = [counts[part.pod] for part in self.site.parts]
+        return not self.site.nodes or size_of(self.site.problem, self.site.parts, each) <= most
 
     @property
     def examined(self) -> bool:
         """Say whether a pod was tried there, or counting says that none fits."""
         return len(self.packed) > 1 or not any(self.caps)
+
+
+def is_closed(table: Table) -> bool:
+    """Say whether the best way for every number of replicas is known."""
+    least, found = table.least(), table.found()
+    return least == found and all(used == least for used, least in map(table.nodes, found))
 
 
 def contains(counts: Counts, barred: Iterable[Counts]) -> bool:
@@ -236,7 +275,10 @@ def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
     for site in sites:
         if tables and work.budget.reached:
             break
-        table = SiteTable(site, work.question.fleet.demand, device_goals(work.question.order), work.solver)
+        question = work.question
+        every = tuple(goal for goal in question.order if goal != UNPLACED)
+        order = every if site.nodes else device_goals(every)
+        table = SiteTable(site, question.demand if site.nodes else question.fleet.demand, order, work.solver)
         table.vectors = table.limits.vectors(work.budget.sizes.numbers)
         tables.append(table)
     return tables
