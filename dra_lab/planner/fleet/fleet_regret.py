@@ -6,23 +6,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from msgspec.structs import replace as changed
-
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.fleet import FleetPlan, Replica
-from dra_lab.model.names import MARK
-from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
-from dra_lab.model.sketch import asks
 from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.first_fit_pods import PodClaims
 from dra_lab.planner.fleet.placing import goals_of, scale_on
-from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
+from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.node.placement_values import value_placements
-from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.sketch.compile import CompiledClaim, compile_claim
 
 
 @dataclass
@@ -31,7 +25,7 @@ class _Trial:
 
     fleet: FleetProblem
     order: tuple[str, ...]
-    claims: dict[str, tuple[CompiledClaim, ...]]
+    claims: dict[str, PodClaims]
     budget: Budget
     numbers: dict[str, int] = field(default_factory=dict)
     replicas: list[Replica] = field(default_factory=list)
@@ -46,7 +40,7 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     compared; the goals are those of these nodes, and `unplaced` counts the pods planned there. None where nothing was.
     """
     budget.report_step("first fit", "what kube-scheduler would take on the same nodes")
-    claims = {pod.workload.name: _compiled(fleet, pod) for pod in fleet.pods}
+    claims = {pod.workload.name: PodClaims(fleet, pod) for pod in fleet.pods}
     trial = _Trial(fleet, tuple(order), claims, budget.until(time.monotonic() + budget.shares.compare))
     compared, on_node = [], plan.on_node
     for node, replicas in on_node.items():
@@ -74,10 +68,6 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     )
 
 
-def _compiled(fleet: FleetProblem, pod: FleetPod) -> tuple[CompiledClaim, ...]:
-    return tuple(compile_claim(claim, fleet.scan.cluster, fleet.release) for claim in pod.workload.claims)
-
-
 def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
     """Try the pods of one node; say whether it was done to the end."""
     part = part_of_cluster(trial.fleet.scan.cluster, node)
@@ -86,65 +76,34 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
     for replica in replicas:
         if trial.budget.reached:
             return False
-        pod = next(pod for pod in trial.fleet.pods if pod.workload.name == replica.workload)
-        claims = [
-            ResourceClaim(metadata=ObjectMeta(name=f"{replica.workload}-{replica.number}-{at}"), spec=compiled.spec)
-            for at, compiled in enumerate(trial.claims[replica.workload])
-        ]
+        cluster, claims = replace(part, claims=(*part.claims, *held)), trial.claims[replica.workload]
         try:
-            verdict = first_fit(
-                replace(part, claims=(*part.claims, *held)),
-                node,
-                claims,
-                trial.fleet.release,
-                time_limit=min(trial.budget.shares.search, trial.budget.left or 0.0),
-                cancel=trial.budget.cancel,
-            )
+            name = f"{replica.workload}-{replica.number}"
+            status, allocated = claims.first_fit(trial.fleet, cluster, node, name, trial.budget)
         except (Cancelled, UnsupportedFeature):
             return False
-        if verdict.status is FirstFitStatus.STOPPED:
+        if status is FirstFitStatus.STOPPED:
             return False
-        if verdict.allocations is not None:
-            allocated = [
-                changed(claim, status=changed(claim.status, allocation=allocation))
-                for claim, allocation in zip(claims, verdict.allocations, strict=True)
-            ]
-            compiled = trial.claims[replica.workload]
-            found.append(_placed(trial.fleet, trial.order, pod, compiled, replica, allocated))
+        if allocated:
+            found.append(_placed(trial, claims, replica, allocated))
             held.extend(allocated)
     trial.replicas.extend(found)
     return True
 
 
-def _placed(
-    fleet: FleetProblem,
-    order: Sequence[str],
-    pod: FleetPod,
-    compiled: Sequence[CompiledClaim],
-    planned: Replica,
-    claims: Sequence[ResourceClaim],
-) -> Replica:
+def _placed(trial: _Trial, mine: PodClaims, planned: Replica, claims: Sequence[ResourceClaim]) -> Replica:
     """Return a replica with the devices that its claims were allocated."""
     inner: list[Placement] = []
     outer: list[Placement] = []
-    known = {ask.reference for request in pod.sketch.requests for ask in asks(request)}
     for at, claim in enumerate(claims):
-        name = pod.workload.claims[at].name if pod.several else ""
         assert claim.status.allocation is not None, "only allocated claims are placed"
         for result in claim.status.allocation.devices.results:
-            drawn = compiled[at].origin.get(result.request, result.request)
             consumed = {key: str(amount) for key, amount in result.consumed_capacity.items()}
-            outer.append(Placement(pod.drawn(at, drawn), result.id, result.request, consumed, name))
-            # The parts of a request that is split are requests of the expanded drawing.
-            expanded = next((one for one in (drawn, result.request) if _named(name, one) in known), drawn)
-            inner.append(Placement(_named(name, expanded), result.id, consumed=consumed))
-    scale = scale_on(fleet, pod, planned.node)
-    goals = value_placements(scale, inner, order)
+            drawn = mine.pod.drawn(at, mine.drawn(at, result.request))
+            outer.append(Placement(drawn, result.id, result.request, consumed, mine.claim(at)))
+            inner.append(Placement(mine.expanded(at, result.request), result.id, consumed=consumed))
+    goals = value_placements(scale_on(trial.fleet, mine.pod, planned.node), inner, trial.order)
     return Replica(planned.workload, planned.number, planned.node, tuple(outer), goals)
-
-
-def _named(claim: str, reference: str) -> str:
-    return f"{claim}{MARK}{reference}" if claim else reference
 
 
 def _findings(compared: int, nodes: int, seconds: float) -> list[Finding]:

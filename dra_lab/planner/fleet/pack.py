@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
@@ -48,6 +49,14 @@ class Packed:
     def exact(self) -> bool:
         """Say whether nothing is left to be known."""
         return self.lower is None or (self.lower == self.upper and self.nodes == self.least_nodes)
+
+
+class OnePod(NamedTuple):
+    """One pod of a part of a site: what it takes of the groups that plans name, and the values of goals of devices."""
+
+    part: int
+    takes: PodTakes
+    values: Values
 
 
 def device_goals(order: Sequence[str]) -> tuple[str, ...]:

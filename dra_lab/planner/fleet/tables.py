@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,10 +10,10 @@ from operator import ge
 from typing import Protocol
 
 from dra_lab.errors import SolverError
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
-from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, named, pack, size_of
+from dra_lab.planner.fleet.pack import OnePod, Packed, Takes, Values, device_goals, named, pack, size_of
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import PodsOnNode, Site
 
@@ -22,16 +23,12 @@ _SIZES = Sizes()
 class Table(Protocol):
     """What is known of equal places for pods: of each combination of numbers of pods, what was found and what may be.
 
-    `site` has the members. These are parts of nodes of `whole` if members are leaves of nodes, else `whole` is `site`.
+    `site` has the members.
     """
 
     @property
     def site(self) -> Site:
         """Return the members."""
-
-    @property
-    def whole(self) -> Site:
-        """Return the site whose nodes the members are, or are parts of."""
 
     @property
     def caps(self) -> Counts:
@@ -86,17 +83,15 @@ class Table(Protocol):
 class SiteTable:
     """What is known of one site: numbers of replicas (`Counts`) are by workload, values by goal of devices.
 
-    `order` are the goals of a member: on several nodes, that of nodes is among them.
-
-    `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
-    not known to be impossible. `vectors` are all that counting allows (None: too many to list).
+    `order` are the goals of a member: on several nodes, that of nodes is among them. `packed` holds each combination of
+    numbers that was looked at; one that is not there, and that counting allows, is not known to be impossible.
     """
 
     site: Site
     demand: Sequence[int]
     order: tuple[str, ...]
     solver: str
-    vectors: list[Counts] | None = None
+    examined: bool = False
     packed: dict[Counts, Packed] = field(default_factory=dict)
     _barred: list[Counts] = field(default_factory=list)
 
@@ -110,6 +105,11 @@ class SiteTable:
         return (0,) * len(self.demand)
 
     @cached_property
+    def vectors(self) -> list[Counts] | None:
+        """Return all numbers that counting allows, None if they are too many to list."""
+        return self.limits.vectors(_SIZES.numbers)
+
+    @cached_property
     def limits(self) -> PodLimits:
         """Return what counting says of the site."""
         return pod_limits(self.site, self.demand)
@@ -118,7 +118,7 @@ class SiteTable:
         """Return values that no way undercuts, None where the numbers are impossible."""
         known = self.packed.get(counts)
         if known is not None:
-            return known.lower
+            return None if known.lower is None else max(known.lower, self._summed(counts) or known.lower)
         return self._summed(counts) if not contains(counts, self._barred) and self.limits.may_hold(counts) else None
 
     def _summed(self, counts: Counts) -> Values | None:
@@ -131,11 +131,6 @@ class SiteTable:
             if single is not None and single.lower is not None:
                 alone = tuple(value + count * one for value, one in zip(alone, single.lower, strict=True))
         return alone
-
-    @property
-    def whole(self) -> Site:
-        """Return the site whose nodes the members are."""
-        return self.site
 
     @property
     def caps(self) -> Counts:
@@ -166,12 +161,21 @@ class SiteTable:
         found = replace(found, takes=named(self.site, found.takes))
         if found.lower is None and before is not None:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
-        if known is not None and before is not None and (found.upper is None or before < found.upper):
+        if (
+            known is not None
+            and before is not None
+            and (found.upper is None or self._goals(known) < self._goals(found))
+        ):
             found = replace(known, lower=found.lower, least_nodes=found.least_nodes)
         self.packed[counts] = found
         if found.lower is None:
             self._barred.append(counts)
         return found
+
+    def _goals(self, one: Packed) -> Values:
+        """Return the values of all goals of a member."""
+        values = iter(one.upper or ())
+        return tuple(one.nodes if goal == NODES else next(values) for goal in self.order)
 
     def widen(self, budget: Budget) -> None:
         """Find ways for growing numbers of replicas, with each part first."""
@@ -180,6 +184,27 @@ class SiteTable:
 
     def grow_beside(self, counts: Counts, part: int) -> None:
         """Look for nothing: a model for each number takes too long."""
+
+    def fill(self, pods: Iterable[OnePod], budget: Budget) -> None:
+        """Keep pods that are placed one after the other, as far as there is time."""
+        goals = device_goals(self.order)
+        counts, values, placed = self._zero, (0,) * len(goals), list[OnePod]()
+        for one in pods:
+            pod = self.site.parts[one.part].pod
+            counts = tuple(count + (at == pod) for at, count in enumerate(counts))
+            values = tuple(map(sum, zip(values, one.values, strict=True)))
+            placed.append(one)
+            known = self.packed.get(counts)
+            if known is None or known.upper is None or values < known.upper:
+                there = Counter(pod.part for pod in placed)
+                self.packed[counts] = Packed(
+                    (0,) * len(goals) if known is None else known.lower,
+                    values,
+                    tuple(pod.takes for pod in sorted(placed, key=lambda pod: pod.part)),
+                    tuple(there[at] for at in range(len(self.site.parts))),
+                    len({self.site.parts[part].node for part in there}),
+                )
+        self.examined = self.examined or bool(placed) or not budget.reached
 
     def grow(self, first: int, budget: Budget) -> None:
         """Find ways for growing numbers of replicas, from one part on: a plan is known before time is over."""
@@ -242,11 +267,6 @@ class SiteTable:
         each = [counts[part.pod] for part in self.site.parts]
         return not self.site.nodes or size_of(self.site.problem, self.site.parts, each) <= most
 
-    @property
-    def examined(self) -> bool:
-        """Say whether a pod was tried there, or counting says that none fits."""
-        return len(self.packed) > 1 or not any(self.caps)
-
 
 def is_closed(table: Table) -> bool:
     """Say whether the best way for every number of replicas is known."""
@@ -278,9 +298,8 @@ def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
         question = work.question
         every = tuple(goal for goal in question.order if goal != UNPLACED)
         order = every if site.nodes else device_goals(every)
-        table = SiteTable(site, question.demand if site.nodes else question.fleet.demand, order, work.solver)
-        table.vectors = table.limits.vectors(work.budget.sizes.numbers)
-        tables.append(table)
+        demand = question.demand if site.nodes else question.fleet.demand
+        tables.append(SiteTable(site, demand, order, work.solver))
     return tables
 
 
