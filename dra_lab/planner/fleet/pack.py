@@ -34,8 +34,8 @@ class Packed:
     """What is known of a number of pods on a site.
 
     `lower` is a value that no way to put them there undercuts (None: there is none), `upper` the value of the way that
-    was found (None: none was), which `takes` describes, with so many pods of each part of the site in `counts`. On
-    several nodes it uses `nodes`, and no way that is as good in the goals before uses fewer than `least_nodes`.
+    was found (None: none was). `takes` describes this way; `counts` has its pods by part of the site. On several nodes
+    it uses `nodes`, and no way that is as good in the goals before uses fewer than `least_nodes`.
     """
 
     lower: Values | None

@@ -3,80 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import ge
-from typing import Protocol
 
 from dra_lab.errors import SolverError
 from dra_lab.model.fleet import NODES, UNPLACED
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
 from dra_lab.planner.fleet.pack import OnePod, Packed, Takes, Values, device_goals, named, pack, size_of
+from dra_lab.planner.fleet.place_table import PlaceTable, contains, without_barred
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import PodsOnNode, Site
 
 _SIZES = Sizes()
-
-
-class Table(Protocol):
-    """What is known of equal places for pods: of each combination of numbers of pods, what was found and what may be.
-
-    `site` has the members.
-    """
-
-    @property
-    def site(self) -> Site:
-        """Return the members."""
-
-    @property
-    def caps(self) -> Counts:
-        """Return the most replicas of each part, by counting."""
-
-    @property
-    def rows(self) -> tuple[tuple[Counts, int], ...]:
-        """Return rows (weights, limit) that numbers of replicas keep, by what counting says."""
-
-    @property
-    def examined(self) -> bool:
-        """Say whether a pod was tried there, or counting says that none fits."""
-
-    def found(self) -> Mapping[Counts, Values]:
-        """Return the numbers of replicas for which a way was found, with its values."""
-
-    def least(self) -> Mapping[Counts, Values] | None:
-        """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
-
-    def numbers(self) -> Sequence[Counts] | None:
-        """Return all numbers that may be held; None when they are too many."""
-
-    def lower(self, counts: Counts) -> Values | None:
-        """Return values that no way undercuts, None where the numbers are impossible."""
-
-    def floors(self) -> tuple[Values | None, ...]:
-        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
-
-    def is_open(self, counts: Counts) -> bool:
-        """Say whether a better way for some numbers may exist than the one that was found."""
-
-    def decide(self, counts: Counts, budget: Budget) -> object:
-        """Look for the best way for some numbers of replicas; never worse than before."""
-
-    def widen(self, budget: Budget) -> None:
-        """Look for ways for many numbers of replicas."""
-
-    def grow_beside(self, counts: Counts, part: int) -> None:
-        """Look for ways for more and more replicas of a part beside some numbers, as far as that is quick."""
-
-    def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers, in the groups that plans name."""
-
-    def nodes(self, counts: Counts) -> tuple[int, int]:
-        """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""
-
-    def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
-        """Return the pods of the way that was found for some numbers."""
 
 
 @dataclass
@@ -263,30 +203,9 @@ class SiteTable:
         return (known is None or not known.exact) and self._is_modelled(counts, _SIZES.variables)
 
     def _is_modelled(self, counts: Counts, most: int) -> bool:
-        """Say whether a model has so many variables at most; that of one node is always made."""
+        """Say whether a model has no more than `most` variables; that of one node is always made."""
         each = [counts[part.pod] for part in self.site.parts]
         return not self.site.nodes or size_of(self.site.problem, self.site.parts, each) <= most
-
-
-def is_closed(table: Table) -> bool:
-    """Say whether the best way for every number of replicas is known."""
-    least, found = table.least(), table.found()
-    return least == found and all(used == least for used, least in map(table.nodes, found))
-
-
-def contains(counts: Counts, barred: Iterable[Counts]) -> bool:
-    """Say whether numbers contain some that are known to be impossible."""
-    return any(all(map(ge, counts, fewer)) for fewer in barred)
-
-
-def without_barred(caps: Counts, barred: Iterable[Counts]) -> Counts:
-    """Return the most replicas of each part if some numbers of one part alone are known to be impossible."""
-    found = list(caps)
-    for counts in barred:
-        if sum(counts) == max(counts):
-            part = counts.index(max(counts))
-            found[part] = min(found[part], sum(counts) - 1)
-    return tuple(found)
 
 
 def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
@@ -305,3 +224,13 @@ def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
 
 def _one(counts: Counts, part: int) -> Counts:
     return tuple(int(other == part) for other in range(len(counts)))
+
+
+Table = PlaceTable | SiteTable
+"""What is known of equal places for pods: for each combination of numbers of pods, what was found and what may be."""
+
+
+def is_closed(table: Table) -> bool:
+    """Say whether the best way for every number of replicas is known."""
+    least, found = table.least(), table.found()
+    return least == found and all(used == least for used, least in map(table.nodes, found))
