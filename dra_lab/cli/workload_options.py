@@ -31,9 +31,11 @@ from dra_lab.cli.options import (
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded, Workload
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Headroom, LargestJob, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
@@ -232,7 +234,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
             places.add(_pinned(claim, cluster))
             for one in drawn:
                 found.append(
-                    Workload(_free(one.pod, found), one.claims, one.replicas if replicas is None else replicas)
+                    Workload(_free(one.pod, found), one.claims, replicas=one.replicas if replicas is None else replicas)
                 )
             continue
         pod = read_pod(claim, cluster, release, pod=named_pod or "")
@@ -265,7 +267,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
         places.add(pod.nodes)
         base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
         name = _free(base, found)
-        found.append(Workload(name, tuple(pod.claims.values()), number))
+        found.append(Workload(name, tuple(pod.claims.values()), replicas=number))
         if read_plan_file(claim) is None:
             written.add(name)
     if len(places) > 1:
@@ -320,7 +322,7 @@ def _started(
                 time_limit=seconds,
                 cancel=cancel,
             )
-    return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.replicas else plan
+    return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.pods else plan
 
 
 class _After(NamedTuple):
@@ -347,7 +349,8 @@ def _after(
     Nothing once cancelled; a question that is cancelled while it is looked at has its bounds. Unless `everything`, how
     many more replicas fit and nothing else.
     """
-    from dra_lab.planner.fleet import how_many_more, largest_job, stranded
+    from dra_lab.planner.fleet import largest_job, stranded
+    from dra_lab.planner.questions import how_many_more
 
     if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
         return _After()
@@ -371,7 +374,7 @@ def _shown(
     if detail == "answer":
         yield Sentence(fleet_sentence(plan))
         return
-    explained = not plan.replicas and plan.status is PlanStatus.INFEASIBLE
+    explained = not plan.pods and plan.status is PlanStatus.INFEASIBLE
     causes = [_reasons(wanted.cluster, wanted.workloads, release)] if explained else []
     unread = unread_words(wanted.cluster)
     if detail == "short":

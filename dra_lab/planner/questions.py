@@ -1,31 +1,37 @@
-"""make_plan: where the pods of drawings, workloads and gangs go, best first, with what is proven of it."""
+"""make_plan: where the pods of drawings and workloads go, best first, with what is proven of it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack, overload
+
+from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
-from dra_lab.model.gang import Gang, GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Headroom
+from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan, named_goals
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.planner.arguments import given
-from dra_lab.planner.budget import Progress
+from dra_lab.model.workload import Workload
+from dra_lab.planner.arguments import given, several_pods, workload_given
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
+from dra_lab.planner.waiting import awaited
 from dra_lab.sources import own_profiles
+from dra_lab.topology.hierarchies import hierarchies as levels_of
 
-AnyPlan = Plan | FleetPlan | GangPlan
+AnyPlan = Plan | FleetPlan
 OnePod = ClaimSketch | ResourceClaim | PodClaims | Mapping[str, ClaimSketch | ResourceClaim]
 ManyPods = Workload | Sequence[Workload | ClaimSketch]
-WithGangs = Gang | Sequence[Gang | Workload | ClaimSketch]
 
 
 class Options(TypedDict, total=False):
@@ -45,9 +51,7 @@ class Options(TypedDict, total=False):
 @overload
 def make_plan(cluster: Cluster, what: OnePod | Sequence[ResourceClaim], **options: Unpack[Options]) -> Plan: ...
 @overload
-def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> FleetPlan: ...  # type: ignore[overload-overlap]
-@overload
-def make_plan(cluster: Cluster, what: WithGangs, **options: Unpack[Options]) -> GangPlan: ...
+def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> FleetPlan: ...
 def make_plan(
     cluster: Cluster,
     what: Any,
@@ -70,7 +74,7 @@ def make_plan(
     Args:
         cluster: The cluster to plan on.
         what: A drawing or a ResourceClaim is one pod; so are a mapping from names to claims, and several
-            ResourceClaims. A Workload, a Gang, or a list of drawings, workloads and gangs are many pods.
+            ResourceClaims. A Workload, or a list of drawings and workloads, are many pods.
         node: The only node for one pod; default "": all nodes.
         after: A plan whose pods are there already; default: none.
         release: The release to plan for; default: that of the cluster.
@@ -84,7 +88,7 @@ def make_plan(
         solver: Name of the PuLP solver.
 
     Returns:
-        The plan of one pod (`Plan`), of many pods (`FleetPlan`), or with gangs (`GangPlan`). An answer that was ended
+        The plan of one pod (`Plan`) or of many pods (`FleetPlan`). An answer that was ended
         early is not proven; if there is none, the status is STOPPED. It is NOT_CHECKED if what the claims need of the
         cluster could not be read.
 
@@ -104,8 +108,7 @@ def make_plan(
         >>> make_plan(cluster, Workload("pods", lesson, replicas=3), after=plan).placed
         {'pods': 2}
     """
-    on = given("cluster", cluster, Cluster)
-    on = cluster_after(on if drivers is None else on.with_profiles(own_profiles(drivers)), after)
+    on, release = _asked(cluster, after, drivers, release)
     goals = named_goals(goals)
     common: dict[str, Any] = {
         "release": release,
@@ -114,35 +117,95 @@ def make_plan(
         "cancel": cancel,
         "solver": solver,
     }
-    pods = pods_of(what)
+    pods = several_pods(what)
     if pods is None:
         return replace(plan_pod(on, what, node=node, goals=goals, **common), on=on)
     if node:
         raise InputError("node is for one pod; many pods go where there is room")
-    gangs = [one for one in pods if isinstance(one, Gang)]
-    workloads = [one for one in pods if isinstance(one, Workload)]
-    if not gangs:
+    if not any(one.is_gang for one in pods):
         from dra_lab.planner.fleet.plan_fleet import plan_fleet
 
-        return replace(plan_fleet(on, workloads, goals=goals, **common), on=on)
+        return replace(plan_fleet(on, pods, goals=goals, **common), on=on)
     if goals:
         raise InputError("goals have one order for gangs; leave them out")
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
-    return replace(plan_gangs(on, gangs, workloads, **common), on=on)
+    return replace(plan_gangs(on, pods, **common), on=on)
 
 
-def pods_of(what: Any) -> tuple[Workload | Gang, ...] | None:
-    """Return workloads and gangs, each drawing of a list as a workload; None for the claims of one pod."""
-    if isinstance(what, Workload | Gang):
-        return (what,)
-    if isinstance(what, str | Mapping) or not isinstance(what, Iterable):
-        return None
-    every = tuple(what)
-    if any(isinstance(one, ResourceClaim) for one in every):
-        return None
-    every = tuple(Workload(one.name, one) if isinstance(one, ClaimSketch) else one for one in every)
-    for number, one in enumerate(every):
-        if not isinstance(one, Workload | Gang):
-            raise InputError(f"what[{number}] is a drawing, a Workload or a Gang, not a {type(one).__name__}")
-    return every
+@awaited
+def how_many_more(
+    cluster: Cluster,
+    what: ClaimSketch | Workload,
+    *,
+    after: AnyPlan | None = None,
+    release: KubernetesRelease | str | None = None,
+    drivers: Any = None,
+    hierarchies: Sequence[Hierarchy] | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+) -> Headroom:
+    """Return how many more replicas of a workload can start together, in all and on each node or in each domain.
+
+    Preferences may be broken, must-links not. Gangs are counted with their minimum. A pod with admin access alone takes
+    nothing away: the number ends at MOST_COUNTED on a node.
+
+    Args:
+        cluster: The cluster to count on.
+        what: The pods to count, as a drawing or a Workload, whose `replicas` do not matter.
+        after: A plan whose pods count as there; default: none.
+        release: The release to plan for; default: that of the cluster.
+        drivers: Your own profiles of drivers, a file or a mapping; default None: those of the cluster.
+        hierarchies: The levels above the nodes, for a gang; default: those of the cluster.
+        time_limit: Seconds after which the count so far is returned; default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+
+    Returns:
+        The count and its bound. If a limit ended the search, `count.bound` is above `count.value`. For a gang `where`
+        has each domain of its level, and `levels` the count with every other level instead.
+
+    Raises:
+        InputError: The workload, a level or the release is unknown or makes no sense.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import Workload, how_many_more, load_cluster, read_sketch
+        >>> cluster, lesson = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+        >>> how_many_more(cluster, lesson).count
+        Bounded(value=3, bound=3)
+
+        Pairs of pods that start together on one node.
+
+        >>> how_many_more(cluster, Workload("pair", lesson, count=2, level="host")).count
+        Bounded(value=1, bound=1)
+    """
+    began = time.monotonic()
+    on, target = _asked(cluster, after, drivers, release)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
+    workload = workload_given("what", what)
+    if workload.is_gang:
+        from dra_lab.planner.gangs.headroom import headroom_of_gang
+
+        trees = levels_of(on) if hierarchies is None else hierarchies
+        found = headroom_of_gang(on, workload, trees, target, budget, solver)
+    else:
+        from dra_lab.planner.fleet.headroom import headroom_of_claim
+
+        found = headroom_of_claim(on, workload, target, budget, solver)
+    return changed(found, seconds=time.monotonic() - began)
+
+
+def _asked(
+    cluster: Cluster, after: AnyPlan | None, drivers: Any, release: KubernetesRelease | str | None
+) -> tuple[Cluster, KubernetesRelease]:
+    """Return the cluster with the pods of a plan and a person's profiles, and the release."""
+    on = given("cluster", cluster, Cluster)
+    target = on.target_release(release)
+    return cluster_after(on if drivers is None else on.with_profiles(own_profiles(drivers)), after, target), target

@@ -266,7 +266,7 @@ class Exporting:
         session = self._session
         if self.gang:
             answer = self._fleet.answer
-            plan = answer.gangs.plan if answer is not None and answer.gangs is not None else None
+            plan = answer.plan if answer is not None and answer.gangs is not None else None
             return self._fleet.workload(self.gang), id(plan), self._fleet.is_current, session.release
         if self.of_fleet:
             return id(self._fleet.answer), session.release
@@ -288,7 +288,7 @@ class Exporting:
         def made(wanted: Wanted, pin: bool, stop: threading.Event) -> Bundle:  # noqa: FBT001
             return fleet_bundle(cluster, plan, target, wanted, pin=pin, cancel=stop, runs=runs)
 
-        return made, bool(plan.replicas)
+        return made, bool(plan.pods)
 
     def _gang_question(self, choice: ExportChoice) -> Made:
         """Return what makes the files of the gang. Raises what planning refused."""

@@ -12,18 +12,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded, Workload
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
+from dra_lab.model.workload import Workload, workload_of
 from dra_lab.session.gang_answer import GangAnswer
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang import Gang
     from dra_lab.pictures.charts.amounts import Amounts
 
 FIRST_SECONDS = 0.7
@@ -56,24 +58,8 @@ class FleetQuestion(Struct, frozen=True):
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        """Return the workloads that are no gangs as the planner takes them; one without a request takes no part."""
-        return tuple(Workload(pod.pod, pod.claims, pod.replicas) for pod in self._asking if pod.gang is None)
-
-    @property
-    def gangs(self) -> tuple[Gang, ...]:
-        """Return the workloads that are gangs."""
-        from dra_lab.model.gang import gang_of
-
-        return tuple(gang_of(pod, pod.gang) for pod in self._asking if pod.gang is not None)
-
-    @property
-    def every(self) -> tuple[Workload, ...]:
-        """Return all workloads with all their pods, gangs among them."""
-        return tuple(Workload(pod.pod, pod.claims, pods_of(pod)) for pod in self._asking)
-
-    @property
-    def _asking(self) -> tuple[PodDrawing, ...]:
-        return tuple(pod for pod in self.pods if any(claim.requests for claim in pod.claims))
+        """Return the workloads as the planner takes them; one without a request takes no part."""
+        return tuple(workload_of(pod) for pod in self.pods if any(claim.requests for claim in pod.claims))
 
     @property
     def pins(self) -> Mapping[str, Mapping[str, int]]:
@@ -105,33 +91,32 @@ class FleetAnswer(Struct, frozen=True):
     @property
     def is_planned(self) -> bool:
         """Say whether the plan is final; what else is known of it may still grow."""
-        return self.complete or (self.gangs is not None and (self.gangs.plan.proven or bool(self.gangs.nodes)))
+        return self.complete or (self.gangs is not None and (self.plan.proven or bool(self.gangs.nodes)))
 
     @property
     def sentence(self) -> str:
         """Return the answer in one to three short sentences."""
         from dra_lab.words.fleet_document import fleet_sentence
-        from dra_lab.words.gang_document import gang_sentence
 
-        return fleet_sentence(self.plan) if self.gangs is None else gang_sentence(self.gangs.plan)
+        return fleet_sentence(self.plan)
 
     @property
     def figures(self) -> Mapping[str, KnownValue]:
         """Return the numbers of the answer by name, as a kept plan has them (`model.sketch.Kept`)."""
-        wanted = sum(workload.replicas for workload in self.question.every)
+        wanted = sum(workload.replicas * workload.size for workload in self.question.workloads)
         least = None if self.gangs is not None else self.plan.goal(UNPLACED)
         bound = wanted - least.bound if least is not None and least.bound is not None else None
-        found = {"placed": KnownValue(value=len(self.plan.replicas), bound=bound), "wanted": KnownValue(value=wanted)}
+        found = {"placed": KnownValue(value=len(self.plan.pods), bound=bound), "wanted": KnownValue(value=wanted)}
         found["nodes"] = KnownValue(value=len(self.plan.nodes))
         first_fit = self.plan.first_fit
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
             found |= values_of_bandwidth([*map(regret_json, self.plan.regrets)])
         found |= {
-            f"more/{headroom.workload}": KnownValue(value=headroom.count, bound=headroom.bound)
+            f"more/{headroom.workload}": KnownValue(value=headroom.count.value, bound=headroom.count.bound)
             for headroom in self.headroom
         }
         for gang, count in self.gangs.more.items() if self.gangs is not None else ():
-            found[f"more/{gang}"] = KnownValue(value=count.count, bound=count.bound)
+            found[f"more/{gang}"] = KnownValue(value=count.count.value, bound=count.count.bound)
         for kind in self.stranded.kinds if self.stranded is not None else ():
             sure = kind.stranded if kind.proven else None
             found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=sure)
@@ -152,9 +137,10 @@ def fleet_answers(
 
     Raises as `plan_fleet` does.
     """
-    from dra_lab.planner.fleet import how_many_more, stranded
+    from dra_lab.planner.fleet import stranded
     from dra_lab.planner.fleet.pinned import plan_pinned
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
+    from dra_lab.planner.questions import how_many_more
 
     def planned(seconds: float | None) -> FleetPlan:
         return plan_pinned(
@@ -240,11 +226,11 @@ def pods_words(pod: PodDrawing) -> str:
 
 def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
     """Return the better of two plans of one question: the later one, unless its goals are worse."""
-    if not now.replicas and before.replicas:
+    if not now.pods and before.pods:
         return before
     values = [{goal.goal: goal.value for goal in plan.goals} for plan in (before, now)]
     order = [goal.goal for goal in now.goals]
-    if not before.replicas or any(name not in values[0] for name in order):
+    if not before.pods or any(name not in values[0] for name in order):
         return now
     return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Headroom, Workload
-from dra_lab.model.gang import HOST, Gang, GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
+from dra_lab.model.headroom import NODE, Headroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.what_if import uncordoned, when_idle
+from dra_lab.model.workload import HOST, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import (
     AFTER_SECONDS,
@@ -46,13 +47,13 @@ def gang_answers(
     if question.pins:
         names = " and ".join(question.pins)
         raise InputError(f"{names}: a plan with gangs takes no pinned pods. Unpin them, or give up the gangs")
-    from dra_lab.planner.fleet import how_many_more, stranded
+    from dra_lab.planner.fleet import stranded
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
+    from dra_lab.planner.questions import how_many_more
 
-    def planned(seconds: float | None) -> GangPlan:
+    def planned(seconds: float | None) -> FleetPlan:
         return plan_gangs(
             question.cluster,
-            question.gangs,
             question.workloads,
             release=question.release,
             time_limit=seconds,
@@ -69,7 +70,7 @@ def gang_answers(
         plan = _better(plan, planned(left))
         answer = _answer(question, plan)
         yield answer
-    for known in _after(question, answer.plan, GangAnswer(plan), stop, progress):
+    for known in _after(question, plan, GangAnswer(), stop, progress):
         if stop.is_set():
             break
         answer = replace(answer, gangs=known)
@@ -77,8 +78,9 @@ def gang_answers(
     if plan.status not in WITHOUT and not stop.is_set():
         common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
         common |= {"after": answer.plan, "progress": progress}
-        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
-        claims = [claim for workload in question.every for claim in workload.claims]
+        single = [workload for workload in question.workloads if not workload.is_gang]
+        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in single)
+        claims = [claim for workload in question.workloads for claim in workload.claims]
         answer = with_amounts(
             replace(answer, headroom=headrooms, stranded=stranded(question.cluster, claims, **common))
         )
@@ -87,25 +89,24 @@ def gang_answers(
 
 def _after(
     question: FleetQuestion,
-    fleet: FleetPlan,
+    plan: FleetPlan,
     known: GangAnswer,
     stop: threading.Event,
     progress: Callable[[Any], None],
 ) -> Iterator[GangAnswer]:
     """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers."""
-    from dra_lab.planner.gangs.headroom import how_many_more_gangs
+    from dra_lab.planner.questions import how_many_more
 
-    plan = known.plan
     if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
         return
     common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
     common["progress"] = progress
-    headrooms = {gang.name: _node_headroom(question, gang, fleet, common) for gang in plan.gangs}
+    headrooms = {gang.name: _node_headroom(question, gang, plan, common) for gang in plan.gangs}
     yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
-        more = how_many_more_gangs(question.cluster, gang, after=plan, **common)
+        more = how_many_more(question.cluster, gang, after=plan, **common)
         yield (known := replace(known, more={**known.more, gang.name: more}))
-        total = how_many_more_gangs(question.cluster, gang, **common) if plan.placed or plan.replicas else more
+        total = how_many_more(question.cluster, gang, **common) if plan.pods else more
         yield (known := replace(known, total={**known.total, gang.name: total}))
     for gang in plan.gangs:
         known = replace(
@@ -116,27 +117,28 @@ def _after(
         yield known
 
 
-def _node_headroom(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: Mapping[str, Any]) -> NodeHeadroom:
-    from dra_lab.planner.fleet import how_many_more
+def _node_headroom(
+    question: FleetQuestion, gang: Workload, fleet: FleetPlan, common: Mapping[str, Any]
+) -> NodeHeadroom:
+    from dra_lab.planner.questions import how_many_more
 
-    member = gang.groups[0].workload
+    member = Workload(gang.name, gang.pods[0].claims)
     # Each node alone: the screen says itself which of them are cordoned.
     cluster = uncordoned(question.cluster, question.cluster.cordoned)
     now = how_many_more(cluster, member, **common)
     idle = how_many_more(when_idle(cluster), member, **common)
-    left = how_many_more(cluster, member, after=fleet, **common) if fleet.replicas else now
+    left = how_many_more(cluster, member, after=fleet, **common) if fleet.pods else now
     every = (idle, now, left)
-    exact = all(headroom.proven and not headroom.together for headroom in every)
+    exact = all(headroom.proven and all(fit.kind == NODE for fit in headroom.where) for headroom in every)
     return NodeHeadroom(_by_node(idle), _by_node(now), _by_node(left), exact)
 
 
 def _by_node(headroom: Headroom) -> dict[str, int]:
     """Return how many pods each node holds, without nodes that share devices."""
-    shared = {node for nodes in headroom.together for node in nodes}
-    return {node: kind.each for kind in headroom.classes for node in kind.nodes if node not in shared}
+    return {node: fit.replicas.value for fit in headroom.where if fit.kind == NODE for node in fit.members}
 
 
-def _choices(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
+def _choices(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
     """Return what schedulers do with a gang; nothing for what they cannot be asked."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
@@ -149,7 +151,7 @@ def _choices(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threadin
     return ()
 
 
-def _verdicts(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threading.Event) -> GangVerdicts | str:
+def _verdicts(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: threading.Event) -> GangVerdicts | str:
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
     from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts
 
@@ -162,19 +164,19 @@ def _verdicts(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threadi
         return error.message
 
 
-def hierarchy_of(cluster: Cluster, gang: Gang) -> Hierarchy | None:
+def hierarchy_of(cluster: Cluster, gang: Workload) -> Hierarchy | None:
     """Return the hierarchy whose levels a gang names, the first one for a gang that names only hosts."""
     from dra_lab.topology.hierarchies import hierarchies
 
     known = hierarchies(cluster)
     if gang.hierarchy:
         return next((one for one in known if one.name == gang.hierarchy), None)
-    wanted = {level for level in (gang.required, gang.preferred) if level}
+    wanted = {level for level in (gang.level, gang.prefer_level) if level}
     able = (tree for tree in known if wanted <= {HOST, *(name for one in tree.levels for name in (one.name, one.key))})
     return next(able, known[0] if known else None)
 
 
-def _better(before: GangPlan, now: GangPlan) -> GangPlan:
+def _better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
     """Return the better of two plans of one question: the later one, unless its goals are worse."""
     if not now.goals:
         return before if before.goals else now
@@ -182,28 +184,5 @@ def _better(before: GangPlan, now: GangPlan) -> GangPlan:
     return before if before.goals and old < new else now
 
 
-def _answer(question: FleetQuestion, plan: GangPlan) -> FleetAnswer:
-    return with_amounts(FleetAnswer(question, fleet_plan(plan, question.every), gangs=GangAnswer(plan)))
-
-
-def fleet_plan(plan: GangPlan, every: tuple[Workload, ...]) -> FleetPlan:
-    """Return the pods of a plan with gangs as those of a fleet, in which each gang is one workload."""
-    sizes = {gang.name: gang.size for gang in plan.gangs}
-    members = [
-        replace(replica, workload=placed.gang, number=placed.number * sizes[placed.gang] + number)
-        for placed in plan.placed
-        for number, replica in enumerate(placed.replicas)
-    ]
-    return FleetPlan(
-        plan.status,
-        every,
-        plan.cluster,
-        plan.release,
-        (*plan.replicas, *members),
-        plan.goals,
-        shortfalls=plan.shortfalls,
-        findings=plan.findings,
-        seconds=plan.seconds,
-        states=plan.states,
-        not_examined=plan.not_examined,
-    )
+def _answer(question: FleetQuestion, plan: FleetPlan) -> FleetAnswer:
+    return with_amounts(FleetAnswer(question, plan, gangs=GangAnswer()))

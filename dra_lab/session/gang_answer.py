@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.headroom import Headroom
     from dra_lab.pinning.gang_choices import GangChoice
 
 
@@ -32,9 +32,8 @@ class GangAnswer(Struct, frozen=True):
     `choices` are what schedulers do, and `verdicts` what Kueue's quota says, in place of it why that is not known.
     """
 
-    plan: GangPlan
     nodes: Mapping[str, NodeHeadroom] = {}
-    more: Mapping[str, GangCount] = {}
-    total: Mapping[str, GangCount] = {}
+    more: Mapping[str, Headroom] = {}
+    total: Mapping[str, Headroom] = {}
     choices: Mapping[str, tuple[GangChoice, ...]] = {}
     verdicts: Mapping[str, GangVerdicts | str] = {}

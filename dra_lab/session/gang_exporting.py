@@ -43,8 +43,8 @@ def planned_gang(fleet: SessionFleet, name: str, read: Cluster, findings: tuple[
     if answer is None or answer.gangs is None or not fleet.is_current:
         raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
     cluster, drawn = answer.question.cluster, fleet.workload(name).gang
-    known = {gang.name: gang_with_levels(gang, cluster, gang.name) for gang in answer.gangs.plan.gangs}
-    plan = replace(answer.gangs.plan, gangs=tuple(gang for gang, _ in known.values()))
+    known = {gang.name: gang_with_levels(gang, cluster, gang.name) for gang in answer.plan.gangs}
+    plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
     queue = drawn.queue if drawn is not None else ""
     release = answer.question.release
     return PlannedGang(*known[name], plan, cluster, read, release, queue=queue, findings=findings)

@@ -45,7 +45,9 @@ class Stranding:
 
         question = answer.question
         try:
-            found = why_stranded(question.cluster, question.every, node, release=question.release, after=answer.plan)
+            found = why_stranded(
+                question.cluster, question.workloads, node, release=question.release, after=answer.plan
+            )
         except DraLabError:  # the answer already says it
             found = WhyStranded(node)
         if not stop.is_set():

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOST, Gang, gang_of
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing
+from dra_lab.model.workload import HOST, Workload, workload_of
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_gangs import hierarchy_of
@@ -45,7 +47,6 @@ from dra_lab.words.gang_verdict import (
     headroom_words,
     lacking_words,
     level_word,
-    number_words,
     scheduler_words,
     trapped_words,
 )
@@ -142,7 +143,7 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
         levels=levels,
         prefers=(LevelRow(label="none"), *prefers),
         price=tuple(
-            PriceRow(level=level_word(named(name)) or "none", gangs=number_words(*value), now=name == gang.level)
+            PriceRow(level=level_word(named(name)) or "none", gangs=str(value), now=name == gang.level)
             for name, value in price
         ),
         schedulers=tuple(scheduler_row(one) for one in (found.choices.get(pod.pod, ()) if found is not None else ())),
@@ -154,7 +155,7 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
 
 def _note(cluster: Cluster, pod: PodDrawing, drawn: GangDrawing) -> str:
     """Return that the preferred level has no effect, "" if it has one, or if the cluster does not have the levels."""
-    gang = gang_of(pod, drawn)
+    gang = workload_of(replace(pod, gang=drawn))
     with suppress(InputError):
         found = [*preferred_rules(gang, hierarchy_of(cluster, gang))]
         return " ".join(f"{_first([one.message])}. {one.advice}" for one in found)
@@ -228,7 +229,7 @@ def domain_state(found: GangDomains, domain: DomainPods) -> DomainState:
         return "unknown"
     if headroom.fits:
         return "fits"
-    return "refused" if headroom.bound < headroom.least or headroom.gangs_bound == 0 else "unknown"
+    return "refused" if headroom.pods.is_below(headroom.least) or headroom.replicas.bound == 0 else "unknown"
 
 
 def _depth(found: GangDomains) -> int:
@@ -286,11 +287,10 @@ def domain_heat(found: GangDomains) -> HeatMap:
         headroom = domain.headroom
         if headroom is None:
             continue
-        grade = (
-            0 if headroom.fits or domain.placed else max(1, -(-4 * (headroom.size - headroom.most) // headroom.size))
-        )
+        missing = headroom.size - headroom.pods.value
+        grade = 0 if headroom.fits or domain.placed else max(1, -(-4 * missing // headroom.size))
         words = f"{domain_name(domain.path)}: {_holds(found, domain, domain_state(found, domain))}"
-        lacking = f"; {'; '.join(lacking_words(headroom))}" if grade and headroom.lacking else ""
+        lacking = f"; {'; '.join(lacking_words(headroom))}" if grade and headroom.reasons else ""
         cells.append(
             HeatCell(rack=domain_name(domain.path), grade=grade, words=words + lacking, id=domain_id(domain.path))
         )
@@ -308,7 +308,7 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
     name = domain_name(domain.path)
     refused = state == "refused"
     lines = []
-    if domain.headroom is not None and domain.headroom.lacking and state != "outer":
+    if domain.headroom is not None and domain.headroom.reasons and state != "outer":
         lines.append(f"{_first(lacking_words(domain.headroom))}.")
     fixes = (
         [WouldFitRow(title=_title(one), brings=_brings(found, one)) for one in changes(found, domain)]
@@ -377,6 +377,6 @@ def _first(lacking: Sequence[str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def chosen_gang(gangs: Sequence[Gang], name: str) -> Gang | None:
+def chosen_gang(gangs: Sequence[Workload], name: str) -> Workload | None:
     """Return the gang of a name, else the first one."""
     return next((gang for gang in gangs if gang.name == name), gangs[0] if gangs else None)

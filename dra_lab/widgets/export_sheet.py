@@ -38,7 +38,7 @@ from dra_lab.widgets.export_values import (
     TemplateRow,
     Verdict,
 )
-from dra_lab.widgets.gang_sheet import ChooseGangExport, choose_gang_export, gang_outcome_row, gang_sheet_row
+from dra_lab.widgets.gang_sheet import ChooseGangExport, choose_gang_export, gang_sheet_row, plan_outcome_row
 from dra_lab.widgets.session_view import Actions, FollowingWidget
 from dra_lab.words.facts import counted
 from dra_lab.words.glossary import EXPORT_TERMS
@@ -172,7 +172,7 @@ def export_row(session: Session) -> ExportRow:
         extras=tuple(_extras(exporting)),
         containers=exporting.containers,
         namespaces=_namespaces(session.cluster),
-        plain=gang_outcome_row(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
+        plain=plan_outcome_row(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
         pinned=_outcome(exporting.pinned) if pins else None,
         pins=pins,
         pin=exporting.pins,

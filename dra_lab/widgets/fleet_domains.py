@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from dra_lab.model.gang import Gang
+from dra_lab.model.workload import Workload
 from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import GangDomains, gang_domains
@@ -42,7 +42,7 @@ class FleetDomains(FollowingWidget):
 
     def _follow_domains(self, session: Session) -> None:
         self._domains: GangDomains | None = None
-        self._domains_of: tuple[FleetAnswer, Gang] | None = None
+        self._domains_of: tuple[FleetAnswer, Workload] | None = None
         self._when(session, self._show_domains, "fleet", "mode")
         self.observe(lambda _change: self._try("_show_domains", self._show_domains), ["fleet_gang"])
         self.observe(lambda _change: self._try("_show_domain", self._show_domain), ["fleet_domain"])
@@ -57,7 +57,7 @@ class FleetDomains(FollowingWidget):
             self._domains = None
             self._assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
             return
-        gang = chosen_gang(answer.gangs.plan.gangs, self.fleet_gang)
+        gang = chosen_gang(answer.plan.gangs, self.fleet_gang)
         if gang is None:
             return
         known = self._domains_of
@@ -71,7 +71,7 @@ class FleetDomains(FollowingWidget):
             level=word,
             title=f"Pods of {gang.name} that each {word} holds" if word else f"Pods of {gang.name} that the nodes hold",
             rows=domain_rows(found, len(answer.question.cluster.node_names)),
-            heat=domain_heat(found) if gang.required else HeatMap(),
+            heat=domain_heat(found) if gang.level else HeatMap(),
         )
         self._assign(fleet_domains=table)
         self._show_domain()

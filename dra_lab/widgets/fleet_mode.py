@@ -41,7 +41,6 @@ from dra_lab.widgets.why_not_rows import bar_rows
 from dra_lab.words.fleet_verdict import (
     more_number,
 )
-from dra_lab.words.gang_verdict import number_words
 from dra_lab.words.glossary import FLEET_TERMS
 
 MOST_NAMES = 300
@@ -209,7 +208,7 @@ class FleetMode(FleetDomains, FleetAdding):
         pods = {
             placement.device: replica.workload
             for replica in (answer.plan.on_node.get(node, ()) if answer is not None else ())
-            for placement in replica.placements
+            for placement in replica.devices
         }
         return hardware_svg(bars.cluster, node, pods=pods, workloads=[pod.pod for pod in session.fleet.workloads])
 
@@ -310,8 +309,7 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     more = {headroom.workload: more_number(headroom) for headroom in answer.headroom} if answer is not None else {}
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
-        placed = {**placed, **gangs.plan.counts}
-        more |= {name: number_words(count.count, count.bound) for name, count in gangs.more.items()}
+        more |= {name: str(count.count) for name, count in gangs.more.items()}
     letters = _letters(fleet.workloads)
     return tuple(
         WorkloadRow(

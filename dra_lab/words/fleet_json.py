@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Replica, Stranded, StrandedKind, Workload
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.headroom import NODE, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.plan_json import (
     goal_value,
@@ -28,7 +30,7 @@ def fleet_json(plan: FleetPlan) -> dict[str, Any]:
         "release": plan.release,
         "workloads": [_workload(plan, workload) for workload in plan.workloads],
         "nodes": list(plan.nodes),
-        "replicas": [replica_value(replica) for replica in plan.replicas],
+        "replicas": [replica_value(replica) for replica in plan.pods],
         "firstFit": _first_fit(plan),
         "regrets": [regret_json(regret) for regret in plan.regrets],
         "states": plan.states,
@@ -46,13 +48,13 @@ def _workload(plan: FleetPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def replica_value(replica: Replica) -> dict[str, Any]:
+def replica_value(replica: PlacedPod) -> dict[str, Any]:
     """Return a placed pod as plain values."""
     return {
         "workload": replica.workload,
-        "number": replica.number,
+        "number": replica.replica,
         "node": replica.node,
-        "devices": [placement_value(placement) for placement in replica.placements],
+        "devices": [placement_value(placement) for placement in replica.devices],
         "goals": {goal.goal: goal.value for goal in replica.goals},
     }
 
@@ -74,18 +76,18 @@ def headroom_json(headroom: Headroom) -> dict[str, Any]:
     """Return how many more replicas fit as plain values; `together`: the numbers hold for all its nodes together."""
     return {
         "workload": headroom.workload,
-        "count": headroom.count,
-        "bound": None if headroom.capped else headroom.bound,
+        "count": headroom.count.value,
+        "bound": headroom.count.bound,
         "proven": headroom.proven,
-        "capped": headroom.capped,
+        "capped": headroom.count.bound is None,
         "classes": [
             {
-                "nodes": list(c.nodes),
-                "each": c.each,
-                "bound": None if c.capped else c.bound,
-                "together": c.nodes in headroom.together,
+                "nodes": list(fit.members),
+                "each": fit.replicas.value,
+                "bound": fit.replicas.bound,
+                "together": fit.kind != NODE,
             }
-            for c in headroom.classes
+            for fit in headroom.where
         ],
     }
 
@@ -96,9 +98,9 @@ def job_json(job: LargestJob) -> dict[str, Any]:
         "claim": job.claim,
         "scale": job.scale,
         "scaleBound": job.scale_bound,
-        "replicas": job.replicas,
-        "replicasBound": None if job.capped else job.replicas_bound,
-        "capped": job.capped,
+        "replicas": job.replicas.value,
+        "replicasBound": job.replicas.bound,
+        "capped": job.replicas.bound is None,
         "proven": job.proven,
         "node": job.node,
         "sketch": None if job.sketch is None else msgspec.to_builtins(job.sketch, builtin_types=()),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import YOURS
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
@@ -43,7 +45,7 @@ def _pods_words(pod: PodDrawing) -> str:
 
 def verdict_words(plan: FleetPlan, nodes: int) -> str:
     """Return the verdict: how many pods have a place, on how many of the nodes, and whether each GPU has its NIC."""
-    wanted, placed = sum(workload.replicas for workload in plan.workloads), len(plan.replicas)
+    wanted, placed = sum(workload.replicas for workload in plan.workloads), len(plan.pods)
     if plan.status is PlanStatus.EMPTY or not wanted:
         return "No pod is wanted."
     if plan.status is PlanStatus.NOT_CHECKED:
@@ -107,18 +109,15 @@ def cost_words(plan: FleetPlan) -> str:
 
 def more_words(headroom: Headroom) -> str:
     """Return how many more pods fit, with its proof: `2 more, proven`."""
-    if headroom.proven:
-        return f"{headroom.count:,} more, proven"
-    if headroom.capped:
-        return f"at least {headroom.count:,} more"
-    return f"{headroom.count:,} to {headroom.bound:,} more"
+    return f"{headroom.count} more{', proven' if headroom.proven else ''}"
 
 
 def more_number(headroom: Headroom) -> str:
     """Return how many more pods fit, as short as a table needs it: `2`, `2–4` if it is not proven, `≥ 2`."""
-    if headroom.proven:
-        return f"{headroom.count:,}"
-    return f"≥ {headroom.count:,}" if headroom.capped else f"{headroom.count:,}–{headroom.bound:,}"
+    count = headroom.count
+    if count.exact:
+        return f"{count.value:,}"
+    return f"≥ {count.value:,}" if count.bound is None else f"{count.value:,}–{count.bound:,}"
 
 
 def stranded_words(lost: Stranded) -> tuple[tuple[str, str], ...]:

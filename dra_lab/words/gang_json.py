@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
-from dra_lab.model.gang import GANGS, Gang, GangCount, GangHeadroom, GangPlan
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.fleet import FleetPlan, SharedClaim
+from dra_lab.model.headroom import Bounded, Fit, Headroom
+from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.fleet_json import replica_value
 from dra_lab.words.gang_verdicts_document import verdicts_json
-from dra_lab.words.plan_json import goal_value, shortfall_value
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, NOT_CHECKED, STOPPED
+from dra_lab.words.plan_json import goal_value, placement_value, shortfall_value
+from dra_lab.words.plan_outcome import plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
@@ -22,21 +22,9 @@ if TYPE_CHECKING:
     from dra_lab.pinning.gang_choices import GangChoice
 
 
-def gang_outcome(plan: GangPlan) -> str:
-    """Return whether every gang and every ordinary replica has a place: fits, does-not-fit (proven), or open."""
-    if plan.status is PlanStatus.NOT_CHECKED:
-        return NOT_CHECKED
-    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
-    missing = any(plan.counts[gang.name] < gang.replicas for gang in plan.gangs) or any(g.value for g in first)
-    if plan.status is PlanStatus.EMPTY or (plan.status is not PlanStatus.STOPPED and not missing):
-        return FITS
-    proven = plan.status is PlanStatus.INFEASIBLE or any(goal.bound for goal in first)
-    return DOES_NOT_FIT if proven else STOPPED
-
-
 def gang_json(
-    plan: GangPlan,
-    counts: Sequence[tuple[GangCount, GangCount]] = (),
+    plan: FleetPlan,
+    counts: Sequence[tuple[Headroom, Headroom]] = (),
     choices: Sequence[Sequence[GangChoice]] = (),
     queues: Mapping[str, str] | None = None,
     verdicts: Mapping[str, GangVerdicts] | None = None,
@@ -55,7 +43,7 @@ def gang_json(
         "gangs": [
             {
                 **_gang(plan, gang, (queues or {}).get(gang.name, "")),
-                "domains": [_domain(headroom) for headroom in plan.headroom if headroom.gang == gang.name],
+                "domains": [_domain(headroom) for headroom in plan.where if headroom.workload == gang.name],
                 "levels": _levels(counts[number][0]) if number < len(counts) else [],
                 "more": _more(counts[number][1]) if number < len(counts) else None,
                 "verdicts": _verdicts((verdicts or {}).get(gang.name)),
@@ -65,34 +53,41 @@ def gang_json(
         ],
         "placed": [
             {
-                "gang": placed.gang,
-                "number": placed.number,
+                "gang": placed.workload,
+                "number": placed.replica,
                 "domain": list(placed.domain),
                 "nodes": list(placed.nodes),
-                "pods": [replica_value(pod) for pod in placed.replicas],
-                "shared": None if placed.shared is None else replica_value(placed.shared),
-                "groupShared": [replica_value(one) for one in placed.group_shared],
+                "pods": [replica_value(pod) for pod in placed.pods],
+                "shared": [_shared(one) for one in placed.shared],
             }
-            for placed in plan.placed
+            for placed in plan.placed_gangs
         ],
-        "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads],
-        "replicas": [replica_value(pod) for pod in plan.replicas],
+        "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads if not one.is_gang],
+        "replicas": [replica_value(pod) for pod in plan.single_pods],
         "nodesToAdd": None if added is None else _added(added),
         "states": plan.states,
         "notExamined": plan.not_examined,
         "cordoned": plan.cordoned,
         "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
     }
-    return answer_json("GangPlan", gang_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
+    return answer_json("GangPlan", plan_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
 
 
-def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
+def _shared(claim: SharedClaim) -> dict[str, Any]:
+    return {
+        "group": claim.group,
+        "node": claim.node,
+        "devices": [placement_value(placement) for placement in claim.devices],
+    }
+
+
+def _gang(plan: FleetPlan, gang: Workload, queue: str) -> dict[str, Any]:
     return {
         "name": gang.name,
         "replicas": gang.replicas,
-        "placed": plan.counts[gang.name],
-        "level": gang.required,
-        "preferLevel": gang.preferred,
+        "placed": plan.placed[gang.name],
+        "level": gang.level,
+        "preferLevel": gang.prefer_level,
         "hierarchy": gang.hierarchy,
         "queue": queue,
         "priority": gang.priority,
@@ -100,33 +95,33 @@ def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
         "least": gang.least,
         "groups": [
             {
-                "name": group.workload.name,
-                "pods": group.workload.replicas,
+                "name": group.name,
+                "pods": group.count,
                 "least": group.least,
-                "level": group.required,
-                "preferLevel": group.preferred,
+                "level": group.level,
+                "preferLevel": group.prefer_level,
                 "slices": [{"size": size, "level": level} for size, level in group.slices],
                 "leader": group.leader,
-                "claims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.workload.claims],
+                "claims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.claims],
                 "sharedClaims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.shared_claims],
             }
-            for group in gang.groups
+            for group in gang.pods
         ],
         "sharedClaims": [msgspec.to_builtins(claim, builtin_types=()) for claim in gang.shared_claims],
     }
 
 
-def _domain(headroom: GangHeadroom) -> dict[str, Any]:
+def _domain(headroom: Fit) -> dict[str, Any]:
     return {
-        "domain": list(headroom.domain),
+        "domain": list(headroom.members),
         "fits": headroom.fits,
         "proven": headroom.proven,
-        "pods": headroom.most,
-        "podsBound": headroom.bound,
+        "pods": headroom.pods.value,
+        "podsBound": headroom.pods.bound,
         "size": headroom.size,
-        "gangs": headroom.gangs,
-        "gangsBound": headroom.gangs_bound,
-        "lacking": list(headroom.lacking),
+        "gangs": headroom.replicas.value,
+        "gangsBound": headroom.replicas.bound,
+        "lacking": list(headroom.reasons),
     }
 
 
@@ -138,24 +133,22 @@ def _verdicts(found: GangVerdicts | None) -> dict[str, Any] | None:
     return {name: value for name, value in verdicts_json(found).items() if name not in own}
 
 
-def _levels(found: GangCount) -> list[dict[str, Any]]:
+def _levels(found: Headroom) -> list[dict[str, Any]]:
     return [{"level": level, **_number(number)} for level, number in found.levels.items()]
 
 
-def _more(found: GangCount) -> dict[str, Any]:
+def _more(found: Headroom) -> dict[str, Any]:
     return {
-        **_number((found.count, found.bound)),
+        **_number(found.count),
         "domains": [
-            {"domain": list(headroom.domain), **_number((headroom.gangs, headroom.gangs_bound)), "pods": headroom.most}
-            for headroom in found.headroom
+            {"domain": list(headroom.members), **_number(headroom.replicas), "pods": headroom.pods.value}
+            for headroom in found.where
         ],
     }
 
 
-def _number(number: tuple[int, int]) -> dict[str, Any]:
-    count, bound = number
-    capped = count >= MOST_COUNTED
-    return {"count": count, "bound": None if capped else bound, "proven": count >= bound, "capped": capped}
+def _number(number: Bounded) -> dict[str, Any]:
+    return {"count": number.value, "bound": number.bound, "proven": number.exact, "capped": number.bound is None}
 
 
 def choice_json(choice: GangChoice) -> dict[str, Any]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dra_lab.model.fleet import MOST_COUNTED, Replica
-from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
+from msgspec.structs import replace
+
+from dra_lab.model.fleet import FleetPlan, PlacedPod, PlacedReplica
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
+from dra_lab.model.goals import BEYOND, GANGS
+from dra_lab.model.headroom import Fit, Headroom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
+from dra_lab.model.workload import HOST, Workload
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, sentence
@@ -60,7 +64,7 @@ def domain_name(domain: Sequence[str]) -> str:
     return _UUID.sub(_CUT, domain[-1]) if domain else "the cluster"
 
 
-def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
+def gang_verdict(plan: FleetPlan, more: Mapping[str, Headroom]) -> str:
     """Return whether gangs and other pods fit and where, then how many more gangs fit."""
     wanted = sum(gang.replicas for gang in plan.gangs)
     if plan.status is PlanStatus.EMPTY:
@@ -70,32 +74,34 @@ def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
     if plan.status is PlanStatus.STOPPED:
         return "No place is found yet."
     (first, *others) = [gang for gang in plan.gangs if gang.replicas] or plan.gangs
-    if not plan.placed and wanted:
+    if not plan.placed_gangs and wanted:
         words = _misfit(plan, first) if not others else f"Not one of {wanted:,} gangs fits."
-    elif len(plan.placed) == wanted == 1:
-        words = _one(first, plan.placed[0])
-    elif len(plan.placed) == wanted:
-        words = f"All {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
+    elif len(plan.placed_gangs) == wanted == 1:
+        words = _one(first, plan.placed_gangs[0])
+    elif len(plan.placed_gangs) == wanted:
+        words = f"All {wanted:,} gangs fit{_where(first, plan.placed_gangs) if not others else ''}."
     else:
-        words = f"{len(plan.placed):,} of {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
-    words += _ordinary(plan, plan.replicas)
-    if not others and first.name in more and len(plan.placed) == wanted:
-        words += f" {more_gangs(more[first.name])} such {'gang fits' if more[first.name].count == 1 else 'gangs fit'}"
-        words += ", proven." if more[first.name].proven else "."
+        where = _where(first, plan.placed_gangs) if not others else ""
+        words = f"{len(plan.placed_gangs):,} of {wanted:,} gangs fit{where}."
+    words += _ordinary(plan, plan.single_pods)
+    if not others and first.name in more and len(plan.placed_gangs) == wanted:
+        count = more[first.name].count
+        words += f" {count} more such {'gang fits' if count.value == 1 else 'gangs fit'}"
+        words += ", proven." if count.exact else "."
     return printable(words)
 
 
-def _one(gang: Gang, placed: PlacedGang) -> str:
-    pods = len(placed.replicas)
+def _one(gang: Workload, placed: PlacedReplica) -> str:
+    pods = len(placed.pods)
     head = f"All {counted(pods, 'pod')} fit" if pods == gang.size else f"{pods:,} of {gang.size:,} pods fit"
     return f"{head}{_where(gang, [placed])}."
 
 
-def _where(gang: Gang, placed: Sequence[PlacedGang]) -> str:
+def _where(gang: Workload, placed: Sequence[PlacedReplica]) -> str:
     """Return the domains of placed gangs: ` in rack r4`, ` in 2 racks: r1 and r4`."""
-    if not gang.required:
+    if not gang.level:
         return f" on {counted(len({node for one in placed for node in one.nodes}), 'node')}"
-    word = level_word(gang.required)
+    word = level_word(gang.level)
     names = list(dict.fromkeys(domain_name(one.domain) for one in placed))
     if len(names) == 1:
         return f" in {word} {names[0]}"
@@ -103,27 +109,27 @@ def _where(gang: Gang, placed: Sequence[PlacedGang]) -> str:
     return f" in {len(names):,} {plural(word)}: {', '.join(names[: min(len(names), _NAMED) - 1])} and {last}"
 
 
-def _misfit(plan: GangPlan, gang: Gang) -> str:
-    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
-    best = max(headrooms, key=lambda headroom: headroom.most, default=None)
+def _misfit(plan: FleetPlan, gang: Workload) -> str:
+    headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
+    best = max(headrooms, key=lambda headroom: headroom.pods.value, default=None)
     pods = f"{gang.least:,} pods" if gang.least > 1 else "a pod"
-    if best is None or not gang.required:
-        held = f": it holds {best.most:,}" if best is not None else ""
+    if best is None or not gang.level:
+        held = f": it holds {best.pods.value:,}" if best is not None else ""
         return f"The cluster does not hold {pods} of {gang.name} at once{held}."
-    if not best.most:
-        return f"No {level_word(gang.required)} holds a pod of {gang.name}."
-    where = f"{domain_name(best.domain)} holds the most: {headroom_words(best)}"
-    return f"No {level_word(gang.required)} holds {pods}. {where}."
+    if not best.pods.value:
+        return f"No {level_word(gang.level)} holds a pod of {gang.name}."
+    where = f"{domain_name(best.members)} holds the most: {headroom_words(best)}"
+    return f"No {level_word(gang.level)} holds {pods}. {where}."
 
 
-def _ordinary(plan: GangPlan, replicas: Sequence[Replica]) -> str:
-    wanted = sum(workload.replicas for workload in plan.workloads)
+def _ordinary(plan: FleetPlan, replicas: Sequence[PlacedPod]) -> str:
+    wanted = sum(workload.replicas for workload in plan.workloads if not workload.is_gang)
     if not wanted:
         return ""
     return f" {len(replicas):,} of {counted(wanted, 'other pod')} {'is' if len(replicas) == 1 else 'are'} placed."
 
 
-def gang_proof(plan: GangPlan) -> str:
+def gang_proof(plan: FleetPlan) -> str:
     """Return what is proven of the verdict."""
     if plan.status is PlanStatus.EMPTY:
         return ""
@@ -139,31 +145,18 @@ def gang_proof(plan: GangPlan) -> str:
     return "That no more gangs fit is not proven."
 
 
-def more_gangs(found: GangCount) -> str:
-    """Return how many more gangs fit: `3 more`, `3 to 5 more`."""
-    return f"{number_words(found.count, found.bound)} more"
-
-
-def number_words(count: int, bound: int) -> str:
-    """Return a count with its bound: `3`, `3 to 5` if more may fit, `at least 10,000` where counting ended."""
-    if count >= MOST_COUNTED:
-        return f"at least {count:,}"
-    return f"{count:,}" if count >= bound else f"{count:,} to {bound:,}"
-
-
-def headroom_words(headroom: GangHeadroom) -> str:
+def headroom_words(headroom: Fit) -> str:
     """Return how many pods of one gang a domain holds: `14 of 16`."""
-    known = "" if headroom.most >= headroom.bound else f", at most {headroom.bound:,}"
-    return f"{headroom.most:,} of {headroom.size:,}{known}"
+    return str(replace(headroom, reasons=()))
 
 
-def lacking_words(headroom: GangHeadroom) -> list[str]:
+def lacking_words(headroom: Fit) -> list[str]:
     """Return what keeps pods away from a domain, one reason for the same nodes: `GPUs and NICs in use on n1`.
 
     A list of nodes that is cut may have others behind, so it stays a reason of its own.
     """
     found: dict[str, list[str]] = {}
-    for reason in headroom.lacking:
+    for reason in headroom.reasons:
         kind, _, nodes = reason.partition(_IN_USE)
         named = bool(nodes) and not nodes.endswith(" more")
         found.setdefault(f"{_IN_USE}{nodes}" if named else "", []).append(kind if named else reason)

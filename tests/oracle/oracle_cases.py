@@ -18,9 +18,13 @@ from oracle_families import FAMILIES, random_claims
 from oracle_truth import Goals, Truth
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded, Workload
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
-from dra_lab.planner.fleet import how_many_more, largest_job, stranded
+from dra_lab.model.workload import Workload
+from dra_lab.planner.fleet import largest_job, stranded
+from dra_lab.planner.questions import how_many_more
 
 SEEDS = "DRA_LAB_SEEDS"
 """Environment variable with the first seed and the one after the last, as in 1000:3000; other seeds are other cases."""
@@ -69,7 +73,7 @@ class Case:
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads as they are asked for."""
         return tuple(
-            Workload(f"w{at}", (claim.drawn().sketch(),), count)
+            Workload(f"w{at}", (claim.drawn().sketch(),), replicas=count)
             for at, (claim, count) in enumerate(zip(self.claims, self.replicas, strict=True))
         )
 
@@ -118,7 +122,7 @@ class Case:
         plan = checked_fleet(
             self.cluster, self.workloads, objective=objective, time_limit=SECONDS, first_fit=False, **more
         )
-        wanted, placed, best = sum(self.replicas), len(plan.replicas), self.truth.placeable
+        wanted, placed, best = sum(self.replicas), len(plan.pods), self.truth.placeable
         missing, all_on_few = plan.goal(UNPLACED), plan.objective == "nodes"
         if all_on_few:
             self._all_placed(question, plan, best == wanted)
@@ -126,7 +130,7 @@ class Case:
             self.between(question, placed, best, wanted - missing.bound, proven=missing.proven)
         else:
             self.between(question, placed, best, wanted, proven=plan.status is PlanStatus.INFEASIBLE)
-        if plan.replicas and placed == best:
+        if plan.pods and placed == best:
             self.goals(question, plan.goals, self.truth.least_goals(placed, nodes_first=all_on_few))
         return plan
 
@@ -134,19 +138,25 @@ class Case:
         self.asked[f"{question} {'proven' if plan.proven else 'open'}"] += 1
         if plan.status is PlanStatus.INFEASIBLE and fits:
             self.say(question, "it says that not all fit, but they do")
-        if plan.replicas and (not fits or len(plan.replicas) != sum(self.replicas)):
-            self.say(question, f"{len(plan.replicas)} replicas are placed")
+        if plan.pods and (not fits or len(plan.pods) != sum(self.replicas)):
+            self.say(question, f"{len(plan.pods)} replicas are placed")
 
     def ask_headroom(self, at: int = 0, after: FleetPlan | None = None) -> Headroom:
         """Ask `how_many_more` of one workload, now or after a plan."""
         question = "how_many_more" if after is None else "how_many_more after"
         headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
-        placed = after.replicas if after is not None else ()
+        placed = after.pods if after is not None else ()
         truth = {n.name: self.truth.most(at, n.free(placements_on(placed, n.name))) for n in self.nodes}
-        self.between(question, headroom.count, sum(truth.values()), headroom.bound, proven=headroom.proven)
-        for equal in headroom.classes:
-            for node in equal.nodes:
-                self.between(f"{question} on a node", equal.each, truth[node], equal.bound, proven=equal.proven)
+        self.between(question, headroom.count.value, sum(truth.values()), headroom.count.bound, proven=headroom.proven)
+        for equal in headroom.where:
+            for node in equal.members:
+                self.between(
+                    f"{question} on a node",
+                    equal.replicas.value,
+                    truth[node],
+                    equal.replicas.bound,
+                    proven=equal.replicas.exact,
+                )
         return headroom
 
     def ask_after(self, plan: FleetPlan) -> None:
@@ -155,18 +165,20 @@ class Case:
         for at, workload in enumerate(self.workloads):
             headroom = self.ask_headroom(at, plan)
             left = workload.replicas - plan.placed[workload.name]
-            if missing is not None and missing.proven and left and headroom.count:
+            if missing is not None and missing.proven and left and headroom.count.value:
                 self.say(
                     "plan_fleet", f"no more fit, proven; but {headroom.count} more of {workload.name} fit beside it"
                 )
             whole = self.ask_headroom(at)
-            if plan.placed[workload.name] + headroom.count > whole.bound:
-                self.say("how_many_more", f"at most {whole.bound}, but a plan and what fits beside it are more")
+            if plan.placed[workload.name] + headroom.count.value > whole.count.bound:
+                self.say("how_many_more", f"at most {whole.count.bound}, but a plan and what fits beside it are more")
 
     def ask_job(self) -> None:
         """Ask `largest_job` of the first claim: every multiple is tried, for a larger one may fit alone."""
         job = largest_job(self.cluster, self.workloads[0].claims[0], time_limit=SECONDS)
-        self.between("largest_job replicas", job.replicas, self.truth.total(0), job.replicas_bound, proven=job.proven)
+        self.between(
+            "largest_job replicas", job.replicas.value, self.truth.total(0), job.replicas.bound, proven=job.proven
+        )
         top = self.truth.largest_multiple()
         self.between("largest_job", job.scale, top, job.scale_bound, proven=job.scale >= job.scale_bound)
 

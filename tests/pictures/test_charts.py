@@ -25,7 +25,8 @@ from dra_lab import (
     with_more_nodes,
 )
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import Headroom, HeadroomOnNodes, Replica, Stranded, StrandedKind, StrandedNodes
+from dra_lab.model.fleet import PlacedPod
+from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
@@ -77,8 +78,8 @@ def strings(part, path: tuple[str, ...] = ()):
 
 def fleet_of(*placements: Placement) -> FleetPlan:
     """Return a fleet plan with one replica, on the node whose pool its first device is in."""
-    replica = Replica("w", 0, placements[0].device.pool, tuple(placements))
-    return FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), replicas=(replica,))
+    replica = PlacedPod("w", 0, placements[0].device.pool, tuple(placements))
+    return FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), pods=(replica,))
 
 
 @pytest.mark.parametrize("sample", [sample.name for sample in samples()])
@@ -151,7 +152,7 @@ def test_every_node_is_in_exactly_one_row():
 
 def test_hovering_over_a_row_tells_its_nodes():
     """The tooltip of both charts over nodes contains the names of the nodes, as they are in the cluster."""
-    headroom = Headroom("w", 2, 2, (HeadroomOnNodes(tuple(f"n{at}" for at in range(50)), 1, 1),))
+    headroom = Headroom("w", Bounded(2, 2), (Fit("w", "node", tuple(f"n{at}" for at in range(50)), Bounded(1, 1)),))
     assert [row["which"] for row in rows_of(chart([headroom]))] == ["n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"]
     rows = rows_of(chart(load_cluster("sample:dgx-h100")))
     assert {row["which"] for row in rows} == {f"dgx-0{at}" for at in range(1, 9)}
@@ -167,14 +168,14 @@ def test_a_large_cluster_makes_a_small_chart():
 
 def test_numbers_that_are_not_proven_say_so():
     """A heat map writes ≥ before a number that could be larger, and a range for nodes that differ."""
-    classes = (HeadroomOnNodes(("a", "b"), 2, 2), HeadroomOnNodes(("c",), 1, 3))
-    rows = rows_of(chart([Headroom("w", 5, 7, classes)]))
+    classes = (Fit("w", "node", ("a", "b"), Bounded(2, 2)), Fit("w", "node", ("c",), Bounded(1, 3)))
+    rows = rows_of(chart([Headroom("w", Bounded(5, 7), classes)]))
     assert {row["node"]: row["words"] for row in rows} == {"a": "2", "b": "2", "c": "≥1"}
 
 
 def test_nodes_that_share_devices_are_one_row():
     """The number of nodes whose devices are seen from several of them holds for all of them together."""
-    headroom = Headroom("w", 3, 3, (HeadroomOnNodes(("a", "b"), 3, 3),), together=(("a", "b"),))
+    headroom = Headroom("w", Bounded(3, 3), (Fit("w", "nodes", ("a", "b"), Bounded(3, 3)),))
     assert [row["node"] for row in rows_of(chart([headroom]))] == ["a + b together"]
 
 
@@ -188,11 +189,11 @@ def test_regret_tells_best_first_fit_and_difference(plan):
 
 def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> FleetPlan:
     """Return a fleet plan that wants 5 replicas of every workload and has places for some of them."""
-    replicas = tuple(Replica(name, at, f"n{at}", ()) for name, count in placed.items() for at in range(count))
+    replicas = tuple(PlacedPod(name, at, f"n{at}", ()) for name, count in placed.items() for at in range(count))
     missing = 5 * len(placed) - len(replicas)
     goals = (GoalValue("unplaced", missing, bound, proven=proven),)
-    workloads = tuple(Workload(name, (), 5) for name in placed)
-    return FleetPlan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, replicas=replicas, goals=goals)
+    workloads = tuple(Workload(name, (), replicas=5) for name in placed)
+    return FleetPlan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, pods=replicas, goals=goals)
 
 
 def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload():
@@ -216,7 +217,9 @@ def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload(
 
 def charts(cluster: Cluster, plan):
     """Return one of every chart."""
-    fits = [Headroom(HOSTILE, 1, 1, tuple(HeadroomOnNodes((name,), 1, 1) for name in cluster.node_names))]
+    fits = [
+        Headroom(HOSTILE, Bounded(1, 1), tuple(Fit("w", "node", (name,), Bounded(1, 1)) for name in cluster.node_names))
+    ]
     return (
         chart(cluster),
         chart(fits),

@@ -8,14 +8,12 @@ import msgspec
 import pytest
 
 from dra_lab import (
-    Gang,
-    GangGroup,
     NodeType,
+    PodGroup,
     Scenario,
     Workload,
     gang_verdicts,
     how_many_more,
-    how_many_more_gangs,
     largest_job,
     load_cluster,
     make_plan,
@@ -25,7 +23,7 @@ from dra_lab import (
 )
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.headroom import Bounded
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
@@ -36,11 +34,17 @@ CLAIM = read_sketch(REPRO / "two_gpus_one_nic.dralab.yaml")
 
 
 def pods(replicas=3, claims=CLAIM):
-    return Workload("w", claims, replicas)
+    return Workload("w", claims, replicas=replicas)
 
 
 def gang(workload=None, replicas=1, name="g", priority=0, **group):
-    return Gang(name, [GangGroup(workload or pods(2), **group)], required="rack", replicas=replicas, priority=priority)
+    return Workload(
+        name,
+        [workload or PodGroup("w", CLAIM, 2, **group)],
+        level="rack",
+        replicas=replicas,
+        priority=priority,
+    )
 
 
 WRONG = {
@@ -51,12 +55,11 @@ WRONG = {
     "one workload for a list": (lambda: plan_fleet(CLUSTER, pods()), "workloads is a list of Workload"),
     "sketches for workloads": (lambda: plan_fleet(CLUSTER, [CLAIM]), r"workloads\[0\] is a Workload"),
     "names for workloads": (lambda: plan_fleet(CLUSTER, "w"), "workloads is a list of Workload"),
-    "one gang for a list": (lambda: plan_gangs(CLUSTER, gang()), "gangs is a list of Gang"),
-    "a workload for a gang": (lambda: how_many_more_gangs(CLUSTER, pods()), r"gang\[0\] is a Gang"),
+    "one gang for a list": (lambda: plan_gangs(CLUSTER, gang()), "workloads is a list of Workload"),
     "a node for a type": (lambda: nodes_to_add(CLUSTER, [gang()], types=["n0"]), r"types\[0\] is a NodeType"),
     "a claim of text": (
         lambda: plan_fleet(CLUSTER, [pods(claims=["x"])]),
-        r"workloads\[0\].claims\[0\] is a ClaimSketch",
+        r"what\[0\] is a ClaimSketch",
     ),
     "no cluster": (lambda: make_plan(None, CLAIM), "cluster is a Cluster, not a NoneType"),
     "a name": (lambda: make_plan(CLUSTER, "pairs.yaml"), "'pairs.yaml' is no claim to be planned"),
@@ -70,7 +73,7 @@ WRONG = {
     "1.5 replicas": (lambda: plan_fleet(CLUSTER, [pods(1.5)]), r"workloads\[0\].replicas is a whole number, not 1.5"),
     "NaN replicas": (lambda: plan_fleet(CLUSTER, [pods(math.nan)]), "replicas is a whole number, not nan"),
     "true replicas": (lambda: plan_fleet(CLUSTER, [pods(True)]), "replicas is a whole number, not True"),
-    "half a minimum": (lambda: plan_gangs(CLUSTER, [gang(min=1.5)]), r"groups\[0\].min is a whole number"),
+    "half a minimum": (lambda: plan_gangs(CLUSTER, [gang(minimum=1.5)]), r"pods\[0\].minimum is a whole number"),
     "half a priority": (lambda: plan_gangs(CLUSTER, [gang(priority=1.5)]), "priority is a whole number"),
     "slices without a level": (lambda: plan_gangs(CLUSTER, [gang(slices=((2,),))]), r"slices has \(2,\); write"),
     "NaN places": (lambda: NodeType.like("n0", places=math.nan, level="rack"), "nan places"),
@@ -78,10 +81,10 @@ WRONG = {
     "a limit of NaN": (lambda: plan_gangs(CLUSTER, [gang()], time_limit=math.nan), "time_limit is a number"),
     "a plan of text": (lambda: how_many_more(CLUSTER, pods(), after="plan"), "after is a plan"),
     "too many replicas": (lambda: plan_fleet(CLUSTER, [pods(1_000_001)]), "want 1,000,001 replicas; at most 1,000,000"),
-    "too many gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=10**9)]), "want 1,000,000,000 gangs; at most"),
+    "too many gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=10**9)]), "want 2,000,000,000 replicas; at most"),
     "too many pods of gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=600_000)]), "want 1,200,000 replicas"),
     "too many to add nodes for": (
-        lambda: nodes_to_add(CLUSTER, [], [pods(2_000_000)], types=[NodeType.like("n0")]),
+        lambda: nodes_to_add(CLUSTER, [pods(2_000_000)], types=[NodeType.like("n0")]),
         "want 2,000,000 replicas",
     ),
 }
@@ -104,7 +107,7 @@ def test_what_is_one_pod_many_pods_or_gangs():
     """A drawing is one pod; workloads and lists of drawings are many; a gang makes a plan with gangs."""
     other = msgspec.structs.replace(CLAIM, name="other")
     found = [make_plan(CLUSTER, what) for what in (CLAIM, pods(), [CLAIM, other], [pods(), gang()])]
-    assert [type(plan) for plan in found] == [Plan, FleetPlan, FleetPlan, GangPlan]
+    assert [type(plan) for plan in found] == [Plan, FleetPlan, FleetPlan, FleetPlan]
     assert found[2].placed == {CLAIM.name: 1, "other": 1}
 
 
@@ -131,19 +134,19 @@ def full():
     return plan_gangs(CLUSTER, [gang(replicas=12)])
 
 
-@pytest.mark.parametrize("after", [full, lambda: full().as_fleet()])
+@pytest.mark.parametrize("after", [full])
 def test_the_gangs_of_a_plan_count_as_there(after):
     """Nothing is left, proven, whether the plan is of gangs or of their pods."""
     plan = after()
     more, job = how_many_more(CLUSTER, pods(), after=plan), largest_job(CLUSTER, CLAIM, after=plan)
     free = {kind.kind: kind.free for kind in stranded(CLUSTER, [CLAIM], after=plan).kinds}
-    assert (more.count, more.proven, job.scale, job.replicas, free["gpu"]) == (0, True, 0, 0, 0)
+    assert (more.count, job.scale, job.replicas, free["gpu"]) == (Bounded(0, 0), 0, Bounded(0, 0), 0)
 
 
 def test_the_pods_of_a_plan_count_as_there_for_gangs():
     """A plan of replicas is taken where a plan of gangs is."""
     taken = plan_fleet(CLUSTER, [pods(24)])
-    assert how_many_more_gangs(CLUSTER, gang(), after=taken).count < how_many_more_gangs(CLUSTER, gang()).count
+    assert how_many_more(CLUSTER, gang(), after=taken).count.value < how_many_more(CLUSTER, gang()).count.value
 
 
 def test_verdicts_refuse_the_plan_of_another_gang():

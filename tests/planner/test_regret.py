@@ -35,7 +35,7 @@ def fleet():
     cluster = load_cluster("sample:eks-p4d")
     sketch = read_sketch("sample:eks-p4d/any-nic-pairs")
     loose = type(sketch)(sketch.name, sketch.requests)
-    return cluster, checked_fleet(cluster, [Workload("pairs", (loose,), 4)], release=RELEASE)
+    return cluster, checked_fleet(cluster, [Workload("pairs", (loose,), replicas=4)], release=RELEASE)
 
 
 def test_every_goal_that_differs_is_reported_with_both_values(plans):
@@ -68,7 +68,7 @@ def test_a_fleet_has_its_regret_goal_by_goal_and_as_ranges(fleet):
     assert {g.goal: g.difference for g in regret.goals} == {
         g.goal: theirs[g.goal] - g.value for g in plan.goals if theirs[g.goal] != g.value
     }
-    gpus = sum(p.request == "gpu" for replica in plan.replicas for p in replica.placements)
+    gpus = sum(p.request == "gpu" for replica in plan.pods for p in replica.devices)
     assert sum(share.gpus for share in regret.best) == gpus
     assert regret.paths_differ
     assert "Bandwidth from GPUs to NICs" in str(plan)

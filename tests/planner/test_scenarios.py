@@ -112,13 +112,13 @@ def test_a_question_that_is_none_is_an_error_of_that_scenario(scenarios):
 def test_workloads_are_planned_as_fleets_in_other_processes():
     """Two scenarios with replicas come back whole from two processes, as one after the other here."""
     cluster = load_cluster("sample:eks-p4d")
-    pods = (Workload("pairs", (read_sketch("sample:eks-p4d/gpu-nic-pairs"),), 6),)
+    pods = (Workload("pairs", (read_sketch("sample:eks-p4d/gpu-nic-pairs"),), replicas=6),)
     more = with_more_nodes(cluster, like=cluster.node_names[0], count=1)
     asked = [Scenario(name, c, pods, release=RELEASE) for name, c in (("now", cluster), ("one more", more))]
     answers = plan_scenarios(asked, jobs=2, progress=False)
     alone = [checked_fleet(s.cluster, pods, release=RELEASE) for s in asked]
     assert [a.plan.goals for a in answers] == [plan.goals for plan in alone]
-    assert [len(a.plan.replicas) for a in answers] == [4, 6]
+    assert [len(a.plan.pods) for a in answers] == [4, 6]
 
 
 def test_no_jobs_are_refused(scenarios):

@@ -25,14 +25,14 @@ def names(session) -> list[str]:
 def test_the_drawing_is_the_fleet_until_there_is_another_workload(session):
     """A fleet is never empty while something is drawn."""
     assert names(session) == ["gpu-nic-pairs"]
-    assert len(session.fleet.plan().replicas) == 1
+    assert len(session.fleet.plan().pods) == 1
 
 
 def test_the_answer_has_what_more_fits_and_what_is_stranded(session):
     """4 pods fit in all, so 3 more after the first; only the kinds that are asked for are stranded."""
     session.fleet.plan()
     answer = session.fleet.answer
-    assert [(headroom.count, headroom.bound) for headroom in answer.headroom] == [(3, 3)]
+    assert [(headroom.count.value, headroom.count.bound) for headroom in answer.headroom] == [(3, 3)]
     assert {kind.kind for kind in answer.stranded.kinds} == {"gpu", "nic"}
     assert answer.complete
 
@@ -40,7 +40,7 @@ def test_the_answer_has_what_more_fits_and_what_is_stranded(session):
 def test_more_replicas_are_planned(session):
     """The stepper changes the question."""
     session.fleet.set_replicas("gpu-nic-pairs", 6)
-    assert len(session.fleet.plan().replicas) == 4
+    assert len(session.fleet.plan().pods) == 4
 
 
 def test_each_change_is_one_undo_step(session):
@@ -136,7 +136,7 @@ def test_an_answer_can_be_kept_and_asked_again(session):
     session.fleet.plan()
     name = session.fleet.keep()
     session.fleet.what_if(f"drain {session.fleet.answer.plan.nodes[0]}")
-    assert len(session.fleet.plan().replicas) < 4
+    assert len(session.fleet.plan().pods) < 4
     drained = session.fleet.keep()
     session.fleet.restore(name)
     assert (name, session.fleet.layers) == ("As it is", ())
@@ -191,4 +191,4 @@ def test_a_stopped_fleet_keeps_its_plan(session):
     session.fleet.cancel()
     assert session.fleet.wait(30)
     assert not session.fleet.stale
-    assert len(session.fleet.plan().replicas) == 3
+    assert len(session.fleet.plan().pods) == 3

@@ -7,19 +7,11 @@ from checked_plans import checked_fleet
 
 from dra_lab import Scenario, plan_scenarios
 from dra_lab.cli.exit_status import status_of
-from dra_lab.model.fleet import (
-    FleetPlan,
-    Headroom,
-    HeadroomOnNodes,
-    LargestJob,
-    Replica,
-    Stranded,
-    StrandedKind,
-    StrandedNodes,
-    Workload,
-)
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.document import as_text
@@ -48,12 +40,14 @@ def cluster():
 @pytest.fixture(scope="module")
 def plan(cluster) -> FleetPlan:
     """Give a plan for eight replicas, of which four fit."""
-    return checked_fleet(cluster, [Workload("pairs", (read_sketch(PAIRS),), 8)], release=KubernetesRelease("1.36"))
+    return checked_fleet(
+        cluster, [Workload("pairs", (read_sketch(PAIRS),), replicas=8)], release=KubernetesRelease("1.36")
+    )
 
 
 def a_fleet(status: PlanStatus, *goals: GoalValue, wanted: int = 8) -> FleetPlan:
     """Return a plan with goals and nothing placed."""
-    return FleetPlan(status, (Workload("w", (), wanted),), goals=goals)
+    return FleetPlan(status, (Workload("w", (), replicas=wanted),), goals=goals)
 
 
 def test_what_is_not_proven_is_reported_with_its_bound():
@@ -85,15 +79,17 @@ def test_the_exit_status_is_0_only_when_all_are_placed_and_1_only_with_a_proof(f
 
 def test_tables_hold_every_device_of_every_replica(plan, cluster):
     """A row for each placement; goals, workloads and amounts whole."""
-    assert len(frame(plan)) == sum(len(replica.placements) for replica in plan.replicas)
+    assert len(frame(plan)) == sum(len(replica.devices) for replica in plan.pods)
     assert list(frame(plan, "goals")["goal"]) == [goal.goal for goal in plan.goals]
     assert frame(plan, "workloads").to_dict("records") == [{"workload": "pairs", "wanted": 8, "placed": 4, "nodes": 3}]
 
 
 def test_numbers_that_are_not_proven_are_ranges():
     """Headroom, largest job and stranded say what is sure, and what could be."""
-    headroom = Headroom("w", 2, 5, (HeadroomOnNodes(("a", "b"), 1, 2), HeadroomOnNodes(("c",), 0, 1)))
-    job = LargestJob("c", 2, 4, 3, 9, "a")
+    headroom = Headroom(
+        "w", Bounded(2, 5), (Fit("w", "node", ("a", "b"), Bounded(1, 2)), Fit("w", "node", ("c",), Bounded(0, 1)))
+    )
+    job = LargestJob("c", 2, 4, Bounded(3, 9), "a")
     kinds = (StrandedKind("gpu", 8, 5, 7),)
     lost = Stranded(("c",), kinds, (StrandedNodes(("a", "b"), kinds),))
     assert headroom_sentence(headroom) == "w: at least 2 more, at most 5; not proven"
@@ -103,7 +99,7 @@ def test_numbers_that_are_not_proven_are_ranges():
     assert "12 of 19 free GPUs (at least 0; 18 of these are partitions" in stranded_sentence(parts)
     assert not parts.proven
     assert [headroom_json(headroom)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
-    assert list(frame(headroom)["node"]) == ["a", "b", "c"]
+    assert list(frame(headroom)["where"]) == ["a", "b", "c"]
     assert list(frame(lost)["stranded"]) == [3, 3]
 
 
@@ -121,7 +117,7 @@ def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
 def test_many_nodes_that_hold_the_same_are_one_row():
     """Above MANY nodes, equal ones stand in one row of the text with their number; JSON names every one."""
     names = tuple(f"n{number:02}" for number in range(60))
-    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 60),), replicas=tuple(map(on, names)))
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=60),), pods=tuple(map(on, names)))
     lost = Stranded(("c",), (StrandedKind("gpu", 60, 0, 0),), (StrandedNodes(names, (StrandedKind("gpu", 1, 0, 0),)),))
     text = fleet_text(plan, (), lost)
     assert text.count("n00, n01 and 58 more") == 2
@@ -131,13 +127,13 @@ def test_many_nodes_that_hold_the_same_are_one_row():
 
 def on(node):
     """Return a replica on a node."""
-    return Replica("w", 0, node, ())
+    return PlacedPod("w", 0, node, ())
 
 
 def test_the_short_form_names_eight_nodes_and_counts_the_others():
     """A long list of nodes is for -v and JSON."""
     replicas = tuple(on(f"node-{number:02}") for number in range(11))
-    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 11),), replicas=replicas)
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=11),), pods=replicas)
     text = as_text(short_fleet_parts(plan))
     assert (text.count("node-"), "and 3 more" in text) == (8, True)
 
@@ -146,15 +142,15 @@ def test_names_are_printable():
     """Control characters are removed from names."""
     bad = "w\x1b[2J\u202e"
     for text in (
-        fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), 1),))),
-        headroom_sentence(Headroom(bad, 1, 1)),
+        fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), replicas=1),))),
+        headroom_sentence(Headroom(bad, Bounded(1, 1))),
     ):
         assert not {"\x1b", "\u202e"} & set(text)
 
 
 def test_scenarios_are_rows_with_their_errors(cluster):
     """Answers and errors side by side."""
-    wanted = [Workload("pairs", read_sketch(PAIRS), 8)]
+    wanted = [Workload("pairs", read_sketch(PAIRS), replicas=8)]
     asked = [
         Scenario("a", cluster, wanted),
         Scenario("b", cluster, read_sketch(PAIRS), node="nowhere"),

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.fleet import (
-    FleetPlan,
-    Headroom,
-    HeadroomOnNodes,
-    LargestJob,
-    Replica,
-    Stranded,
-    StrandedKind,
-    Workload,
-)
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
+from dra_lab.model.workload import Workload
 
 HOSTILE = "<script>alert(1)</script>"
 FLEET = FleetPlan(
     PlanStatus.FEASIBLE,
-    (Workload(HOSTILE, (), 3),),
-    replicas=tuple(Replica(HOSTILE, at, f"n{at // 2}", ()) for at in range(3)),
+    (Workload(HOSTILE, (), replicas=3),),
+    pods=tuple(PlacedPod(HOSTILE, at, f"n{at // 2}", ()) for at in range(3)),
     goals=(GoalValue("unplaced", 0, 0, proven=True), GoalValue("nodes", 2, 1)),
     shortfalls=(Shortfall(HOSTILE, HOSTILE, HOSTILE, advice=HOSTILE),),
 )
 ANSWERS = [
     (FLEET, "3 of 3 replicas placed on 2 nodes"),
-    (Headroom(HOSTILE, 2, 5, (HeadroomOnNodes((HOSTILE, "b"), 1, 2),)), "at least 2 more"),
-    (LargestJob(HOSTILE, 2, 4, 3, 9, HOSTILE), "at most 4 times"),
+    (Headroom(HOSTILE, Bounded(2, 5), (Fit("w", "node", (HOSTILE, "b"), Bounded(1, 2)),)), "at least 2 more"),
+    (LargestJob(HOSTILE, 2, 4, Bounded(3, 9), HOSTILE), "at most 4 times"),
     (Stranded((HOSTILE,), (StrandedKind("gpu", 8, 5, 7),)), "3 of 8 free GPUs"),
 ]
 
@@ -45,8 +38,8 @@ def test_nodes_that_hold_the_same_are_one_row(shell):
     """A plan over many nodes stays a small table: what a node holds, and how many do."""
     many = FleetPlan(
         PlanStatus.FEASIBLE,
-        (Workload("w", (), 600),),
-        replicas=tuple(Replica("w", n, f"n{n % 300}", ()) for n in range(600)),
+        (Workload("w", (), replicas=600),),
+        pods=tuple(PlacedPod("w", n, f"n{n % 300}", ()) for n in range(600)),
     )
     shown, _ = shell.display_formatter.format(many)
     assert shown["text/html"].count("<tr>") < 8

@@ -17,9 +17,10 @@ from dra_lab.model.claims import (
     DeviceSelector,
     ExactDeviceRequest,
 )
-from dra_lab.model.fleet import MOST_COUNTED, Workload
+from dra_lab.model.headroom import MOST_COUNTED
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.workload import Workload
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_texts
 from dra_lab.words.fleet_document import headroom_sentence
@@ -104,7 +105,7 @@ def test_a_number_that_is_a_cap_is_reported_as_a_cap():
     cluster = load_texts({"slice.yaml": SLICE % ("", "")})
     headroom = how_many_more(cluster, Workload("w", (ADMIN,)))
     value = headroom_json(headroom)
-    assert headroom.count == MOST_COUNTED
+    assert headroom.count.value == MOST_COUNTED
     assert (value["proven"], value["capped"], value["bound"], value["classes"][0]["bound"]) == (False, True, None, None)
     assert "at least 10,000 more" in headroom_sentence(headroom)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.fleet import FleetPlan, Replica
+from dra_lab.model.fleet import FleetPlan, PlacedPod
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
 from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget
@@ -28,7 +28,7 @@ class _Trial:
     claims: dict[str, PodClaims]
     budget: Budget
     numbers: dict[str, int] = field(default_factory=dict)
-    replicas: list[Replica] = field(default_factory=list)
+    replicas: list[PlacedPod] = field(default_factory=list)
 
 
 def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan | None:
@@ -68,17 +68,17 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     )
 
 
-def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
+def _on_node(trial: _Trial, node: str, replicas: Sequence[PlacedPod]) -> bool:
     """Try the pods of one node; say whether it was done to the end."""
     part = part_of_cluster(trial.fleet.scan.cluster, node)
     held: list[ResourceClaim] = []
-    found: list[Replica] = []
+    found: list[PlacedPod] = []
     for replica in replicas:
         if trial.budget.reached:
             return False
         cluster, claims = replace(part, claims=(*part.claims, *held)), trial.claims[replica.workload]
         try:
-            name = f"{replica.workload}-{replica.number}"
+            name = f"{replica.workload}-{replica.replica}"
             status, allocated = claims.first_fit(trial.fleet, cluster, node, name, trial.budget)
         except (Cancelled, UnsupportedFeature):
             return False
@@ -91,7 +91,7 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
     return True
 
 
-def _placed(trial: _Trial, mine: PodClaims, planned: Replica, claims: Sequence[ResourceClaim]) -> Replica:
+def _placed(trial: _Trial, mine: PodClaims, planned: PlacedPod, claims: Sequence[ResourceClaim]) -> PlacedPod:
     """Return a replica with the devices that its claims were allocated."""
     inner: list[Placement] = []
     outer: list[Placement] = []
@@ -103,7 +103,7 @@ def _placed(trial: _Trial, mine: PodClaims, planned: Replica, claims: Sequence[R
             outer.append(Placement(drawn, result.id, result.request, consumed, mine.claim(at)))
             inner.append(Placement(mine.expanded(at, result.request), result.id, consumed=consumed))
     goals = value_placements(scale_on(trial.fleet, mine.pod, planned.node), inner, trial.order)
-    return Replica(planned.workload, planned.number, planned.node, tuple(outer), goals)
+    return PlacedPod(planned.workload, planned.replica, planned.node, tuple(outer), goals)
 
 
 def _findings(compared: int, nodes: int, seconds: float) -> list[Finding]:

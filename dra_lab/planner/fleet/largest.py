@@ -14,12 +14,14 @@ from msgspec.structs import replace as changed
 from dra_lab.errors import InputError
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Workload
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import LargestJob
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
+from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
@@ -37,7 +39,7 @@ def largest_job(
     claim: ClaimSketch,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | GangPlan | None = None,
+    after: FleetPlan | None = None,
     scale: Sequence[str] = (),
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -76,7 +78,7 @@ def largest_job(
         >>> from dra_lab import largest_job, load_cluster, read_sketch
         >>> job = largest_job(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
         >>> job.scale, job.replicas, job.proven
-        (2, 4, True)
+        (2, Bounded(value=4, bound=4), True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
@@ -88,7 +90,7 @@ def largest_job(
     headroom = headroom_of_claim(
         cluster, Workload(claim.name, (claim,)), release, budget.part(budget.shares.step), solver
     )
-    found = LargestJob(claim.name, 0, 0, headroom.count, headroom.bound, capped=headroom.capped)
+    found = LargestJob(claim.name, 0, 0, headroom.count)
     top = _most_multiple(cluster, claim, tuple(scale) or tuple(names))
     search = _Search(cluster, claim, tuple(scale), release, budget, solver)
     # First a good one soon, in steps that double; then downwards, so that none is passed over.
@@ -140,7 +142,7 @@ class _Search:
         # The solver takes half a second to import; only who asks waits for it.
         from dra_lab.planner.fleet.search import search
 
-        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget)
+        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), replicas=1)], self.release, self.budget)
         found = search(Work(Question(fleet, (UNPLACED,)), self.budget, self.solver))
         nodes = pods_on(found.by_node)
         return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)

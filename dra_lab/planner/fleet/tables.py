@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dra_lab.errors import SolverError
-from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
 from dra_lab.planner.fleet.pack import OnePod, Packed, Takes, Values, device_goals, named, pack, size_of

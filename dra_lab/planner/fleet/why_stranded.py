@@ -9,12 +9,14 @@ from msgspec import Struct
 
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, StrandedKind, Workload
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import StrandedKind
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import part_of_cluster, without_nodes
+from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.after import admin_requests, with_pods
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
@@ -66,15 +68,15 @@ def why_stranded(
     release = cluster.target_release(release)
     claims = [claim for workload in workloads for claim in workload.claims if claim.requests]
     planned = after.on_node.get(node, ()) if after is not None else ()
-    admin = {workload.name: admin_requests(workload) for workload in workloads}
+    admin = {workload.name: admin_requests(workload.claims) for workload in workloads}
     part = with_pods(_alone(cluster, node), ((pod, admin[pod.workload]) for pod in planned), release)
     kinds = stranded(part, claims, release=release, time_limit=seconds / 4).kinds
     if not any(kind.stranded for kind in kinds):
         return WhyStranded(node, kinds)
     most = Sizes().node_pods
-    many = [Workload(workload.name, workload.claims, most) for workload in workloads]
+    many = [Workload(workload.name, workload.claims, replicas=most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
-    full = with_pods(part, ((pod, admin[pod.workload]) for pod in more.replicas), release, "more-")
+    full = with_pods(part, ((pod, admin[pod.workload]) for pod in more.pods), release, "more-")
     trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))
     every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
     reasons = ((claim, why_not(full, claim, node, release, seconds=seconds / 8)) for claim in claims)

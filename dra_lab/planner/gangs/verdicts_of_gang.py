@@ -7,14 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GANGS, HOSTS, Gang, GangHeadroom, GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
+from dra_lab.model.goals import GANGS
+from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import ClusterQueue
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.arguments import gangs_given, given
+from dra_lab.model.workload import HOSTS, Workload
+from dra_lab.planner.arguments import given, workloads_given
 from dra_lab.planner.budget import Progress
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.waiting import awaited
@@ -28,11 +31,11 @@ Path = tuple[str, ...]
 @awaited
 def gang_verdicts(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     *,
     queue: str = "",
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
-    plan: GangPlan | None = None,
+    plan: FleetPlan | None = None,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     time_limit: float | None = None,
@@ -68,20 +71,20 @@ def gang_verdicts(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch
+        >>> from dra_lab import Workload, gang_verdicts, load_cluster, read_sketch
 
         Both workers start together or not at all.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> train = Workload("train", read_sketch("sample:two-sockets/lesson"), count=2)
 
         The sample has no queue of Kueue.
 
-        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)]))
+        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), train)
         >>> found.devices.says.value, found.quota.row.sentence.partition(".")[0]
         ('yes', 'The snapshot has no ClusterQueue of Kueue')
     """
-    (gang,) = gangs_given("gang", [gang])
-    if plan is not None and gang.name not in {one.name for one in given("plan", plan, GangPlan).gangs}:
+    (gang,) = workloads_given("gang", [gang])
+    if plan is not None and gang.name not in {one.name for one in given("plan", plan, FleetPlan).gangs}:
         names = ", ".join(one.name for one in plan.gangs) or "none"
         raise InputError(
             f"plan has no gang {gang.name!r} (it has {names}); leave it out, or give the plan of this gang"
@@ -108,8 +111,8 @@ def gang_verdicts(
             progress=progress,
             cancel=cancel,
         )
-    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
-    chosen = counts.chosen[-1:] if gang.required in HOSTS else counts.chosen
+    headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
+    chosen = counts.chosen[-1:] if gang.level in HOSTS else counts.chosen
     return GangVerdicts(
         gang.name,
         quota,
@@ -122,61 +125,61 @@ def gang_verdicts(
     )
 
 
-def _devices(gang: Gang, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
+def _devices(gang: Workload, plan: FleetPlan, headrooms: Sequence[Fit]) -> VerdictRow:
     if plan.status is PlanStatus.NOT_CHECKED:
         return VerdictRow(DEVICES, Says.UNKNOWN, f"Not checked: {plan.shortfalls[0].message}.")
-    placed = [one for one in plan.placed if one.gang == gang.name]
+    placed = [one for one in plan.placed_gangs if one.workload == gang.name]
     where = "/".join(placed[0].domain) if len(placed) == 1 else ""
     if len(placed) == gang.replicas:
-        pods = sum(len(one.replicas) for one in placed)
-        nodes = len({replica.node for one in placed for replica in one.replicas})
+        pods = sum(len(one.pods) for one in placed)
+        nodes = len({replica.node for one in placed for replica in one.pods})
         inside = f" in {where}" if where else ""
         text = f"{pods:,} pods have devices{inside}, on {nodes:,} {'node' if nodes == 1 else 'nodes'}."
         return VerdictRow(DEVICES, Says.YES, text)
     counts = f"{len(placed):,} of {gang.replicas:,} gangs"
-    if len(plan.gangs) > 1 or plan.workloads:
+    if len(plan.workloads) > 1:
         return VerdictRow(DEVICES, Says.NO, f"The plan has devices for {counts} beside its other gangs and pods.")
     first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] == GANGS]
     if plan.status is not PlanStatus.INFEASIBLE and not (first and all(goal.proven for goal in first)):
         return VerdictRow(DEVICES, Says.UNKNOWN, f"{counts} have devices; more may fit, not proven.")
     if placed:
         return VerdictRow(DEVICES, Says.NO, f"Devices are free for {counts}, proven.")
-    best = max(headrooms, key=lambda headroom: headroom.most, default=None)
-    level = f"one {gang.required}" if gang.required else "the cluster"
+    best = max(headrooms, key=lambda headroom: headroom.pods.value, default=None)
+    level = f"one {gang.level}" if gang.level else "the cluster"
     text = f"Not enough devices are free in {level} for {gang.least:,} pods, proven"
-    if best is not None and best.domain and best.most < gang.least:
-        text = f"{text}; the best, {'/'.join(best.domain)}, has {best.most:,}"
+    if best is not None and best.members and best.pods.value < gang.least:
+        text = f"{text}; the best, {'/'.join(best.members)}, has {best.pods.value:,}"
     return VerdictRow(DEVICES, Says.NO, f"{text}.")
 
 
-def _domains(gang: Gang, headrooms: Sequence[GangHeadroom], counts: TopologyCounts) -> list[DomainVerdict]:
+def _domains(gang: Workload, headrooms: Sequence[Fit], counts: TopologyCounts) -> list[DomainVerdict]:
     """Return the numbers of each domain; Kueue's are by the values of labels, those of a host by its name."""
 
     def most(pods: int | None) -> int | None:
         return None if pods is None else min(pods, gang.size)
 
-    mine = {path[-1:] if gang.required in HOSTS else path: pods for path, pods in counts.pods.items()}
+    mine = {path[-1:] if gang.level in HOSTS else path: pods for path, pods in counts.pods.items()}
     found = [
         DomainVerdict(
-            headroom.domain,
+            headroom.members,
             headroom.size,
-            most(mine.pop(headroom.domain, None)),
-            headroom.most,
-            headroom.bound,
-            headroom.lacking,
+            most(mine.pop(headroom.members, None)),
+            headroom.pods.value,
+            headroom.pods.bound,
+            headroom.reasons,
         )
         for headroom in headrooms
-        if headroom.domain
+        if headroom.members
     ]
     return [*found, *(DomainVerdict(path, gang.size, most(pods)) for path, pods in sorted(mine.items()))]
 
 
-def _advice(gang: Gang, headrooms: Sequence[GangHeadroom], chosen: Path) -> str:
+def _advice(gang: Workload, headrooms: Sequence[Fit], chosen: Path) -> str:
     """Return what to do if Kueue would choose a domain without enough devices."""
-    headroom = next((one for one in headrooms if one.domain == chosen and chosen), None)
+    headroom = next((one for one in headrooms if one.members == chosen and chosen), None)
     better = next((one for one in headrooms if one.fits), None)
-    if headroom is None or headroom.bound >= gang.least:
+    if headroom is None or not headroom.pods.is_below(gang.least):
         return ""
-    most = f"{headroom.bound:,}" if headroom.most >= headroom.bound else f"at most {headroom.bound:,}"
+    most = f"{headroom.pods.bound:,}" if headroom.pods.exact else f"at most {headroom.pods.bound:,}"
     text = f"By its counts Kueue would choose {'/'.join(chosen)}, which has devices for {most} of {gang.least:,} pods."
-    return f"{text} Pin the gang to {'/'.join(better.domain)}." if better is not None else text
+    return f"{text} Pin the gang to {'/'.join(better.members)}." if better is not None else text

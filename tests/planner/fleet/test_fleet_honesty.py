@@ -14,6 +14,7 @@ from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab import KubernetesRelease, how_many_more, largest_job, stranded
 from dra_lab.errors import InputError
+from dra_lab.model.headroom import Bounded
 from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
@@ -32,7 +33,7 @@ def test_time_limit_never_proves_too_much(seconds):
         fleet = random_workloads(rng, cluster, switches(sharing=False))
         best = checked_fleet(cluster, fleet, release=RELEASE, first_fit=False)
         plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=seconds)
-        if best.replicas:
+        if best.pods:
             assert_true_goals(plan, best)
         if plan.status is PlanStatus.OPTIMAL:
             assert [g.value for g in plan.goals] == [g.value for g in best.goals]
@@ -70,7 +71,7 @@ def test_misfit_of_a_fleet_is_proven():
     few = mixed_cluster(5)
     plan = checked_fleet(few, too_many, release=RELEASE, objective="nodes")
     assert plan.status is PlanStatus.INFEASIBLE
-    assert not plan.replicas
+    assert not plan.pods
 
 
 def test_most_replicas_then_fewest_nodes():
@@ -102,9 +103,9 @@ def test_room_after_a_plan_is_what_a_larger_plan_places():
     headroom = how_many_more(cluster, workload, release=RELEASE)
     plan = checked_fleet(cluster, (workload,), release=RELEASE, first_fit=False)
     assert headroom.proven
-    assert headroom.count == len(plan.replicas)
+    assert headroom.count.value == len(plan.pods)
     left = how_many_more(cluster, workload, release=RELEASE, after=plan)
-    assert (left.count, left.proven) == (0, True)
+    assert left.count == Bounded(0, 0)
     assert sum(len(found.nodes) for found in headroom.classes) == len(cluster.node_names)
 
 
@@ -114,12 +115,12 @@ def test_stopped_room_is_no_number():
     (workload,) = workloads((1,), must=True, kinds=((2, 2, 16),))
     headroom = how_many_more(cluster, workload, release=RELEASE, time_limit=0.0)
     assert not headroom.proven
-    assert headroom.bound >= how_many_more(cluster, workload, release=RELEASE).count
+    assert headroom.count.bound >= how_many_more(cluster, workload, release=RELEASE).count.value
     assert not largest_job(cluster, workload.claims[0], release=RELEASE, time_limit=0.0).proven
     assert not stranded(cluster, workload.claims, release=RELEASE, time_limit=0.0).proven
 
 
-@pytest.mark.parametrize("changes", [{"replicas": -1}, {"claims": ()}])
+@pytest.mark.parametrize("changes", [{"replicas": -1}, {"pods": ()}])
 def test_workloads_that_cannot_be_planned_are_refused(changes):
     """A message says which workload it is and what to do."""
     (workload,) = workloads((1,), must=False, kinds=((1, 1, 8),))
