@@ -140,7 +140,8 @@ class MasterModel:
 
     def minimise(self, goal: str, solver: str, budget: Budget) -> Outcome:
         """Minimise a goal."""
-        options = {**self._options, "mip_rel_gap": _NODES_GAP} if goal == NODES == self._last else self._options
+        late = goal == NODES == self._last and not self._shared
+        options = {**self._options, "mip_rel_gap": _NODES_GAP} if late else self._options
         return minimise(self.lp, self.goals[goal], solver, budget, options=options)
 
     def fix(self, goal: str, value: int) -> bool:
