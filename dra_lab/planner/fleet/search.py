@@ -225,15 +225,17 @@ def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
         filling, order = budget if first else work.budget, (*range(first, len(fleet.pods)), *range(first))
         for table, by_scheduler in zip(tables, filled, strict=True):
             most = [min(count, budget.sizes.node_pods) for count in table.demand]
-            table.fill(by_scheduler.placed(order, most, filling), filling)
-    for first in range(len(work.question.demand)):
+            if not filling.reached:
+                table.fill(by_scheduler.placed(order, most, filling), filling)
+    for first in range(len(fleet.pods)):
         for table in tables:
-            table.grow(first, budget)
+            if not budget.reached:
+                table.grow(first, budget)
     for number, table in enumerate(tables):
+        if budget.reached:
+            break
         few = not table.site.nodes and table.vectors and len(table.vectors) <= work.budget.sizes.decided
         for counts in table.vectors if few and table.vectors else ():
-            if budget.reached:
-                return
             table.decide(counts, budget)
         if work.budget.due:
             work.budget.report_step("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")
