@@ -22,10 +22,11 @@ def receive(widget, data, buffers=()):
 
 
 def upload(bar, name, text):
-    """Drop a file on the bar."""
+    """Drop a file on the bar, and wait until it is read."""
     data = text.encode()
     say(bar, type="upload", number=1, files=[{"name": name, "size": len(data)}])
     say(bar, type="piece", number=1, buffers=[data])
+    assert bar.loading.wait()
 
 
 def answered(session):

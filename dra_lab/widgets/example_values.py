@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dra_lab.model.sketch import asks
 from dra_lab.sketch.by_example import Example
 from dra_lab.sketch.links import LEVEL_WORDS
-from dra_lab.widgets.canvas_values import Row
+from dra_lab.widgets.wire import Row
 
 
 class ExampleRow(Row, frozen=True):

@@ -8,8 +8,16 @@ from collections.abc import Mapping, Sequence
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_labels
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.fleet_mode_values import FilterRow
 from dra_lab.widgets.fleet_rows import hardware_types
+from dra_lab.widgets.wire import Row
+
+
+class FilterRow(Row, frozen=True):
+    """One filter of the bars: its name, and its values with the number of nodes of each."""
+
+    name: str
+    values: tuple[tuple[str, int], ...] = ()
+
 
 MOST_VALUES = 40
 """Values up to which a label is offered; one with more, or one for each node, says little about any node."""

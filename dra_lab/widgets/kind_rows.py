@@ -9,7 +9,7 @@ from dra_lab.index.driver_kinds import guessed_kinds
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import KindRule
-from dra_lab.widgets.canvas_values import Row
+from dra_lab.widgets.wire import Row
 
 
 class DriverKindRow(Row, frozen=True):

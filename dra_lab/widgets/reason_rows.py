@@ -3,9 +3,35 @@
 from __future__ import annotations
 
 from dra_lab.model.plan import Plan
-from dra_lab.widgets.plan_values import FunnelRow, RegretRow, WhyRow
+from dra_lab.widgets.wire import Row
 from dra_lab.words.document import Table, cell_words
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
+
+
+class RegretRow(Row, frozen=True):
+    """What the first fits cost in bandwidth, as sentences, and where the ranges come from."""
+
+    lines: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+class FunnelRow(Row, frozen=True):
+    """The devices left for one request after each test: a table, what its columns stand for, and rows not shown."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    more: int = 0
+
+
+class WhyRow(Row, frozen=True):
+    """The details of the reasons: the causes, counts by test, and the changes tried without success or not tried."""
+
+    lines: tuple[str, ...] = ()
+    funnels: tuple[FunnelRow, ...] = ()
+    tried: tuple[str, ...] = ()
+
 
 MOST_ROWS = 40
 """Kinds of nodes that travel to the browser for each request, most nodes first; text and JSON have all."""

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from dra_lab.errors import SourceError
 from dra_lab.manifests.file_text import as_utf8
 from dra_lab.sources.files import is_archive
-from dra_lab.widgets.messages import FileSize
 
 MAX_UPLOAD_BYTES = 256 * 2**20
 """Bytes of files that are taken from the browser at once; larger ones are read from where they lie, by their path."""
+
+
+class FileSize(Struct, frozen=True, forbid_unknown_fields=True):
+    """The name and the bytes of a file that is about to be sent."""
+
+    name: str
+    size: int
 
 
 class Upload:

@@ -1,5 +1,5 @@
 // "Why not?": the node or device that is looked at, test by test, with what is left after each.
-import type { BarRow, BarsRow } from "../generated/models";
+import type { Bar as Test, TestBars } from "../generated/models";
 import { keyed } from "../view/keyed";
 import { useTrait } from "./model";
 import { ReasonsPanel } from "./reasons_panel";
@@ -40,7 +40,7 @@ export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
 }
 
 /** The tests of one request, with how many devices are left after each. */
-export function Bars({ row }: { row: BarsRow }) {
+export function Bars({ row }: { row: TestBars }) {
   return (
     <table className="dra-bars">
       <caption>{row.title}</caption>
@@ -53,7 +53,7 @@ export function Bars({ row }: { row: BarsRow }) {
   );
 }
 
-function Bar({ bar }: { bar: BarRow }) {
+function Bar({ bar }: { bar: Test }) {
   return (
     <tr data-short={bar.short ? "" : undefined}>
       <th scope="row">

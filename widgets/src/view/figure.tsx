@@ -1,11 +1,11 @@
 // A figure, or a word in a table, that a click explains.
 import { type ReactNode, useRef } from "react";
-import type { TileRow } from "../generated/models";
+import type { Tile } from "../generated/models";
 import { keyed } from "./keyed";
 import { usePopover } from "./use_popover";
 
 /** A number with its caption; the popover says what it counts. */
-export function Figure({ row }: { row: TileRow }) {
+export function Figure({ row }: { row: Tile }) {
   const { value, caption, tone = "plain", title = caption, lines = [] } = row;
   return (
     <Explained
