@@ -18,9 +18,6 @@ from .model.claims import ExactDeviceRequest as ExactDeviceRequest
 from .model.claims import ResourceClaim as ResourceClaim
 from .model.cluster import Cluster as Cluster
 from .model.fleet import FleetPlan as FleetPlan
-from .model.fleet import Workload as Workload
-from .model.gang import Gang as Gang
-from .model.gang import GangGroup as GangGroup
 from .model.gang import GangPlan as GangPlan
 from .model.names import DeviceID as DeviceID
 from .model.node_type import NewDomains as NewDomains
@@ -37,6 +34,8 @@ from .model.sketch import pod_drawing as pod_drawing
 from .model.what_if import when_idle as when_idle
 from .model.what_if import with_more_nodes as with_more_nodes
 from .model.what_if import without_nodes as without_nodes
+from .model.workload import PodGroup as PodGroup
+from .model.workload import Workload as Workload
 from .pictures.charts import chart as chart
 from .pictures.picture import picture as picture
 from .pinning.pin_plan import pin_plan as pin_plan

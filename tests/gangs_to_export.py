@@ -6,10 +6,9 @@ import random
 
 from small_claims import request
 
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import PodGroup, Workload
 
 BLOCK, RACK = "example.com/block", "example.com/rack"
 GPUS = ClaimSketch(name="gpus", requests=(request("gpu", "gpu.nvidia.com", 4),))
@@ -38,17 +37,17 @@ def cliques() -> Hierarchy:
     return Hierarchy("NVLink", levels, (*domains, *(Domain((n, f"{n}.0"), nodes) for n, nodes in found.items())))
 
 
-def group(name: str = "worker", pods: int = 4, least: int | None = None, claims=GPUS, **more) -> GangGroup:
+def group(name: str = "worker", pods: int = 4, least: int | None = None, claims=GPUS, **more) -> PodGroup:
     """Return a group of pods with GPUs."""
-    return GangGroup(Workload(name, claims, pods), least, **more)
+    return PodGroup(name, claims, count=pods, minimum=least, **more)
 
 
-def gang(*groups: GangGroup, name: str = "train", **more) -> Gang:
+def gang(*groups: PodGroup, name: str = "train", **more) -> Workload:
     """Return a gang; without groups, of four workers."""
-    return Gang(name, groups or (group(),), **more)
+    return Workload(name, groups or (group(),), **more)
 
 
-def random_gang(rng: random.Random) -> Gang:
+def random_gang(rng: random.Random) -> Workload:
     """Return a gang of any shape that the model allows."""
     required = rng.choice(["", "block", "rack", "rack", "host"])
     depth = ["", "block", "rack", "host"].index(required)
@@ -59,13 +58,19 @@ def random_gang(rng: random.Random) -> Gang:
     if not sum(one.least for one in groups):
         groups.append(group("rest", 1))
     shared = (CHANNEL,) if rng.random() < 0.25 else ()
-    return Gang(
-        rng.choice(["train", "Train_1", "a-gang-with-a-name-that-is-long"]), groups, required,
-        rng.choice(["", "", *finer]), "fabric", rng.choice([1, 1, 3]), rng.choice([0, 0, 7, -5, 1000]), shared,
-    )  # fmt: skip
+    return Workload(
+        rng.choice(["train", "Train_1", "a-gang-with-a-name-that-is-long"]),
+        groups,
+        level=required,
+        prefer_level=rng.choice(["", "", *finer]),
+        hierarchy="fabric",
+        replicas=rng.choice([1, 1, 3]),
+        priority=rng.choice([0, 0, 7, -5, 1000]),
+        shared_claims=shared,
+    )
 
 
-def _random_group(rng: random.Random, name: str, finer: list[str]) -> GangGroup:
+def _random_group(rng: random.Random, name: str, finer: list[str]) -> PodGroup:
     pods = rng.choice([1, 2, 4, 8])
     least = rng.choice([None, None, rng.randint(0, pods)])
     required = rng.choice(["", "", *finer])
@@ -75,4 +80,4 @@ def _random_group(rng: random.Random, name: str, finer: list[str]) -> GangGroup:
         slices = ((4, finer[0]), (2, finer[-1]), (1, "host"))[: rng.randint(1, 3)]
     shared = (CHANNEL,) if (least or pods) and least != 0 and rng.random() < 0.1 else ()
     preferred = rng.choice(["", "", "rack"])
-    return group(name, pods, least, required=required, preferred=preferred, slices=slices, shared_claims=shared)
+    return group(name, pods, least, level=required, prefer_level=preferred, slices=slices, shared_claims=shared)

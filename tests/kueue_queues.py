@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dra_lab import Gang, GangGroup, Workload
+from dra_lab import PodGroup, Workload
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.claims import DeviceClass
 from dra_lab.model.cluster import Cluster
@@ -142,4 +142,4 @@ def request(name="gpu", count=1, cls="gpu.example.com", **more):
 def gang(pods, *requests, **fields):
     """A gang of one group; each pod has one claim with these requests, one GPU by default."""
     claim = from_builtins({"name": "claim", "requests": list(requests) or [request()]}, ClaimSketch)
-    return Gang("train", [GangGroup(Workload("worker", claim, replicas=pods))], **fields)
+    return Workload("train", [PodGroup("worker", claim, count=pods)], **fields)

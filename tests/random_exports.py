@@ -13,9 +13,9 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.fleet import Workload
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.workload import Workload
 from dra_lab.shipped import samples_dir
 from dra_lab.sources import load_cluster
 
@@ -39,12 +39,12 @@ def random_export(seed: int) -> tuple[Cluster, list[Workload]]:
     if seed % 4 > 1:
         cluster = random_fleet(rng)
         names = ["f", "g"][: 1 if rng.random() < 0.75 else 2]
-        return cluster, [Workload(name, (random_sketch(rng),), rng.randint(1, 5)) for name in names]
+        return cluster, [Workload(name, (random_sketch(rng),), replicas=rng.randint(1, 5)) for name in names]
     cluster = sample(rng.choice(SAMPLES))
     drivers = {slice_.spec.driver for slice_ in cluster.slices}
     classes = [c for c in ("gpu.nvidia.com", "gpu.amd.com", "mig.nvidia.com", "dranet") if _driver(c) in drivers]
     names = ["f", "g"][: 1 if rng.random() < 0.75 else 2]
-    return cluster, [Workload(name, (_sketch(rng, classes, name),), rng.randint(1, 8)) for name in names]
+    return cluster, [Workload(name, (_sketch(rng, classes, name),), replicas=rng.randint(1, 8)) for name in names]
 
 
 def _driver(device_class: str) -> str:
@@ -93,7 +93,7 @@ def irregular_export(seed: int) -> tuple[Cluster, list[Workload]]:
     asked = (request("gpu", "gpu.nvidia.com", count), request("nic", "dranet", nics))
     claim = ClaimSketch(name="f", requests=asked, links=tuple(links))
     cluster = with_documented_classes(Cluster(slices=tuple(slices), classes=classes, name="irregular"))
-    return cluster, [Workload("f", (claim,), rng.randint(1, 6))]
+    return cluster, [Workload("f", (claim,), replicas=rng.randint(1, 6))]
 
 
 def _irregular_node(rng: random.Random, node: str) -> list[ResourceSlice]:

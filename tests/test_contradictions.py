@@ -18,10 +18,11 @@ from small_nodes import cluster as small
 from dra_lab import how_many_more
 from dra_lab.cli import main
 from dra_lab.manifests.yaml_text import dump_yaml
-from dra_lab.model.fleet import Headroom, Workload
+from dra_lab.model.fleet import Headroom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.sources import load_cluster
 from dra_lab.words.fleet_document import fleet_text
 
@@ -149,12 +150,12 @@ ONE = ClaimSketch(name="one", requests=(request("gpu", "gpu.nvidia.com"),))
 def test_a_plan_that_its_own_follow_up_refutes_is_not_proven():
     """Whatever proved that no more replicas fit: what still fits after the plan takes the proof away, in every form."""
     nodes = small(a_slice("gpu.nvidia.com", gpu(0), gpu(1)))
-    plan = checked_fleet(nodes, [Workload("one", (ONE,), 3)], release=KubernetesRelease("1.36"))
+    plan = checked_fleet(nodes, [Workload("one", (ONE,), replicas=3)], release=KubernetesRelease("1.36"))
     refuted = (Headroom("one", 1, 1),)
     assert of_text(fleet_text(plan, refuted))
     corrected = plan.checked_against(refuted)
     assert not of_text(fleet_text(corrected, refuted))
     assert (corrected.status, corrected.proven) == (PlanStatus.FEASIBLE, False)
     assert "proof-withdrawn" in [finding.rule for finding in corrected.findings]
-    true = how_many_more(nodes, Workload("one", (ONE,), 1), release=KubernetesRelease("1.36"), after=plan)
+    true = how_many_more(nodes, Workload("one", (ONE,), replicas=1), release=KubernetesRelease("1.36"), after=plan)
     assert plan.checked_against([true]) is plan

@@ -13,11 +13,12 @@ from dra_lab.checks.node_view import InUse, NodeView, broken
 from dra_lab.checks.plans import PodRules
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.names import MARK
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 
 
 def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> tuple[Finding, ...]:

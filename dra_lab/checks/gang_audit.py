@@ -11,9 +11,10 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import Replica
-from dra_lab.model.gang import HOSTS, Gang, GangGroup, GangPlan, PlacedGang
+from dra_lab.model.gang import GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import HOSTS, PodGroup, Workload
 
 
 def check_gangs(
@@ -45,7 +46,7 @@ class _Audit:
         self.hierarchies = {hierarchy.name: hierarchy for hierarchy in hierarchies}
         self.gangs = {gang.name: gang for gang in plan.gangs}
 
-    def domains(self, gang: Gang, level: str) -> Mapping[str, tuple[str, ...]]:
+    def domains(self, gang: Workload, level: str) -> Mapping[str, tuple[str, ...]]:
         """Return the domain of each node at a level; nodes that are in none are not there."""
         if not level:
             return dict.fromkeys(self.cluster.node_names, ())
@@ -76,26 +77,26 @@ class _Audit:
             return
         name = f"{placed.gang}/{placed.number}"
         nodes = {replica.node for replica in placed.replicas}
-        if not self.are_inside(gang, gang.required, nodes):
-            yield broken("level", name, f"its pods are not in one domain of {gang.required}")
+        if not self.are_inside(gang, gang.level, nodes):
+            yield broken("level", name, f"its pods are not in one domain of {gang.level}")
         held = [placed.shared] if placed.shared is not None else []
         if len(held) != bool(gang.shared_claims) or not all(self.see(nodes, one) for one in held):
             yield broken("shared", name, "its pods share claims and do not see their devices")
-        for group in gang.groups:
-            mine = [replica for replica in placed.replicas if replica.workload == group.workload.name]
+        for group in gang.pods:
+            mine = [replica for replica in placed.replicas if replica.workload == group.name]
             yield from self.group(gang, group, name, mine)
-            held = [replica for replica in placed.group_shared if replica.workload == group.workload.name]
+            held = [replica for replica in placed.group_shared if replica.workload == group.name]
             if len(held) != bool(group.shared_claims) or not all(self.see({p.node for p in mine}, o) for o in held):
-                where = f"{name}/{group.workload.name}"
+                where = f"{name}/{group.name}"
                 yield broken("shared", where, "its pods share claims and do not see their devices")
 
-    def group(self, gang: Gang, group: GangGroup, name: str, pods: Sequence[Replica]) -> Iterator[Finding]:
+    def group(self, gang: Workload, group: PodGroup, name: str, pods: Sequence[Replica]) -> Iterator[Finding]:
         """Yield what one group of a placed gang breaks."""
-        where = f"{name}/{group.workload.name}"
-        if not group.least <= len(pods) <= group.workload.replicas:
-            yield broken("minimum", where, f"{len(pods)} pods, {group.least} to {group.workload.replicas} are wanted")
-        if not self.are_inside(gang, group.required, {replica.node for replica in pods}):
-            yield broken("level", where, f"its pods are not in one domain of {group.required}")
+        where = f"{name}/{group.name}"
+        if not group.least <= len(pods) <= group.count:
+            yield broken("minimum", where, f"{len(pods)} pods, {group.least} to {group.count} are wanted")
+        if not self.are_inside(gang, group.level, {replica.node for replica in pods}):
+            yield broken("level", where, f"its pods are not in one domain of {group.level}")
         for size, level in group.slices:
             domains = self.domains(gang, level)
             counted = Counter(domains.get(replica.node) for replica in pods)
@@ -110,7 +111,7 @@ class _Audit:
         seen = Counter(one.id for pool in pools for one in pool.devices if one.on_node)
         return all(seen[placement.device] == len(nodes) for placement in shared.placements)
 
-    def are_inside(self, gang: Gang, level: str, nodes: set[str]) -> bool:
+    def are_inside(self, gang: Workload, level: str, nodes: set[str]) -> bool:
         """Say whether nodes are in one domain of a level."""
         domains = self.domains(gang, level)
         return not level or (nodes <= domains.keys() and len({domains[node] for node in nodes}) <= 1)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.cli.gang_options import gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
-from dra_lab.model.gang import Gang, GangPlan
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def explain_gangs(options: argparse.Namespace) -> int:
             raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
     release = release_of(options)
     given = gangs_of(options)
-    found: list[tuple[Gang, GangChoice]] = []
+    found: list[tuple[Workload, GangChoice]] = []
     with command_waits() as (show, cancel):
         gangs = [one.gang for one in given.gangs]
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
@@ -62,7 +63,7 @@ def _asked(choices: Sequence[GangChoice], scheduler: str | None) -> Iterator[Gan
         yield by_name[name]
 
 
-def _parts(options: argparse.Namespace, plan: GangPlan, found: Sequence[tuple[Gang, GangChoice]]) -> Iterator[Part]:
+def _parts(options: argparse.Namespace, plan: GangPlan, found: Sequence[tuple[Workload, GangChoice]]) -> Iterator[Part]:
     """Yield the answer of the planner, then what each scheduler does."""
     from dra_lab.words.document import Sentence, Words
     from dra_lab.words.gang_document import choice_sentence, domains_table, gang_sentence
@@ -79,7 +80,7 @@ def _parts(options: argparse.Namespace, plan: GangPlan, found: Sequence[tuple[Ga
 
 
 def _json(
-    plan: GangPlan, found: Sequence[tuple[Gang, GangChoice]], outcome: str, findings: Sequence[Any]
+    plan: GangPlan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
 ) -> dict[str, Any]:
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.gang_json import choice_json

@@ -39,7 +39,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     _refuse(options)
     gangs, release = gangs_of(options), release_of(options)
     one = _only(gangs)
-    if options.pin and not one.gang.required:
+    if options.pin and not one.gang.level:
         raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
     workload, has_claims = _workload(options, one)
     with command_waits() as (show, cancel):

@@ -15,11 +15,10 @@ from dra_lab.cli.workload_options import asks_for_gangs, workloads_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup, gang_of
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import PodDrawing
+from dra_lab.model.workload import PodGroup, Workload, workload_of
 
 Requests = Mapping[str, Mapping[str, str | int | float]]
 """By the name of a group, what one of its pods requests of its node: CPUs, memory, extended resources."""
@@ -35,7 +34,7 @@ class GangInput(Struct, frozen=True):
     `of_pods` says that the file has the pods of the gang, with their containers.
     """
 
-    gang: Gang
+    gang: Workload
     hierarchy: Hierarchy | None
     queue: str
     source: str
@@ -92,7 +91,7 @@ def gangs_of(options: argparse.Namespace) -> GangsInput:
         on = _joined(on, each)
     names = _own_names([*(each.gang.name for each in gangs), *(pod.name for pod in workloads)])
     gangs = [_with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
-    workloads = [Workload(next(names), pod.claims, pod.replicas) for pod in workloads]
+    workloads = [Workload(next(names), pod.claims, replicas=pod.replicas) for pod in workloads]
     return GangsInput(tuple(gangs), tuple(workloads), on, tuple(findings))
 
 
@@ -121,8 +120,8 @@ def _of_drawing(source: str, pods: Sequence[PodDrawing], cluster: Cluster) -> _F
     """Return the gangs and the other workloads of a plan file."""
     from dra_lab.session.fleet_files import fleet_cluster
 
-    gangs = [GangInput(gang_of(pod, pod.gang), None, pod.gang.queue, source, {}) for pod in pods if pod.gang]
-    others = [Workload(pod.pod, pod.claims, pod.replicas) for pod in pods if pod.gang is None and pod.claims]
+    gangs = [GangInput(workload_of(pod), None, pod.gang.queue, source, {}) for pod in pods if pod.gang]
+    others = [workload_of(pod) for pod in pods if pod.gang is None and pod.claims]
     return _Found(tuple(gangs), tuple(others), fleet_cluster(cluster, pods))
 
 
@@ -133,8 +132,8 @@ def _pods(one: ClaimOptions) -> int | None:
 
 def _of_workload(one: ClaimOptions, pod: Workload) -> GangInput:
     copies = 1 if one.replicas is None else one.replicas
-    worker = Workload(_WORKER, pod.claims, pod.replicas)
-    gang = Gang(pod.name, [GangGroup(worker)], one.level or "", one.prefer_level or "", replicas=copies)
+    worker = PodGroup(_WORKER, pod.claims, pod.replicas)
+    gang = Workload(pod.name, [worker], level=one.level or "", prefer_level=one.prefer_level or "", replicas=copies)
     return GangInput(gang, None, one.queue or "", one.claim, {})
 
 
@@ -147,23 +146,19 @@ def _overridden(given: GangInput, one: ClaimOptions) -> GangInput:
     """Return the gang of a file with what the options say instead. Raises InputError for a size of several groups."""
     gang = given.gang
     if one.gang is not None:
-        if len(gang.groups) > 1:
-            names = ", ".join(group.workload.name for group in gang.groups)
+        if len(gang.pods) > 1:
+            names = ", ".join(group.name for group in gang.pods)
             raise InputError(f"--gang {one.gang} is for one group of pods, and {one.claim} has {names}; leave it out")
-        (group,) = gang.groups
-        least = None if group.min is None else min(group.min, one.gang)
-        gang = replace(gang, groups=[replace(group, workload=_sized(group.workload, one.gang), min=least)])
+        (group,) = gang.pods
+        least = None if group.minimum is None else min(group.minimum, one.gang)
+        gang = replace(gang, pods=(replace(group, count=one.gang, minimum=least),))
     if one.level is not None:
-        gang = replace(gang, required=one.level, hierarchy="")
+        gang = replace(gang, level=one.level, hierarchy="")
     if one.prefer_level is not None:
-        gang = replace(gang, preferred=one.prefer_level, hierarchy="")
+        gang = replace(gang, prefer_level=one.prefer_level, hierarchy="")
     if one.replicas is not None:
         gang = replace(gang, replicas=one.replicas)
     return changed(given, gang=gang, queue=given.queue if one.queue is None else one.queue)
-
-
-def _sized(workload: Workload, pods: int) -> Workload:
-    return Workload(workload.name, workload.claims, pods)
 
 
 def _joined(one: Cluster, other: Cluster) -> Cluster:

@@ -31,9 +31,10 @@ from dra_lab.cli.options import (
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded, Workload
+from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
@@ -232,7 +233,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
             places.add(_pinned(claim, cluster))
             for one in drawn:
                 found.append(
-                    Workload(_free(one.pod, found), one.claims, one.replicas if replicas is None else replicas)
+                    Workload(_free(one.pod, found), one.claims, replicas=one.replicas if replicas is None else replicas)
                 )
             continue
         pod = read_pod(claim, cluster, release, pod=named_pod or "")
@@ -265,7 +266,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
         places.add(pod.nodes)
         base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
         name = _free(base, found)
-        found.append(Workload(name, tuple(pod.claims.values()), number))
+        found.append(Workload(name, tuple(pod.claims.values()), replicas=number))
         if read_plan_file(claim) is None:
             written.add(name)
     if len(places) > 1:

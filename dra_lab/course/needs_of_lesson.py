@@ -14,14 +14,15 @@ from msgspec.structs import asdict, replace
 from dra_lab.course.lesson_text import LessonNeed, LessonText
 from dra_lab.index.node_index import NodeIndex, node_index
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
-from dra_lab.model.gang import GangPlan, PlacedGang, gang_of
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.gang import GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Plan
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, Drawing, PodDrawing, asks
+from dra_lab.model.workload import Workload, workload_of
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
@@ -71,7 +72,7 @@ class DrawnAnswer:
     def gangs(self) -> GangPlan | None:
         """Return the plan of the gang of the drawn claim, None if it is no gang."""
         pod = self.gang_pod
-        return plan_gangs(self.cluster, [gang_of(pod, pod.gang)]) if pod and pod.gang else None
+        return plan_gangs(self.cluster, [workload_of(pod)]) if pod and pod.gang else None
 
     @property
     def gang_pod(self) -> PodDrawing | None:

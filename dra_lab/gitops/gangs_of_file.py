@@ -24,11 +24,10 @@ from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.numbers import unsigned_number
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.topology.hierarchies import hierarchies
@@ -64,19 +63,19 @@ class ReadGang(Struct, frozen=True):
             provides.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, read_sketch
+        >>> from dra_lab import PodGroup, Workload, load_cluster, read_sketch
         >>> from dra_lab.gitops.gangs_of_file import ReadGang
 
         Both workers start together or not at all.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gang = Gang("train", [GangGroup(worker)])
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gang = Workload("train", [worker])
         >>> read = ReadGang(gang, load_cluster("sample:two-sockets"), "Job/train", "team-a")
         >>> read.gang.size, read.queue
         (2, 'team-a')
     """
 
-    gang: Gang
+    gang: Workload
     cluster: Cluster
     subject: str
     queue: str = ""
@@ -129,22 +128,22 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, gang_files, load_cluster
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, gang_files, load_cluster
         >>> from dra_lab import read_gangs, read_sketch
 
         Both workers start together or not at all.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
 
         The files are those that Kueue reads.
 
-        >>> files = gang_files(Gang("train", [GangGroup(worker)], required="host"), "kueue", queue="team-a")
+        >>> files = gang_files(Workload("train", [worker], level="host"), "kueue", queue="team-a")
         >>> _ = [Path(name).write_text(text) for name, text in files.documents.items()]
 
         They are read as the gang that was written.
 
         >>> [read] = read_gangs(".", load_cluster("sample:two-sockets"), KubernetesRelease("1.36"))
-        >>> read.gang.size, read.gang.required, read.queue
+        >>> read.gang.size, read.gang.level, read.queue
         (2, 'kubernetes.io/hostname', 'team-a')
     """
     manifests = read_manifests([source])
@@ -297,7 +296,7 @@ def _shared(written: WrittenGang, group: WrittenGroup) -> dict[tuple[str, ...], 
     }
 
 
-def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, ReadPod]], cluster: Cluster) -> Gang:
+def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, ReadPod]], cluster: Cluster) -> Workload:
     shares = [_shared(written, one) for one, _ in found]
     times = Counter(key for each in shares for key in each)
     if any(1 < count < len(found) for count in times.values()):
@@ -318,24 +317,26 @@ def _gang(written: WrittenGang, found: Sequence[tuple[WrittenGroup, ReadPod]], c
         of_group = tuple(pod.claims[name] for key, name in each.items() if times[key] < len(found))
         levels = _named(one.constraint, tiers)
         groups.append(
-            GangGroup(
-                Workload(one.name, own, one.pods),
-                None if one.least == one.pods else one.least,
-                levels.required,
-                levels.preferred,
-                levels.slices,
-                one.leader,
-                of_group,
+            PodGroup(
+                one.name,
+                own,
+                count=one.pods,
+                minimum=None if one.least == one.pods else one.least,
+                level=levels.required,
+                prefer_level=levels.preferred,
+                slices=levels.slices,
+                leader=one.leader,
+                shared_claims=of_group,
             )
         )
     levels = _named(written.constraint, tiers)
-    return Gang(
+    return Workload(
         written.name,
         groups,
-        levels.required,
-        levels.preferred,
-        levels.hierarchy,
-        written.replicas,
+        level=levels.required,
+        prefer_level=levels.preferred,
+        hierarchy=levels.hierarchy,
+        replicas=written.replicas,
         shared_claims=tuple(of_gang.values()),
     )
 

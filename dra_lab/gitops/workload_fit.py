@@ -18,10 +18,11 @@ from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import OPEN, never_starts, with_start
 from dra_lab.planner.fleet import how_many_more, plan_fleet
@@ -84,7 +85,7 @@ class Question:
     @property
     def workload(self) -> Workload:
         """Return it as the planner's workload."""
-        return Workload(self.subject, tuple(self.claims.values()), self.wanted)
+        return Workload(self.subject, tuple(self.claims.values()), replicas=self.wanted)
 
 
 def answer_question(

@@ -14,7 +14,8 @@ from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
 from dra_lab.model.printing import printed
 from dra_lab.model.regret import Regret
-from dra_lab.model.sketch import ClaimSketch, claims_of
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 
 UNPLACED = "unplaced"
 NODES = "nodes"
@@ -25,27 +26,6 @@ FLEET_GOALS: Mapping[str, str] = {
     NODES: "nodes used",
 }
 """The goals of a fleet, most important first, all minimised; each is a sum over the placed replicas."""
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Workload:
-    """Identical pods: the claims of one pod, in the pod's order, and how many pods (`replicas`) are wanted.
-
-    Example:
-        >>> from dra_lab import Workload, read_sketch
-        >>> Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=3).replicas
-        3
-    """
-
-    name: str
-    claims: tuple[ClaimSketch, ...]
-    replicas: int = 1
-
-    def __init__(self, name: str, claims: ClaimSketch | Iterable[ClaimSketch], replicas: int = 1) -> None:
-        """Take the claims of one pod, or its drawing."""
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "claims", claims_of(claims) if isinstance(claims, ClaimSketch) else tuple(claims))
-        object.__setattr__(self, "replicas", replicas)
 
 
 class Replica(Struct, frozen=True, gc=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -11,19 +11,16 @@ from msgspec.structs import replace
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
+from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.printing import printed
-from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing
+from dra_lab.model.workload import Workload
 
 GANGS = "gangs"
 BEYOND = "beyond"
 LEVELS = "levels"
 DOMAINS = "domains"
-HOST = "host"
-HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
-"""Names of the level below all others: the node itself."""
 
 GANG_GOALS: Mapping[str, str] = {
     GANGS: "gangs without a place",
@@ -41,99 +38,6 @@ GANG_GOALS: Mapping[str, str] = {
 The first three are there once for every priority, from high to low: `gangs 10`, `beyond 10`, `gangs 0` and so on. With
 one priority they have no number.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class GangGroup:
-    """Pods of a gang that are identical.
-
-    Args:
-        workload: The pods; its `replicas` are the most that are placed.
-        min: The pods without which the gang does not start; None: all replicas.
-        required: The level of which one domain must have all pods of the group; "": that of the gang.
-        preferred: The level of which as few domains as possible have pods of the group; "": none.
-        slices: (size, level) from coarse to fine: every `size` pods are in one domain of `level`.
-        leader: The group is one pod that leads the others.
-        shared_claims: Claims that exist once for the group in each gang and that all pods of the group use
-            (`PodGroup.spec.resourceClaims`, KEP-5729). `min` is then 1 or more.
-
-    Example:
-        >>> from dra_lab import GangGroup, Workload, read_sketch
-        >>> GangGroup(Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)).least
-        4
-    """
-
-    workload: Workload
-    min: int | None = None
-    required: str = ""
-    preferred: str = ""
-    slices: tuple[tuple[int, str], ...] = ()
-    leader: bool = False
-    shared_claims: tuple[ClaimSketch, ...] = ()
-
-    @property
-    def least(self) -> int:
-        """Return the pods without which the gang does not start."""
-        return self.workload.replicas if self.min is None else self.min
-
-
-@dataclass(frozen=True, slots=True)
-class Gang:
-    """Groups of pods that start together or not at all.
-
-    Args:
-        name: The name of the gang.
-        groups: The groups, one at least.
-        required: The level of which one domain must have all pods, for example `rack`; "": no such level. `host` is a
-            level of every hierarchy.
-        preferred: The level of which as few domains as possible have pods of the gang; "": none.
-        hierarchy: The name of the hierarchy of all levels; "": the only one that has them.
-        replicas: How many such gangs are wanted, each placed by itself.
-        priority: Gangs of a higher priority are placed first. Ordinary workloads have priority 0.
-        shared_claims: Claims that exist once for each gang and that all its pods use. They hold the pods to the nodes
-            that see their devices: one node, or several for devices of a network.
-
-    Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, read_sketch
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
-        >>> Gang("train", [GangGroup(worker, min=2)], required="rack").size
-        4
-    """
-
-    name: str
-    groups: Sequence[GangGroup]
-    required: str = ""
-    preferred: str = ""
-    hierarchy: str = ""
-    replicas: int = 1
-    priority: int = 0
-    shared_claims: tuple[ClaimSketch, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Keep the groups as a tuple."""
-        object.__setattr__(self, "groups", tuple(self.groups))
-        object.__setattr__(self, "shared_claims", tuple(self.shared_claims))
-
-    @property
-    def size(self) -> int:
-        """Return the most pods of one gang."""
-        return sum(group.workload.replicas for group in self.groups)
-
-    @property
-    def least(self) -> int:
-        """Return the pods of one gang without which it does not start."""
-        return sum(group.least for group in self.groups)
-
-    @property
-    def every_shared_claim(self) -> tuple[ClaimSketch, ...]:
-        """Return the claims that pods share: those of the gang, then those of its groups."""
-        return (*self.shared_claims, *(claim for group in self.groups for claim in group.shared_claims))
-
-
-def gang_of(pod: PodDrawing, drawn: GangDrawing) -> Gang:
-    """Return the gang of a workload of a plan file: one group of `drawn.size` pods, `pod.replicas` times."""
-    group = GangGroup(Workload(pod.pod, pod.claims, drawn.size), min=drawn.min)
-    return Gang(pod.pod, (group,), drawn.level, drawn.prefer_level, drawn.hierarchy, pod.replicas)
 
 
 class PlacedGang(Struct, frozen=True):
@@ -209,17 +113,17 @@ class GangPlan:
     None for a plan that was read.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
+        >>> from dra_lab import PodGroup, Workload, load_cluster, plan_gangs, read_sketch
 
         Both workers must be on one node.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> plan_gangs(load_cluster("sample:two-sockets"), [Gang("train", [GangGroup(worker)], required="host")]).counts
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> plan_gangs(load_cluster("sample:two-sockets"), [Workload("train", [worker], level="host")]).counts
         {'train': 1}
     """
 
     status: PlanStatus
-    gangs: tuple[Gang, ...]
+    gangs: tuple[Workload, ...]
     workloads: tuple[Workload, ...] = ()
     cluster: str = ""
     release: str = ""
@@ -293,11 +197,10 @@ class GangPlan:
         workloads, replicas = list(self.workloads), list(self.replicas)
         for placed in self.placed:
             name, gang = f"{placed.gang}/{placed.number}", gangs[placed.gang]
-            for group in gang.groups:
-                kind = group.workload
-                workloads.append(Workload(f"{name}/{kind.name}", kind.claims, kind.replicas))
+            for group in gang.pods:
+                workloads.append(Workload(f"{name}/{group.name}", group.claims, replicas=group.count))
                 if group.shared_claims:
-                    workloads.append(Workload(f"{name}/{kind.name}/shared", group.shared_claims))
+                    workloads.append(Workload(f"{name}/{group.name}/shared", group.shared_claims))
             replicas += [replace(one, workload=f"{name}/{one.workload}") for one in placed.replicas]
             replicas += [replace(one, workload=f"{name}/{one.workload}/shared") for one in placed.group_shared]
             if placed.shared is not None:

@@ -44,13 +44,13 @@ class GangReplay(Struct, frozen=True):
         gang: The name of the gang.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, read_sketch
         >>> from dra_lab.pinning.replay_gang import replay_pod_group
 
         Both workers must be on one node.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gang = Workload("train", [worker], level="host")
         >>> found = replay_pod_group(load_cluster("sample:two-sockets"), gang, None, KubernetesRelease("1.36"))
         >>> [(row.domain, row.most, row.wanted) for row in found.domains]
         [('lab-1', 2, 2), ('lab-2', 1, 2)]

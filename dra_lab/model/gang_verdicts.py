@@ -135,15 +135,15 @@ class GangVerdicts:
         cluster: The name of the cluster.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch
+        >>> from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch
 
         Both workers start together or not at all.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
 
         The sample has no queue of Kueue.
 
-        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)]))
+        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Workload("train", [worker]))
         >>> [(row.question, row.says.value) for row in found.rows]
         [('quota', 'unknown'), ('topology counts', 'unknown'), ('devices', 'yes')]
     """

@@ -12,14 +12,14 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangPlan
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import NUMA_NODE, PCIE_ROOT
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.printing import printed
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.model.workload import Workload
 
 MOST_DECIMALS = 6
 """Digits after the point that a cost may have."""
@@ -286,12 +286,12 @@ class AddedNodes:
     workloads there, each with the pods that were `wanted`.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
+        >>> from dra_lab import NodeType, PodGroup, Workload, load_cluster, nodes_to_add, read_sketch
 
         Each of three gangs needs a node for its two workers.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gangs = [Workload("train", [worker], level="host", replicas=3)]
 
         New nodes are like lab-1.
 
@@ -302,7 +302,7 @@ class AddedNodes:
 
     status: PlanStatus
     types: tuple[NodeType, ...]
-    wanted: tuple[Gang, ...]
+    wanted: tuple[Workload, ...]
     workloads: tuple[Workload, ...] = ()
     name: str = ""
     release: str = ""

@@ -253,7 +253,7 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
 
 
 class GangDrawing(Value, frozen=True):
-    """A `model.gang.Gang` of `size` pods with its required and preferred level; `queue` is its LocalQueue of Kueue."""
+    """`size` pods of a workload that start together, with their levels; `queue` is their LocalQueue of Kueue."""
 
     size: int = 1
     min: int | None = None

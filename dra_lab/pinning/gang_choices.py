@@ -12,11 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOSTS, Gang, GangPlan
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.gang_replay import GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
@@ -46,15 +47,15 @@ class GangChoice(Struct, frozen=True):
         trapped: The domains that it chooses although the claims cannot be met there, as paths.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, plan_gangs
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, plan_gangs
         >>> from dra_lab.pinning.gang_choices import gang_choices
         >>> from dra_lab import read_sketch
 
         Both workers must be on one node.
 
         >>> cluster = load_cluster("sample:two-sockets")
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gang = Workload("train", [worker], level="host")
 
         The first of four schedulers is kube-scheduler.
 
@@ -70,7 +71,7 @@ class GangChoice(Struct, frozen=True):
 
 def gang_choices(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
     plan: GangPlan,
@@ -93,15 +94,15 @@ def gang_choices(
         One choice for each scheduler.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, plan_gangs
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, plan_gangs
         >>> from dra_lab.pinning.gang_choices import gang_choices
         >>> from dra_lab import read_sketch
 
         Both workers must be on one node.
 
         >>> cluster = load_cluster("sample:two-sockets")
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gang = Workload("train", [worker], level="host")
 
         KAI and Volcano are not replayed.
 
@@ -121,7 +122,7 @@ def gang_choices(
 
 def _kube_scheduler(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
     requests: Requests | None,
@@ -131,38 +132,38 @@ def _kube_scheduler(
     replay = replay_pod_group(cluster, gang, hierarchy, release, requests=requests, budget=budget)
     if pod_group_unknown(gang, hierarchy, release):
         return GangChoice(replay)
-    fills = GangFills(cluster, gang.groups, release, budget, requests)
-    placements = placements_of(cluster, level_key(gang.required, hierarchy)).values()
+    fills = GangFills(cluster, gang.pods, release, budget, requests)
+    placements = placements_of(cluster, level_key(gang.level, hierarchy)).values()
     headrooms = [_headroom(gang, nodes, fills) for nodes in placements]
     least, most = (sum(_gangs_in(headroom[end], gang) for headroom in headrooms) for end in (0, 1))
     return GangChoice(replay, (min(gang.replicas, least), min(gang.replicas, most)))
 
 
-def _headroom(gang: Gang, nodes: Sequence[str], fills: GangFills) -> Range:
+def _headroom(gang: Workload, nodes: Sequence[str], fills: GangFills) -> Range:
     """Return how many pods of all gangs a placement has room for; of several groups only the most is known."""
     least = most = 0
-    for number, group in enumerate(gang.groups):
-        wanted = group.workload.replicas * gang.replicas
+    for number, group in enumerate(gang.pods):
+        wanted = group.count * gang.replicas
         counts = [fills.on_node(node, number, wanted) for node in nodes]
         least, most = least + sum(one[0] for one in counts), most + sum(one[1] for one in counts)
     return least if fills.alone else 0, most
 
 
-def _gangs_in(headroom: int, gang: Gang) -> int:
+def _gangs_in(headroom: int, gang: Workload) -> int:
     """Return how many gangs start one after the other where each takes all pods that find a node."""
     return headroom // gang.size + (headroom % gang.size >= gang.least)
 
 
 def _kueue(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
     requests: Requests | None,
     budget: PinBudget | None,
 ) -> GangChoice:
     """Return the verdict, how many gangs start, and where the claims of those that Kueue admits cannot be met."""
-    if hierarchy is None and gang.required in HOSTS:
+    if hierarchy is None and gang.level in HOSTS:
         hierarchy = Hierarchy("nodes", (), ())
     if hierarchy is None:
         sentence = "without a level, Kueue checks the quota and chooses no nodes"
@@ -178,7 +179,7 @@ def _kueue(
         for one in sets
     ]
     assigned = kueue_assignments(flavor_of(hierarchy), cluster.nodes, cluster.pods, copies)
-    admitted = _Admitted(cluster, gang, hierarchy, GangFills(cluster, gang.groups, release, budget))
+    admitted = _Admitted(cluster, gang, hierarchy, GangFills(cluster, gang.pods, release, budget))
     for first in range(0, len(assigned), len(sets)):
         mine = assigned[first : first + len(sets)]
         if len(mine) < len(sets) or any(one.message for one in mine):
@@ -190,7 +191,7 @@ def _kueue(
 class _Admitted:
     """The gangs that Kueue admits one after the other: the devices of earlier ones are in use for the next."""
 
-    def __init__(self, cluster: Cluster, gang: Gang, hierarchy: Hierarchy, fills: GangFills) -> None:
+    def __init__(self, cluster: Cluster, gang: Workload, hierarchy: Hierarchy, fills: GangFills) -> None:
         self.gang, self.hierarchy, self.fills = gang, hierarchy, fills
         self.hosts = {node.metadata.labels.get(HOSTNAME, node.name): node.name for node in cluster.nodes}
         self.used: dict[str, Counter[int]] = {}
@@ -208,7 +209,7 @@ class _Admitted:
                 least, most = least + served[0], most + served[1]
                 if served[1] < count:
                     self.trapped["/".join(self._domain(node))] = None
-            wanted = self.gang.groups[number].least
+            wanted = self.gang.pods[number].least
             certain, possible = certain and least >= wanted, possible and most >= wanted
         self.least, self.most = self.least + certain, self.most + possible
 
@@ -223,7 +224,7 @@ class _Admitted:
 
     def _domain(self, node: str) -> tuple[str, ...]:
         """Return the path of the domain of a node: of the required level, else of the innermost one."""
-        level, tree = self.gang.required, self.hierarchy
+        level, tree = self.gang.level, self.hierarchy
         if level in HOSTS:
             return (node,)
         return tree.path_of(node)[: tree.level_index(level) + 1] if level else tree.path_of(node)
@@ -232,35 +233,35 @@ class _Admitted:
 # ---------------------------------------------------------------- schedulers that are not replayed
 
 
-def _open(title: str, gang: Gang, why: Iterable[str]) -> GangChoice:
+def _open(title: str, gang: Workload, why: Iterable[str]) -> GangChoice:
     return GangChoice(GangReplay(title, GangVerdict.MAYBE, "; ".join(why), gang=gang.name))
 
 
-def _fits_nowhere(plan: GangPlan, gang: Gang) -> bool:
+def _fits_nowhere(plan: GangPlan, gang: Workload) -> bool:
     """Say whether it is proven that no gang has a place."""
     headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
     none = bool(headrooms) and all(headroom.proven and not headroom.gangs for headroom in headrooms)
     return none or plan.status is PlanStatus.INFEASIBLE
 
 
-def _impossible(choice: GangChoice, gang: Gang) -> GangChoice:
+def _impossible(choice: GangChoice, gang: Workload) -> GangChoice:
     """Return "no" for a choice that is open although no scheduler can do what is impossible."""
     if choice.replay.verdict is not GangVerdict.MAYBE:
         return choice
-    level = "node" if gang.required in HOSTS else gang.required
+    level = "node" if gang.level in HOSTS else gang.level
     where = f"no {level} has" if level else "the nodes do not have"
     sentence = f"{where} the devices for the gang, proven"
     return GangChoice(GangReplay(choice.replay.scheduler, GangVerdict.NO, sentence, gang=gang.name))
 
 
-def _kai(gang: Gang, hierarchy: Hierarchy | None) -> Iterator[str]:
-    if gang.required not in ("", *HOSTS) and not level_key(gang.required, hierarchy):
-        yield f"no node label names the level {gang.required}, which KAI needs"
+def _kai(gang: Workload, hierarchy: Hierarchy | None) -> Iterator[str]:
+    if gang.level not in ("", *HOSTS) and not level_key(gang.level, hierarchy):
+        yield f"no node label names the level {gang.level}, which KAI needs"
     yield "it tries domains with enough GPUs, the fullest first, and checks all claims node by node without going back"
 
 
-def _volcano(gang: Gang, hierarchy: Hierarchy | None) -> Iterator[str]:
+def _volcano(gang: Workload, hierarchy: Hierarchy | None) -> Iterator[str]:
     known = hierarchy is not None and any(level.source.startswith("HyperNode tier ") for level in hierarchy.levels)
-    if gang.required and not known:
+    if gang.level and not known:
         yield "the level has no HyperNodes yet, which dra-lab export writes"
     yield "it tries HyperNodes by tier and checks the claims node by node without going back"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GangGroup
 from dra_lab.model.gang_replay import DomainReplay
 from dra_lab.model.plan import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import PodGroup
 from dra_lab.pinning.node_amounts import NodeAmounts, Requests
 from dra_lab.pinning.pin_budget import PinBudget
 from dra_lab.pinning.pod_kinds import pod_kind
@@ -21,7 +21,7 @@ class GangFills:
     def __init__(
         self,
         cluster: Cluster,
-        groups: Sequence[GangGroup],
+        groups: Sequence[PodGroup],
         release: KubernetesRelease,
         budget: PinBudget | None,
         requests: Requests | None = None,
@@ -29,10 +29,10 @@ class GangFills:
         """Take the pods of the groups as they are exported without pins; with `requests` nodes count these as well."""
         self.groups = groups
         self.budget = budget or PinBudget()
-        pods = [pod_kind(cluster, release, group.workload.name, group.workload.claims) for group in groups]
+        pods = [pod_kind(cluster, release, group.name, group.claims) for group in groups]
         self.simulation = SchedulerSimulation(cluster, pods, release, budget=budget)
         self.alone = len(groups) == 1 and not self.simulation.shared
-        names = [group.workload.name for group in groups]
+        names = [group.name for group in groups]
         self.amounts = NodeAmounts(cluster, names, requests) if requests else None
         self._known: dict[tuple[object, int, int], tuple[int, int]] = {}
         self._mixed: dict[object, tuple[tuple[int, ...], int]] = {}
@@ -62,7 +62,7 @@ class GangFills:
 
         A pod of a group finds no node only after every node is too full for it.
         """
-        sizes = [group.workload.replicas for group in self.groups]
+        sizes = [group.count for group in self.groups]
         alone = [[self.on_node(node, number, size)[1] for node in nodes] for number, size in enumerate(sizes)]
         most = sum(min(size, sum(counts)) for size, counts in zip(sizes, alone, strict=True))
         if self.simulation.shared:
@@ -87,7 +87,7 @@ class GangFills:
 
     def _try_mixes(self, node: str) -> tuple[tuple[int, ...], int]:
         """Put pods on a node one after the other in every order; those that leave the same devices are one."""
-        sizes = [group.workload.replicas for group in self.groups]
+        sizes = [group.count for group in self.groups]
         fewest, most, tried = [sum(sizes)] * len(sizes), 0, 0
         layer: dict[object, tuple[tuple[int, ...], tuple[Hold, ...]]] = {(): ((), ())}
         while layer:

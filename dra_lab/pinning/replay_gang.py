@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOSTS, Gang, GangGroup
 from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import HOSTS, PodGroup, Workload
 from dra_lab.pinning.gang_fills import GangFills
 from dra_lab.pinning.node_amounts import Requests
 from dra_lab.pinning.pin_budget import PinBudget
@@ -31,7 +31,7 @@ SHARED = "claims that pods share are not replayed"
 
 def replay_pod_group(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
     *,
@@ -58,12 +58,12 @@ def replay_pod_group(
         The verdict with what happens in each domain.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, load_cluster, read_sketch
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, read_sketch
         >>> from dra_lab.pinning.replay_gang import replay_pod_group
 
         All workers start together or not at all.
 
-        >>> pair = Gang("pair", [GangGroup(Workload("worker", read_sketch("sample:two-sockets/lesson"), 2))])
+        >>> pair = Workload("pair", [PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)])
 
         The order of the pods does not matter here.
 
@@ -75,8 +75,8 @@ def replay_pod_group(
     unknown = pod_group_unknown(gang, hierarchy, release)
     if unknown:
         return GangReplay(name, GangVerdict.MAYBE, unknown, gang=gang.name)
-    key = level_key(gang.required, hierarchy)
-    fills = GangFills(cluster, gang.groups, release, budget, requests)
+    key = level_key(gang.level, hierarchy)
+    fills = GangFills(cluster, gang.pods, release, budget, requests)
     placements = placements_of(cluster, key)
     rows = tuple(fills.domain(value, names, gang.least) for value, names in placements.items())
     return _verdict(name, rows, gang)
@@ -88,14 +88,14 @@ def pod_group_name(release: KubernetesRelease) -> str:
     return f"kube-scheduler {release.version}" + (f" (PodGroup{gate})" if release.is_at_least("1.36") else "")
 
 
-def pod_group_unknown(gang: Gang, hierarchy: Hierarchy | None, release: KubernetesRelease) -> str:
+def pod_group_unknown(gang: Workload, hierarchy: Hierarchy | None, release: KubernetesRelease) -> str:
     """Return why kube-scheduler's choice for a gang is unknown, "" if it is known."""
     if gang.every_shared_claim:
         return SHARED
     if not release.is_at_least("1.36"):
         return f"Kubernetes {release.version} has no PodGroup with a level; it starts the pods one by one"
-    if gang.required and not level_key(gang.required, hierarchy):
-        return f"the level {gang.required!r} has no node label, which a PodGroup needs"
+    if gang.level and not level_key(gang.level, hierarchy):
+        return f"the level {gang.level!r} has no node label, which a PodGroup needs"
     return ""
 
 
@@ -116,7 +116,7 @@ def placements_of(cluster: Cluster, key: str) -> dict[str, list[str]]:
 
 def replay_kueue(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     hierarchy: Hierarchy,
     release: KubernetesRelease,
     *,
@@ -140,14 +140,14 @@ def replay_kueue(
         The verdict and the nodes that were chosen.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, KubernetesRelease, Workload, hierarchies, load_cluster, read_sketch
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, hierarchies, load_cluster, read_sketch
         >>> from dra_lab.pinning.replay_gang import replay_kueue
         >>> cluster = load_cluster("sample:h100-pod")
-        >>> worker = Workload("worker", read_sketch("sample:h100-pod/eight-pairs"), replicas=3)
+        >>> worker = PodGroup("worker", read_sketch("sample:h100-pod/eight-pairs"), count=3)
 
         The pods must be below one leaf switch.
 
-        >>> gang, switches = Gang("train", [GangGroup(worker)], required="leaf switch"), hierarchies(cluster)[0]
+        >>> gang, switches = Workload("train", [worker], level="leaf switch"), hierarchies(cluster)[0]
         >>> cpus = {"worker": {"cpu": "128"}}
 
         Kueue counts CPUs and no devices of claims.
@@ -165,7 +165,7 @@ def replay_kueue(
     if refused is not None:
         sentence = f"Kueue does not admit it: {refused.message}"
         return GangReplay(KUEUE, GangVerdict.NO, sentence, gang=gang.name)
-    rows = _on_hosts(cluster, gang, assigned, GangFills(cluster, gang.groups, release, budget))
+    rows = _on_hosts(cluster, gang, assigned, GangFills(cluster, gang.pods, release, budget))
     found = GangReplay(KUEUE, GangVerdict.NO, "", rows, gang.name)
     waiting = [row for row in rows if row.most < row.wanted]
     if waiting:
@@ -181,7 +181,7 @@ def replay_kueue(
     return replace(found, verdict=GangVerdict.YES, sentence="Kueue chooses nodes on which all claims can be met")
 
 
-def kueue_unknown(cluster: Cluster, gang: Gang, hierarchy: Hierarchy) -> str:
+def kueue_unknown(cluster: Cluster, gang: Workload, hierarchy: Hierarchy) -> str:
     """Return why Kueue's choice for a gang is unknown, "" if it is known."""
     if gang.every_shared_claim:
         return f"{SHARED}; Kueue refuses pods that name a ResourceClaim"
@@ -198,13 +198,13 @@ def flavor_of(hierarchy: Hierarchy) -> KueueFlavor:
     return KueueFlavor(keys if HOSTNAME in keys else (*keys, HOSTNAME), hierarchy.name)
 
 
-def pod_sets(gang: Gang, hierarchy: Hierarchy, requests: Requests | None) -> list[KueuePodSet]:
+def pod_sets(gang: Workload, hierarchy: Hierarchy, requests: Requests | None) -> list[KueuePodSet]:
     """Return the pod sets of a gang, one for each group."""
     known = requests or {}
-    return [_pod_set(gang, group, hierarchy, known.get(group.workload.name, {})) for group in gang.groups]
+    return [_pod_set(gang, group, hierarchy, known.get(group.name, {})) for group in gang.pods]
 
 
-def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangReplay:
+def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Workload) -> GangReplay:
     wanted = gang.least
     sure = [row.domain for row in rows if row.least >= wanted]
     if sure:
@@ -213,7 +213,7 @@ def _verdict(name: str, rows: tuple[DomainReplay, ...], gang: Gang) -> GangRepla
         return GangReplay(name, GangVerdict.YES, f"it finds a place in {which}", rows, gang.name)
     best = max(rows, key=lambda row: row.most, default=None)
     if best is None:
-        sentence = f"no node has the label of the level {gang.required!r}"
+        sentence = f"no node has the label of the level {gang.level!r}"
         return GangReplay(name, GangVerdict.NO, sentence, rows, gang.name)
     if best.most < wanted:
         sentence = f"first fit places at most {best.most} of {wanted} pods, in {best.domain}"
@@ -230,26 +230,26 @@ def level_key(level: str, hierarchy: Hierarchy | None) -> str:
 
 
 def _pod_set(
-    gang: Gang, group: GangGroup, hierarchy: Hierarchy, requests: Mapping[str, str | int | float]
+    gang: Workload, group: PodGroup, hierarchy: Hierarchy, requests: Mapping[str, str | int | float]
 ) -> KueuePodSet:
-    leading = len(gang.groups) == 2 and any(one.leader for one in gang.groups)
+    leading = len(gang.pods) == 2 and any(one.leader for one in gang.pods)
     return KueuePodSet(
-        name=group.workload.name,
-        count=group.workload.replicas,
+        name=group.name,
+        count=group.count,
         requests=requests,
-        required=level_key(group.required or gang.required, hierarchy),
-        preferred="" if group.required or gang.required else level_key(group.preferred or gang.preferred, hierarchy),
+        required=level_key(group.level or gang.level, hierarchy),
+        preferred="" if group.level or gang.level else level_key(group.prefer_level or gang.prefer_level, hierarchy),
         slices=tuple((level_key(level, hierarchy), size) for size, level in group.slices),
         group=gang.name if leading else "",
     )
 
 
 def _on_hosts(
-    cluster: Cluster, gang: Gang, assigned: Sequence[KueueAssignment], fills: GangFills
+    cluster: Cluster, gang: Workload, assigned: Sequence[KueueAssignment], fills: GangFills
 ) -> tuple[DomainReplay, ...]:
     """Return for each host that Kueue chose how many of its pods get their claims."""
     names = {node.metadata.labels.get(HOSTNAME, node.name): node.name for node in cluster.nodes}
-    number = {group.workload.name: index for index, group in enumerate(gang.groups)}
+    number = {group.name: index for index, group in enumerate(gang.pods)}
     on_host: dict[str, list[tuple[int, int]]] = {}
     for one in assigned:
         for path, count in one.pods:

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 
 MOST_WANTED = 1_000_000
 """More replicas, or gangs, are not planned at once."""
@@ -32,50 +31,37 @@ def listed(name: str, values: Any, kind: type[T]) -> tuple[T, ...]:
 
 
 def workloads_given(name: str, values: Any) -> tuple[Workload, ...]:
-    """Return workloads with replicas that can be planned. Raises InputError."""
+    """Return workloads with numbers that can be planned. Raises InputError."""
     found = listed(name, values, Workload)
     for number, workload in enumerate(found):
         _check_workload(f"{name}[{number}]", workload)
-    _check_number(f"{name} want", "replicas", sum(workload.replicas for workload in found))
+    _check_number(f"{name} want", "replicas", sum(workload.replicas * workload.size for workload in found))
     return found
 
 
 def workload_given(name: str, value: Any) -> Workload:
     """Return one workload whose replicas do not matter, or a drawing as one. Raises InputError."""
     found = Workload(value.name, value) if isinstance(value, ClaimSketch) else given(name, value, Workload)
-    listed(f"{name}.claims", found.claims, ClaimSketch)
+    _check_pods(name, found)
     return found
-
-
-def gangs_given(name: str, values: Any) -> tuple[Gang, ...]:
-    """Return gangs with numbers that can be planned. Raises InputError."""
-    found = listed(name, values, Gang)
-    for number, gang in enumerate(found):
-        _check_gang(f"{name}[{number}]", gang)
-    _check_number(f"{name} want", "gangs", sum(gang.replicas for gang in found))
-    _check_number(f"{name} want", "replicas", sum(gang.replicas * gang.size for gang in found))
-    return found
-
-
-def _check_gang(where: str, gang: Gang) -> None:
-    _whole(f"{where}.replicas", gang.replicas)
-    _whole(f"{where}.priority", gang.priority)
-    listed(f"{where}.shared_claims", gang.shared_claims, ClaimSketch)
-    for number, group in enumerate(listed(f"{where}.groups", gang.groups, GangGroup)):
-        at = f"{where}.groups[{number}]"
-        _check_workload(f"{at}.workload", given(f"{at}.workload", group.workload, Workload))
-        if group.min is not None:
-            _whole(f"{at}.min", group.min)
-        listed(f"{at}.shared_claims", group.shared_claims, ClaimSketch)
-        for pair in listed(f"{at}.slices", group.slices, tuple):
-            if len(pair) != 2 or not isinstance(pair[1], str):
-                raise InputError(f"{at}.slices has {pair!r}; write (size, level), such as (4, 'host')")
-            _whole(f"{at}.slices", pair[0])
 
 
 def _check_workload(where: str, workload: Workload) -> None:
     _whole(f"{where}.replicas", workload.replicas)
-    listed(f"{where}.claims", workload.claims, ClaimSketch)
+    _whole(f"{where}.priority", workload.priority)
+    _check_pods(where, workload)
+
+
+def _check_pods(where: str, workload: Workload) -> None:
+    for number, group in enumerate(workload.pods):
+        at = f"{where}.pods[{number}]"
+        _whole(f"{at}.count", group.count)
+        if group.minimum is not None:
+            _whole(f"{at}.minimum", group.minimum)
+        for pair in listed(f"{at}.slices", group.slices, tuple):
+            if len(pair) != 2 or not isinstance(pair[1], str):
+                raise InputError(f"{at}.slices has {pair!r}; write (size, level), such as (4, 'host')")
+            _whole(f"{at}.slices", pair[0])
 
 
 def _whole(where: str, value: Any) -> None:

@@ -13,13 +13,13 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
 from dra_lab.model.names import MARK, part_of
 from dra_lab.model.nodes import ObjectMeta, node_matches
 from dra_lab.model.plan import Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of, constrained, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.model.workload import Workload
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
 from dra_lab.sketch.expand import Expansion, expand
 

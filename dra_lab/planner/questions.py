@@ -1,4 +1,4 @@
-"""make_plan: where the pods of drawings, workloads and gangs go, best first, with what is proven of it."""
+"""make_plan: where the pods of drawings and workloads go, best first, with what is proven of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any, TypedDict, Unpack, overload
 from dra_lab.errors import InputError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
-from dra_lab.model.gang import Gang, GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan, named_goals
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Progress
 from dra_lab.planner.fleet.after import cluster_after
@@ -25,7 +26,6 @@ from dra_lab.sources import own_profiles
 AnyPlan = Plan | FleetPlan | GangPlan
 OnePod = ClaimSketch | ResourceClaim | PodClaims | Mapping[str, ClaimSketch | ResourceClaim]
 ManyPods = Workload | Sequence[Workload | ClaimSketch]
-WithGangs = Gang | Sequence[Gang | Workload | ClaimSketch]
 
 
 class Options(TypedDict, total=False):
@@ -45,9 +45,7 @@ class Options(TypedDict, total=False):
 @overload
 def make_plan(cluster: Cluster, what: OnePod | Sequence[ResourceClaim], **options: Unpack[Options]) -> Plan: ...
 @overload
-def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> FleetPlan: ...  # type: ignore[overload-overlap]
-@overload
-def make_plan(cluster: Cluster, what: WithGangs, **options: Unpack[Options]) -> GangPlan: ...
+def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> Any: ...
 def make_plan(
     cluster: Cluster,
     what: Any,
@@ -70,7 +68,7 @@ def make_plan(
     Args:
         cluster: The cluster to plan on.
         what: A drawing or a ResourceClaim is one pod; so are a mapping from names to claims, and several
-            ResourceClaims. A Workload, a Gang, or a list of drawings, workloads and gangs are many pods.
+            ResourceClaims. A Workload, or a list of drawings and workloads, are many pods.
         node: The only node for one pod; default "": all nodes.
         after: A plan whose pods are there already; default: none.
         release: The release to plan for; default: that of the cluster.
@@ -119,8 +117,8 @@ def make_plan(
         return replace(plan_pod(on, what, node=node, goals=goals, **common), on=on)
     if node:
         raise InputError("node is for one pod; many pods go where there is room")
-    gangs = [one for one in pods if isinstance(one, Gang)]
-    workloads = [one for one in pods if isinstance(one, Workload)]
+    gangs = [one for one in pods if one.is_gang]
+    workloads = [one for one in pods if not one.is_gang]
     if not gangs:
         from dra_lab.planner.fleet.plan_fleet import plan_fleet
 
@@ -132,9 +130,9 @@ def make_plan(
     return replace(plan_gangs(on, gangs, workloads, **common), on=on)
 
 
-def pods_of(what: Any) -> tuple[Workload | Gang, ...] | None:
+def pods_of(what: Any) -> tuple[Workload, ...] | None:
     """Return workloads and gangs, each drawing of a list as a workload; None for the claims of one pod."""
-    if isinstance(what, Workload | Gang):
+    if isinstance(what, Workload):
         return (what,)
     if isinstance(what, str | Mapping) or not isinstance(what, Iterable):
         return None
@@ -143,6 +141,6 @@ def pods_of(what: Any) -> tuple[Workload | Gang, ...] | None:
         return None
     every = tuple(Workload(one.name, one) if isinstance(one, ClaimSketch) else one for one in every)
     for number, one in enumerate(every):
-        if not isinstance(one, Workload | Gang):
-            raise InputError(f"what[{number}] is a drawing, a Workload or a Gang, not a {type(one).__name__}")
+        if not isinstance(one, Workload):
+            raise InputError(f"what[{number}] is a drawing or a Workload, not a {type(one).__name__}")
     return every

@@ -15,9 +15,9 @@ from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins, json_value
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import GangPlan, gang_of
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
+from dra_lab.model.workload import workload_of
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.sources.confined import is_live
@@ -132,8 +132,8 @@ def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> GangPlan:
     """Return the plan of the gangs and the other workloads of a plan file."""
     from dra_lab.planner.gangs import plan_gangs
 
-    gangs = [gang_of(pod, pod.gang) for pod in drawing.workloads if pod.gang is not None]
-    others = [Workload(pod.pod, pod.claims, pod.replicas) for pod in drawing.workloads if pod.gang is None]
+    gangs = [workload_of(pod) for pod in drawing.workloads if pod.gang is not None]
+    others = [workload_of(pod) for pod in drawing.workloads if pod.gang is None]
     on = fleet_cluster(cluster, drawing.workloads)
     return plan_gangs(on, gangs, others, release=drawing.release or None, time_limit=_SECONDS)
 

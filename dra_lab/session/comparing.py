@@ -12,10 +12,11 @@ from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import cluster_fingerprint
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Kept, KnownValue, claims_of
+from dra_lab.model.workload import Workload
 from dra_lab.session.content import MOST_KEPT
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.worker import Worker

@@ -12,18 +12,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
+from dra_lab.model.workload import Workload, workload_of
 from dra_lab.session.gang_answer import GangAnswer
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang import Gang
     from dra_lab.pictures.charts.amounts import Amounts
 
 FIRST_SECONDS = 0.7
@@ -57,19 +57,17 @@ class FleetQuestion(Struct, frozen=True):
     @property
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads that are no gangs as the planner takes them; one without a request takes no part."""
-        return tuple(Workload(pod.pod, pod.claims, pod.replicas) for pod in self._asking if pod.gang is None)
+        return tuple(workload_of(pod) for pod in self._asking if pod.gang is None)
 
     @property
-    def gangs(self) -> tuple[Gang, ...]:
+    def gangs(self) -> tuple[Workload, ...]:
         """Return the workloads that are gangs."""
-        from dra_lab.model.gang import gang_of
-
-        return tuple(gang_of(pod, pod.gang) for pod in self._asking if pod.gang is not None)
+        return tuple(workload_of(pod) for pod in self._asking if pod.gang is not None)
 
     @property
     def every(self) -> tuple[Workload, ...]:
         """Return all workloads with all their pods, gangs among them."""
-        return tuple(Workload(pod.pod, pod.claims, pods_of(pod)) for pod in self._asking)
+        return tuple(Workload(pod.pod, pod.claims, replicas=pods_of(pod)) for pod in self._asking)
 
     @property
     def _asking(self) -> tuple[PodDrawing, ...]:

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Headroom, Workload
-from dra_lab.model.gang import HOST, Gang, GangPlan
+from dra_lab.model.fleet import FleetPlan, Headroom
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.what_if import uncordoned, when_idle
+from dra_lab.model.workload import HOST, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import (
     AFTER_SECONDS,
@@ -116,10 +117,12 @@ def _after(
         yield known
 
 
-def _node_headroom(question: FleetQuestion, gang: Gang, fleet: FleetPlan, common: Mapping[str, Any]) -> NodeHeadroom:
+def _node_headroom(
+    question: FleetQuestion, gang: Workload, fleet: FleetPlan, common: Mapping[str, Any]
+) -> NodeHeadroom:
     from dra_lab.planner.fleet import how_many_more
 
-    member = gang.groups[0].workload
+    member = Workload(gang.name, gang.pods[0].claims)
     # Each node alone: the screen says itself which of them are cordoned.
     cluster = uncordoned(question.cluster, question.cluster.cordoned)
     now = how_many_more(cluster, member, **common)
@@ -136,7 +139,7 @@ def _by_node(headroom: Headroom) -> dict[str, int]:
     return {node: kind.each for kind in headroom.classes for node in kind.nodes if node not in shared}
 
 
-def _choices(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
+def _choices(question: FleetQuestion, gang: Workload, plan: GangPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
     """Return what schedulers do with a gang; nothing for what they cannot be asked."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
@@ -149,7 +152,7 @@ def _choices(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threadin
     return ()
 
 
-def _verdicts(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threading.Event) -> GangVerdicts | str:
+def _verdicts(question: FleetQuestion, gang: Workload, plan: GangPlan, stop: threading.Event) -> GangVerdicts | str:
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
     from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts
 
@@ -162,14 +165,14 @@ def _verdicts(question: FleetQuestion, gang: Gang, plan: GangPlan, stop: threadi
         return error.message
 
 
-def hierarchy_of(cluster: Cluster, gang: Gang) -> Hierarchy | None:
+def hierarchy_of(cluster: Cluster, gang: Workload) -> Hierarchy | None:
     """Return the hierarchy whose levels a gang names, the first one for a gang that names only hosts."""
     from dra_lab.topology.hierarchies import hierarchies
 
     known = hierarchies(cluster)
     if gang.hierarchy:
         return next((one for one in known if one.name == gang.hierarchy), None)
-    wanted = {level for level in (gang.required, gang.preferred) if level}
+    wanted = {level for level in (gang.level, gang.prefer_level) if level}
     able = (tree for tree in known if wanted <= {HOST, *(name for one in tree.levels for name in (one.name, one.key))})
     return next(able, known[0] if known else None)
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from dra_lab.model.gang import HOST, Gang, GangHeadroom
+from dra_lab.model.gang import GangHeadroom
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.workload import HOST, Workload
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_gangs import hierarchy_of
 from dra_lab.session.gang_answer import NodeHeadroom
@@ -70,14 +71,14 @@ class DomainChange(Struct, frozen=True):
 class GangDomains(Struct, frozen=True, dict=True):
     """The domains of one gang after an answer, parents before their children; `exact` allows adding up nodes."""
 
-    gang: Gang
+    gang: Workload
     level: str
     hierarchy: Hierarchy | None
     domains: tuple[DomainPods, ...]
     exact: bool
 
 
-def gang_domains(answer: FleetAnswer, gang: Gang) -> GangDomains:
+def gang_domains(answer: FleetAnswer, gang: Workload) -> GangDomains:
     """Return the domains of the level that a gang requires, else prefers, with those that contain them."""
     assert answer.gangs is not None, "only an answer to gangs has domains"
     cluster = answer.question.cluster
@@ -86,7 +87,7 @@ def gang_domains(answer: FleetAnswer, gang: Gang) -> GangDomains:
     for one in answer.gangs.plan.placed:
         for replica in one.replicas if one.gang == gang.name else ():
             placed[replica.node] = placed.get(replica.node, 0) + 1
-    level, tree = gang.required or gang.preferred, hierarchy_of(cluster, gang)
+    level, tree = gang.level or gang.prefer_level, hierarchy_of(cluster, gang)
     found = {headroom.domain: headroom for headroom in answer.gangs.plan.headroom if headroom.gang == gang.name}
     total = answer.gangs.total.get(gang.name)
     gangs = {headroom.domain: headroom.gangs for headroom in total.headroom} if total is not None else {}
@@ -94,7 +95,7 @@ def gang_domains(answer: FleetAnswer, gang: Gang) -> GangDomains:
     def pods(nodes: Iterable[str]) -> tuple[NodePods, ...]:
         return tuple(_node(node, headrooms, placed.get(node, 0), closed=node in cluster.cordoned) for node in nodes)
 
-    required = bool(gang.required)
+    required = bool(gang.level)
     domains = tuple(
         DomainPods(path, pods(nodes), found.get(path) if required else None, gangs.get(path, -1) if required else -1)
         for path, nodes in _in_order(level, tree, cluster.node_names)

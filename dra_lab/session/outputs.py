@@ -17,11 +17,12 @@ from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, claims_of
+from dra_lab.model.workload import Workload
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.sketch.object_names import object_name
 from dra_lab.words.facts import counted
@@ -251,7 +252,7 @@ def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.
 def _replicas(drawn: Drawn, release: KubernetesRelease, replicas: int) -> FleetPlan:
     from dra_lab.planner.fleet import plan_fleet
 
-    workloads = [Workload(object_name(drawn.sketch.name), drawn.sketch, replicas)]
+    workloads = [Workload(object_name(drawn.sketch.name), drawn.sketch, replicas=replicas)]
     return plan_fleet(drawn.cluster, workloads, release=release, goals=drawn.goals, first_fit=False)
 
 

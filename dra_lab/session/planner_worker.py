@@ -11,12 +11,13 @@ from typing import Any
 from dra_lab.errors import Cancelled, DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Headroom, Workload
+from dra_lab.model.fleet import Headroom
 from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease, has_gate
 from dra_lab.model.sketch import ClaimSketch, Drawing
+from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import WaitingBar
 from dra_lab.session.events import Events
 from dra_lab.session.manifest_search import search_manifest

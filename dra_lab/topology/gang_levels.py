@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOSTS, Gang
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.topology.hierarchies import hierarchies
 
 
-def gang_with_levels(gang: Gang, cluster: Cluster, source: str) -> tuple[Gang, Hierarchy | None]:
+def gang_with_levels(gang: Workload, cluster: Cluster, source: str) -> tuple[Workload, Hierarchy | None]:
     """Return a gang with the names of its levels, and the hierarchy that has them; None if it names no level.
 
     A level may name its hierarchy: `fabric:rack`. If several hierarchies group the nodes alike there, the first is
@@ -27,7 +27,7 @@ def gang_with_levels(gang: Gang, cluster: Cluster, source: str) -> tuple[Gang, H
         InputError: No hierarchy of the cluster has the levels, or several have them with other domains.
     """
     trees = {tree.name: tree for tree in hierarchies(cluster)}
-    for part in ("required", "preferred"):
+    for part in ("level", "prefer_level"):
         name, colon, level = getattr(gang, part).partition(":")
         if colon and name in trees:
             if gang.hierarchy not in ("", name):
@@ -48,7 +48,7 @@ def gang_with_levels(gang: Gang, cluster: Cluster, source: str) -> tuple[Gang, H
     tree = able[0] if able else None
     if tree is not None:
         gang = replace(
-            gang, hierarchy=tree.name, required=_name(tree, gang.required), preferred=_name(tree, gang.preferred)
+            gang, hierarchy=tree.name, level=_name(tree, gang.level), prefer_level=_name(tree, gang.prefer_level)
         )
     return gang, tree
 
@@ -62,10 +62,10 @@ def _name(tree: Hierarchy, level: str) -> str:
     return name if tree.level_index(name) == index else level
 
 
-def _levels(gang: Gang) -> Iterator[str]:
-    yield from filter(None, (gang.required, gang.preferred))
-    for group in gang.groups:
-        yield from filter(None, (group.required, group.preferred, *(level for _, level in group.slices)))
+def _levels(gang: Workload) -> Iterator[str]:
+    yield from filter(None, (gang.level, gang.prefer_level))
+    for group in gang.pods:
+        yield from filter(None, (group.level, group.prefer_level, *(level for _, level in group.slices)))
 
 
 def _has(tree: Hierarchy, level: str) -> bool:

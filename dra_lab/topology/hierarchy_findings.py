@@ -14,7 +14,7 @@ from dra_lab.model.topologies import ResourceFlavor, Topology
 from dra_lab.topology.presets import CLIQUE, ZONE, is_host, is_inside
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang import Gang
+    from dra_lab.model.workload import Workload
 
 MOST_CHARACTERS = 63
 """Characters of a label's value, and of a level that a workload of Kueue can request."""
@@ -195,20 +195,17 @@ def node_rules(cluster: Cluster, found: Sequence[Hierarchy]) -> Iterator[Finding
         yield Finding("nodes-tainted", Severity.NOTE, "nodes", message, _TAINTED + _without_hostname(cluster))
 
 
-def preferred_rules(gang: Gang, tree: Hierarchy | None) -> Iterator[Finding]:
+def preferred_rules(gang: Workload, tree: Hierarchy | None) -> Iterator[Finding]:
     """Yield preferred levels of a gang and its groups that are not inside the required level and choose nothing."""
-    from dra_lab.model.gang import HOSTS  # only who has a gang needs its classes
+    from dra_lab.model.workload import HOSTS
 
     def depth(level: str) -> int:
         if level in HOSTS:
             return len(tree.levels) if tree is not None else 0
         return tree.level_index(level) if level and tree is not None else -1
 
-    rows = [(gang.name, gang.preferred, gang.required)]
-    rows += [
-        (f"{gang.name}, group {group.workload.name}", group.preferred, group.required or gang.required)
-        for group in gang.groups
-    ]
+    rows = [(gang.name, gang.prefer_level, gang.level)]
+    rows += [(f"{gang.name}, group {group.name}", group.prefer_level, group.level or gang.level) for group in gang.pods]
     for subject, preferred, required in rows:
         if preferred and depth(preferred) <= depth(required):
             one = "node" if required in HOSTS else required

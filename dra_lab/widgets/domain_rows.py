@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import HOST, Gang, gang_of
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing
+from dra_lab.model.workload import HOST, Workload, workload_of
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_gangs import hierarchy_of
@@ -153,7 +155,7 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
 
 def _note(cluster: Cluster, pod: PodDrawing, drawn: GangDrawing) -> str:
     """Return that the preferred level has no effect, "" if it has one, or if the cluster does not have the levels."""
-    gang = gang_of(pod, drawn)
+    gang = workload_of(replace(pod, gang=drawn))
     with suppress(InputError):
         found = [*preferred_rules(gang, hierarchy_of(cluster, gang))]
         return " ".join(f"{_first([one.message])}. {one.advice}" for one in found)
@@ -376,6 +378,6 @@ def _first(lacking: Sequence[str]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def chosen_gang(gangs: Sequence[Gang], name: str) -> Gang | None:
+def chosen_gang(gangs: Sequence[Workload], name: str) -> Workload | None:
     """Return the gang of a name, else the first one."""
     return next((gang for gang in gangs if gang.name == name), gangs[0] if gangs else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traitlets
 
-from dra_lab.model.gang import Gang
+from dra_lab.model.workload import Workload
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import GangDomains, gang_domains
 from dra_lab.widgets.domain_rows import (
@@ -39,7 +39,7 @@ class FleetDomains(Pane):
     def begin(self) -> None:
         """Show the domains of the chosen gang after each answer."""
         self._domains: GangDomains | None = None
-        self._domains_of: tuple[FleetAnswer, Gang] | None = None
+        self._domains_of: tuple[FleetAnswer, Workload] | None = None
         self.when(self._show_domains, "fleet", "mode")
         self.watch(self._show_domains, "fleet_gang")
         self.watch(self._show_domain, "fleet_domain")
@@ -68,7 +68,7 @@ class FleetDomains(Pane):
             level=word,
             title=f"Pods of {gang.name} that each {word} holds" if word else f"Pods of {gang.name} that the nodes hold",
             rows=domain_rows(found, len(answer.question.cluster.node_names)),
-            heat=domain_heat(found) if gang.required else HeatMap(),
+            heat=domain_heat(found) if gang.level else HeatMap(),
         )
         self.assign(fleet_domains=table)
         self._show_domain()

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Replica, Stranded, StrandedKind, Workload
+from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Replica, Stranded, StrandedKind
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.plan_json import (
     goal_value,

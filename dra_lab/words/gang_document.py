@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import GANG_GOALS, GANGS, HOSTS, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
+from dra_lab.model.gang import GANG_GOALS, GANGS, GangCount, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.gang_verdict import headroom_words, lacking_words, more_gangs, number_words
@@ -48,8 +49,8 @@ def _misfit(plan: GangPlan) -> str:
         return "Not one gang fits, proven."
     (gang,) = plan.gangs
     best = max(plan.headroom, key=lambda headroom: headroom.most, default=None)
-    level = "node" if gang.required in HOSTS else gang.required
-    if not gang.required:
+    level = "node" if gang.level in HOSTS else gang.level
+    if not gang.level:
         pods = f"; they have {best.most:,} of {best.size:,} pods" if best is not None else ""
         return f"The nodes do not have all {gang.least:,} pods of the gang at once, proven{pods}."
     if best is None:
@@ -57,7 +58,7 @@ def _misfit(plan: GangPlan) -> str:
     return f"No {level} has {_pods(gang)}, proven. {'/'.join(best.domain)} has {best.most:,}."
 
 
-def _pods(gang: Gang) -> str:
+def _pods(gang: Workload) -> str:
     return f"all {gang.size:,} pods of the gang" if gang.least == gang.size else f"the least {gang.least:,} pods"
 
 
@@ -207,9 +208,9 @@ def shared_table(plan: GangPlan) -> Table:
     return Table((*heads, Column("devices", "devices")), rows[:MOST], "Claims that pods share", more)
 
 
-def _shared(placed: PlacedGang, gang: Gang) -> Iterator[tuple[str, ...]]:
+def _shared(placed: PlacedGang, gang: Workload) -> Iterator[tuple[str, ...]]:
     pods = Counter(pod.workload for pod in placed.replicas)
-    groups = [(group.workload.name, group.shared_claims) for group in gang.groups if group.shared_claims]
+    groups = [(group.name, group.shared_claims) for group in gang.pods if group.shared_claims]
     rows = [
         (one, claims, f"{pods[name]:,} of {name}")
         for (name, claims), one in zip(groups, placed.group_shared, strict=True)
@@ -222,7 +223,7 @@ def _shared(placed: PlacedGang, gang: Gang) -> Iterator[tuple[str, ...]]:
         yield f"{placed.gang} {placed.number}", names, users, one.node, ", ".join(devices[:_DEVICES]) + more
 
 
-def _domains_table(plan: GangPlan, gang: Gang, title: str) -> Table:
+def _domains_table(plan: GangPlan, gang: Workload, title: str) -> Table:
     """Return what each domain has for one gang, those with most pods first."""
     headrooms = sorted(
         (headroom for headroom in plan.headroom if headroom.gang == gang.name),
@@ -238,7 +239,7 @@ def _domains_table(plan: GangPlan, gang: Gang, title: str) -> Table:
         for headroom in headrooms[:MOST]
     ]
     more = [f"{len(headrooms) - MOST:,} more domains are not shown; -o json has all."] if len(headrooms) > MOST else []
-    level = "node" if gang.required in HOSTS else gang.required or "domain"
+    level = "node" if gang.level in HOSTS else gang.level or "domain"
     return Table((printable(level), "pods", "gangs", "lacks"), rows, title, more)
 
 
@@ -266,25 +267,25 @@ def _in(domain: Sequence[str]) -> str:
     return f"in {'/'.join(domain)}" if domain else "anywhere"
 
 
-def more_words(now: GangCount, after: GangCount, gang: Gang) -> str:
+def more_words(now: GangCount, after: GangCount, gang: Workload) -> str:
     """Return how many gangs fit after the plan, and how many in all with each level: what the level costs."""
-    levels = sorted(now.levels.items(), key=lambda row: row[0] != gang.required)
+    levels = sorted(now.levels.items(), key=lambda row: row[0] != gang.level)
     words = ", ".join(f"{number_words(*number)} with {name or 'no level'}" for name, number in levels)
     more = "1 more gang fits" if after.count == after.bound == 1 else f"{more_gangs(after)} gangs fit"
     return f"After this plan, {more}. In all: {words}."
 
 
-def choice_lines(choices: Sequence[GangChoice], gang: Gang, heading: str) -> Lines:
+def choice_lines(choices: Sequence[GangChoice], gang: Workload, heading: str) -> Lines:
     """Return what each scheduler does with a gang, one after the other."""
     return Lines(printable(heading), [choice_sentence(choice, gang) for choice in choices])
 
 
-def choice_sentence(choice: GangChoice, gang: Gang) -> str:
+def choice_sentence(choice: GangChoice, gang: Workload) -> str:
     """Return what a scheduler does with a gang: the verdict, why, how many gangs start, and where the claims miss."""
     return printable(" ".join(_choice(choice, gang)))
 
 
-def _choice(choice: GangChoice, gang: Gang) -> Iterator[str]:
+def _choice(choice: GangChoice, gang: Workload) -> Iterator[str]:
     yield _replay(choice.replay)
     if choice.started is not None and gang.replicas > 1:
         least, most = choice.started

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
-from dra_lab.model.gang import GANGS, Gang, GangCount, GangHeadroom, GangPlan
+from dra_lab.model.gang import GANGS, GangCount, GangHeadroom, GangPlan
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.fleet_json import replica_value
 from dra_lab.words.gang_verdicts_document import verdicts_json
@@ -86,13 +87,13 @@ def gang_json(
     return answer_json("GangPlan", gang_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
 
 
-def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
+def _gang(plan: GangPlan, gang: Workload, queue: str) -> dict[str, Any]:
     return {
         "name": gang.name,
         "replicas": gang.replicas,
         "placed": plan.counts[gang.name],
-        "level": gang.required,
-        "preferLevel": gang.preferred,
+        "level": gang.level,
+        "preferLevel": gang.prefer_level,
         "hierarchy": gang.hierarchy,
         "queue": queue,
         "priority": gang.priority,
@@ -100,17 +101,17 @@ def _gang(plan: GangPlan, gang: Gang, queue: str) -> dict[str, Any]:
         "least": gang.least,
         "groups": [
             {
-                "name": group.workload.name,
-                "pods": group.workload.replicas,
+                "name": group.name,
+                "pods": group.count,
                 "least": group.least,
-                "level": group.required,
-                "preferLevel": group.preferred,
+                "level": group.level,
+                "preferLevel": group.prefer_level,
                 "slices": [{"size": size, "level": level} for size, level in group.slices],
                 "leader": group.leader,
-                "claims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.workload.claims],
+                "claims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.claims],
                 "sharedClaims": [msgspec.to_builtins(claim, builtin_types=()) for claim in group.shared_claims],
             }
-            for group in gang.groups
+            for group in gang.pods
         ],
         "sharedClaims": [msgspec.to_builtins(claim, builtin_types=()) for claim in gang.shared_claims],
     }

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.fleet import MOST_COUNTED, Replica
-from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan, PlacedGang
+from dra_lab.model.gang import BEYOND, GANGS, GangCount, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
+from dra_lab.model.workload import HOST, Workload
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, sentence
@@ -85,17 +86,17 @@ def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
     return printable(words)
 
 
-def _one(gang: Gang, placed: PlacedGang) -> str:
+def _one(gang: Workload, placed: PlacedGang) -> str:
     pods = len(placed.replicas)
     head = f"All {counted(pods, 'pod')} fit" if pods == gang.size else f"{pods:,} of {gang.size:,} pods fit"
     return f"{head}{_where(gang, [placed])}."
 
 
-def _where(gang: Gang, placed: Sequence[PlacedGang]) -> str:
+def _where(gang: Workload, placed: Sequence[PlacedGang]) -> str:
     """Return the domains of placed gangs: ` in rack r4`, ` in 2 racks: r1 and r4`."""
-    if not gang.required:
+    if not gang.level:
         return f" on {counted(len({node for one in placed for node in one.nodes}), 'node')}"
-    word = level_word(gang.required)
+    word = level_word(gang.level)
     names = list(dict.fromkeys(domain_name(one.domain) for one in placed))
     if len(names) == 1:
         return f" in {word} {names[0]}"
@@ -103,17 +104,17 @@ def _where(gang: Gang, placed: Sequence[PlacedGang]) -> str:
     return f" in {len(names):,} {plural(word)}: {', '.join(names[: min(len(names), _NAMED) - 1])} and {last}"
 
 
-def _misfit(plan: GangPlan, gang: Gang) -> str:
+def _misfit(plan: GangPlan, gang: Workload) -> str:
     headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
     best = max(headrooms, key=lambda headroom: headroom.most, default=None)
     pods = f"{gang.least:,} pods" if gang.least > 1 else "a pod"
-    if best is None or not gang.required:
+    if best is None or not gang.level:
         held = f": it holds {best.most:,}" if best is not None else ""
         return f"The cluster does not hold {pods} of {gang.name} at once{held}."
     if not best.most:
-        return f"No {level_word(gang.required)} holds a pod of {gang.name}."
+        return f"No {level_word(gang.level)} holds a pod of {gang.name}."
     where = f"{domain_name(best.domain)} holds the most: {headroom_words(best)}"
-    return f"No {level_word(gang.required)} holds {pods}. {where}."
+    return f"No {level_word(gang.level)} holds {pods}. {where}."
 
 
 def _ordinary(plan: GangPlan, replicas: Sequence[Replica]) -> str:

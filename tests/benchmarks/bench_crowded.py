@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from dra_lab import make_plan
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.planner.fleet import how_many_more, plan_fleet
 from tests.benchmarks.crowded_cluster import (
     before_chassis,
@@ -84,7 +84,7 @@ def main() -> None:
     words = "all GPUs of a node a pod, beside nine kinds of pods, 2,000 mixed nodes"
     _fleet(words, mixed_cluster(2_000), with_whole_gpus(2_000), limit=SHORT)
     small = ClaimSketch("cpu", (cpu_request(4),))
-    busy = (*workloads((250, 500, 500), must=False), Workload("cpu-only", (small,), 2500))
+    busy = (*workloads((250, 500, 500), must=False), Workload("cpu-only", (small,), replicas=2500))
     _fleet("GPUs, NICs and CPUs beside 4 CPUs a pod, 500 mixed nodes", mixed_cluster(500), busy)
 
 

@@ -26,10 +26,11 @@ from small_claims import request
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.pinning.pin_plan import pin_plan
 from dra_lab.planner import make_plan
 from dra_lab.planner.fleet import plan_fleet
@@ -46,7 +47,7 @@ Planned = tuple[Cluster, Plan | FleetPlan]
 
 def fleet(cluster: Cluster, sketch: ClaimSketch, replicas: int) -> FleetPlan:
     """Return the plan of as many replicas of one claim."""
-    return plan_fleet(cluster, [Workload(sketch.name, (sketch,), replicas)], release=RELEASE, first_fit=False)
+    return plan_fleet(cluster, [Workload(sketch.name, (sketch,), replicas=replicas)], release=RELEASE, first_fit=False)
 
 
 def of_samples() -> Iterator[Planned]:

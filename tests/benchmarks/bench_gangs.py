@@ -6,21 +6,22 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup, GangPlan
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.node_type import NewDomains, NodeType
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.planner.gangs import nodes_to_add, plan_gangs
 from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
 
 RELEASE = KubernetesRelease("1.36")
 NODES, RACKS, BLOCKS = 5_000, 300, 20
 
-Case = tuple[Sequence[Gang], Sequence[Workload]]
+Case = tuple[Sequence[Workload], Sequence[Workload]]
 
 
 def fabric(cluster: Cluster, seed: str) -> Hierarchy:
@@ -49,9 +50,9 @@ def shapes(*, must: bool = False) -> list[Workload]:
     return list(workloads((1, 1, 1), must=must))
 
 
-def pods(shape: Workload, count: int, name: str = "worker") -> Workload:
+def pods(shape: Workload, count: int, name: str = "worker") -> PodGroup:
     """Return a number of pods of a shape."""
-    return Workload(name, shape.claims, count)
+    return PodGroup(name, shape.claims, count)
 
 
 def sizes(seed: str) -> list[int]:
@@ -63,52 +64,54 @@ def sizes(seed: str) -> list[int]:
 def one_shape(seed: str) -> Case:
     """Gangs of pods of 2 GPUs, each in one rack."""
     shape = shapes()[1]
-    return [Gang(f"g{n}", [GangGroup(pods(shape, size))], "rack") for n, size in enumerate(sizes(seed))], ()
+    return [Workload(f"g{n}", [pods(shape, size)], level="rack") for n, size in enumerate(sizes(seed))], ()
 
 
 def linked(seed: str) -> Case:
     """Gangs of pods of 2 GPUs with their NICs, each in one rack."""
     shape = shapes(must=True)[1]
-    return [Gang(f"g{n}", [GangGroup(pods(shape, size))], "rack") for n, size in enumerate(sizes(seed))], ()
+    return [Workload(f"g{n}", [pods(shape, size)], level="rack") for n, size in enumerate(sizes(seed))], ()
 
 
 def three_shapes(seed: str) -> Case:
     """Gangs of pods of three shapes, each in one rack."""
     chance, every = random.Random(seed), shapes()
     small = [min(size, 32) for size in sizes(seed)]
-    return [Gang(f"g{n}", [GangGroup(pods(chance.choice(every), size))], "rack") for n, size in enumerate(small)], ()
+    return [Workload(f"g{n}", [pods(chance.choice(every), size)], level="rack") for n, size in enumerate(small)], ()
 
 
 def crowded(seed: str) -> Case:
     """Gangs of which not all fit: pods of 4 GPUs, each gang in one rack."""
     shape = shapes()[0]
-    return [Gang(f"g{n}", [GangGroup(pods(shape, size))], "rack") for n, size in enumerate(sizes(seed))], ()
+    return [Workload(f"g{n}", [pods(shape, size)], level="rack") for n, size in enumerate(sizes(seed))], ()
 
 
 def in_blocks(seed: str) -> Case:
     """Gangs of pods of 4 GPUs, each in one block."""
     shape = shapes()[0]
-    return [Gang(f"g{n}", [GangGroup(pods(shape, size))], "block") for n, size in enumerate(sizes(seed))], ()
+    return [Workload(f"g{n}", [pods(shape, size)], level="block") for n, size in enumerate(sizes(seed))], ()
 
 
 def preferred(seed: str) -> Case:
     """Gangs of pods of 2 GPUs, each in one block and if possible in one rack."""
     shape = shapes()[1]
-    return [Gang(f"g{n}", [GangGroup(pods(shape, size))], "block", "rack") for n, size in enumerate(sizes(seed))], ()
+    return [
+        Workload(f"g{n}", [pods(shape, size)], level="block", prefer_level="rack") for n, size in enumerate(sizes(seed))
+    ], ()
 
 
 def slices(seed: str) -> Case:
     """Gangs of pods of 2 GPUs, each in one block and every 4 pods in one rack."""
     shape = shapes()[1]
-    groups = [GangGroup(pods(shape, size), slices=((4, "rack"),)) for size in sizes(seed)]
-    return [Gang(f"g{n}", [group], "block") for n, group in enumerate(groups)], ()
+    groups = [replace(pods(shape, size), slices=((4, "rack"),)) for size in sizes(seed)]
+    return [Workload(f"g{n}", [group], level="block") for n, group in enumerate(groups)], ()
 
 
 def priorities(seed: str) -> Case:
     """Gangs of two priorities and ordinary pods beside them."""
     every = shapes()
     found = [
-        Gang(f"g{n}", [GangGroup(pods(every[n % 2], min(32, size)))], "rack", priority=n % 3 and 10)
+        Workload(f"g{n}", [pods(every[n % 2], min(32, size))], level="rack", priority=n % 3 and 10)
         for n, size in enumerate(sizes(seed))
     ]
     return found, [pods(every[2], 500, "plain")]
@@ -117,7 +120,14 @@ def priorities(seed: str) -> Case:
 def elastic(seed: str) -> Case:
     """Gangs that start with half of their pods, each in one rack."""
     shape = shapes()[1]
-    return [Gang(f"g{n}", [GangGroup(pods(shape, size), size // 2)], "rack") for n, size in enumerate(sizes(seed))], ()
+    return [
+        Workload(
+            f"g{n}",
+            [replace(pods(shape, size), minimum=size // 2)],
+            level="rack",
+        )
+        for n, size in enumerate(sizes(seed))
+    ], ()
 
 
 def leaders(seed: str) -> Case:
@@ -125,8 +135,11 @@ def leaders(seed: str) -> Case:
     every = shapes()
     found = []
     for number, size in enumerate(sizes(seed)):
-        leader = GangGroup(pods(every[2], 1, "leader"), leader=True)
-        found.append(Gang(f"g{number}", [leader, GangGroup(pods(every[0], min(16, size)))], "rack"))
+        leader = replace(
+            pods(every[2], 1, "leader"),
+            leader=True,
+        )
+        found.append(Workload(f"g{number}", [leader, pods(every[0], min(16, size))], level="rack"))
     return found, ()
 
 
@@ -151,7 +164,7 @@ def summary(plan: GangPlan) -> str:
     return f"{plan.status}: {', '.join(goals)} ({plan.states:,} states; seconds: {parts})"
 
 
-def instance(name: str) -> tuple[Cluster, Hierarchy, Sequence[Gang], Sequence[Workload]]:
+def instance(name: str) -> tuple[Cluster, Hierarchy, Sequence[Workload], Sequence[Workload]]:
     """Return the cluster, the levels, the gangs and the ordinary pods of an instance."""
     make, busy = CASES[name]
     cluster = mixed_cluster(NODES, busy)
@@ -176,7 +189,7 @@ def measure_added(name: str, limit: float) -> None:
     places, size = ADDED[name]
     cluster = mixed_cluster(NODES, 0.4)
     hierarchy = fabric(cluster, "added")
-    gangs = [Gang(f"g{n}", [GangGroup(pods(shapes()[1], 64))], "rack") for n in range(10)]
+    gangs = [Workload(f"g{n}", [pods(shapes()[1], 64)], level="rack") for n in range(10)]
     chosen = zip(cluster.node_names, (3.0, 2.5), strict=False)
     types = [NodeType.like(n, cost=cost, places=places, new_domains=NewDomains(nodes=size)) for n, cost in chosen]
     began, cpu = time.perf_counter(), time.process_time()

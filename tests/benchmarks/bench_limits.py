@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.workload import Workload
 from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
 from dra_lab.planner.gangs import plan_gangs
 from tests.benchmarks import bench_gangs
@@ -30,10 +30,13 @@ def _pairs(**link: object) -> ClaimSketch:
 
 
 def _fleets() -> Iterator[tuple[str, Callable[[], Cluster], Sequence[Workload]]]:
-    cpus = Workload("cpu-only", ClaimSketch("cpu", (cpu_request(4),)), 100_000)
+    cpus = Workload("cpu-only", ClaimSketch("cpu", (cpu_request(4),)), replicas=100000)
     chassis = [with_nic(workload) for workload in profiles(4)]
-    drawn, numbered = Workload("pairs", drawn_pairs(1), 40_000), Workload("pairs", numbered_pairs(4), 6_400)
-    four = (*workloads((250, 500, 500), must=False), Workload("cpu-only", cpus.claims, 2500))
+    drawn, numbered = (
+        Workload("pairs", drawn_pairs(1), replicas=40000),
+        Workload("pairs", numbered_pairs(4), replicas=6400),
+    )
+    four = (*workloads((250, 500, 500), must=False), Workload("cpu-only", cpus.claims, replicas=2500))
     yield "pairs, 5,000 x 8 + 8", lambda: irregular_cluster(5_000, 8), [drawn]
     yield "4 pairs as template, 800 x 16 + 16", lambda: irregular_cluster(800, 16), [numbered]
     yield "4 preferred pairs, 800 x 16 + 16", lambda: irregular_cluster(800, 16), [_claimed(_pairs(must=False))]
@@ -49,7 +52,7 @@ def _fleets() -> Iterator[tuple[str, Callable[[], Cluster], Sequence[Workload]]]
 
 
 def _claimed(claim: ClaimSketch) -> Workload:
-    return Workload("pairs", claim, 4_000)
+    return Workload("pairs", claim, replicas=4000)
 
 
 def _late(plan: Callable[..., object], seconds: float, *, cancelled: bool) -> float:
@@ -87,7 +90,7 @@ def main() -> None:
     print(f"seconds after limits of {LIMITS} s (target 10 % + 0.1 s) and cancels after {CANCELS} s (target 0.3 s)")
     for what, made, fleet in _fleets():
         cluster = made()
-        plan_fleet(cluster, [Workload(w.name, w.claims, 1) for w in fleet], release=RELEASE, time_limit=10.0)
+        plan_fleet(cluster, [Workload(w.name, w.claims, replicas=1) for w in fleet], release=RELEASE, time_limit=10.0)
         _measure(what, partial(plan_fleet, cluster, fleet), CANCELS)
         headroom = how_many_more(cluster, fleet[0], release=RELEASE, time_limit=MORE)
         print(

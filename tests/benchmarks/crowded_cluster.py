@@ -27,10 +27,10 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
-from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.model.workload import Workload
 from tests.benchmarks.mixed_cluster import GPU, NIC, class_of, cpu_request, mixed_cluster, request_of, workloads
 
 GPUS, BUSY = 8, 0.3
@@ -104,7 +104,7 @@ def gpus_and_nic(replicas: int) -> tuple[Workload, ...]:
     found = []
     for gpus in (2, 1):
         claim = ClaimSketch("claim", (request_of("gpu", "gpu.nvidia.com", gpus), request_of("nic", "dranet", 1)))
-        found.append(Workload(f"{gpus}-gpu", (claim,), replicas))
+        found.append(Workload(f"{gpus}-gpu", (claim,), replicas=replicas))
     return tuple(found)
 
 
@@ -114,7 +114,7 @@ def with_admin_pods(nodes: int) -> tuple[Workload, ...]:
     claim = ClaimSketch("claim", (DeviceRequest(name="gpu", exactly=gpu),))
     third = 5 * nodes // 3
     kinds = workloads((5 * nodes - 2 * third, third, third), must=False)
-    return (*kinds, Workload("admin", (claim,), 2 * nodes // 5))
+    return (*kinds, Workload("admin", (claim,), replicas=2 * nodes // 5))
 
 
 def before_islands(nodes: int, islands: int) -> tuple[Cluster, tuple[Workload, ...]]:
@@ -128,7 +128,7 @@ def before_islands(nodes: int, islands: int) -> tuple[Cluster, tuple[Workload, .
     found = []
     for gpus, replicas in ((8, nodes // 2), (3, nodes)):
         requests = (request_of("gpu", "gpu.nvidia.com", gpus), request_of("nic", "dranet", 1))
-        found.append(Workload(f"{gpus}-gpu", (ClaimSketch("claim", requests, (near,)),), replicas))
+        found.append(Workload(f"{gpus}-gpu", (ClaimSketch("claim", requests, (near,)),), replicas=replicas))
     return Cluster(name=f"{nodes} before islands", slices=(pool, *own), classes=classes), tuple(found)
 
 
@@ -144,7 +144,7 @@ def before_storage(nodes: int, devices: int) -> tuple[Cluster, tuple[Workload, .
         capacity = CapacityRequirements(requests={"memory": size})
         share = DeviceRequest(name="share", exactly=ExactDeviceRequest(device_class_name="gpu", capacity=capacity))
         claim = ClaimSketch("claim", (share, request_of("nic", "dranet", 1)))
-        found.append(Workload(size.lower(), (claim,), replicas))
+        found.append(Workload(size.lower(), (claim,), replicas=replicas))
     classes = (class_of("gpu", SHARED), class_of("dranet", NIC))
     return Cluster(name=f"{nodes} before storage", slices=(pool, *own), classes=classes), tuple(found)
 
@@ -153,7 +153,7 @@ def with_nic(workload: Workload) -> Workload:
     """Return a workload whose pods take a NIC too."""
     claim = workload.claims[0]
     nic = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="nic"))
-    return dataclasses.replace(workload, claims=(replace(claim, requests=(*claim.requests, nic)),))
+    return Workload(workload.name, replace(claim, requests=(*claim.requests, nic)), replicas=workload.replicas)
 
 
 def shared(nodes: int) -> Cluster:
@@ -197,10 +197,10 @@ def with_whole_gpus(nodes: int) -> tuple[Workload, ...]:
     """Return pods that take all GPUs of a node, beside nine kinds with one to four GPUs and four to sixteen CPUs."""
     every = ExactDeviceRequest(device_class_name="gpu.nvidia.com", allocation_mode="All")
     whole = ClaimSketch("whole", (DeviceRequest(name="gpu", exactly=every),))
-    found = [Workload("whole", whole, nodes // 5)]
+    found = [Workload("whole", whole, replicas=nodes // 5)]
     for gpus, cpus in product((1, 2, 4), (4, 8, 16)):
         part = ClaimSketch("part", (request_of("gpu", "gpu.nvidia.com", gpus), cpu_request(cpus)))
-        found.append(Workload(f"{gpus}-gpu-{cpus}-cpu", part, 3 * nodes // 5))
+        found.append(Workload(f"{gpus}-gpu-{cpus}-cpu", part, replicas=3 * nodes // 5))
     return tuple(found)
 
 
@@ -210,7 +210,7 @@ def _workload(name: str, device_class: str, replicas: int, *, profile: str = "",
     capacity = CapacityRequirements(requests={"memory": memory}) if memory else None
     exactly = ExactDeviceRequest(device_class_name=device_class, selectors=selectors, capacity=capacity)
     label = name.lower().replace(".", "-")
-    return Workload(label, (ClaimSketch(label, (DeviceRequest(name="gpu", exactly=exactly),)),), replicas)
+    return Workload(label, (ClaimSketch(label, (DeviceRequest(name="gpu", exactly=exactly),)),), replicas=replicas)
 
 
 def _named(name: str, pair: int) -> str:

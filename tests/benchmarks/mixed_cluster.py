@@ -23,10 +23,10 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
-from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
+from dra_lab.model.workload import Workload
 
 GPU, NIC, CPU = "gpu.nvidia.com", "dra.net", "dra.cpu"
 ROOT, NUMA = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"
@@ -140,7 +140,7 @@ def workloads(
         )
         links = (Link(name="pairs", requests=("gpu", "nic"), how=How.PAIRWISE),) if must else ()
         name = f"{gpus}-gpu-{nics}-nic-{cpus}-cpu"
-        found.append(Workload(name, (ClaimSketch(name="claim", requests=requests, links=links),), count))
+        found.append(Workload(name, (ClaimSketch(name="claim", requests=requests, links=links),), replicas=count))
     return tuple(found)
 
 

@@ -12,10 +12,9 @@ from small_nodes import ROOT, a_slice, cluster, device
 
 from dra_lab import (
     ClaimSketch,
-    Gang,
-    GangGroup,
     KubernetesRelease,
     Link,
+    PodGroup,
     Session,
     Workload,
     load_cluster,
@@ -203,7 +202,7 @@ SOCKETS = load_cluster("sample:two-sockets")
 
 def fleet():
     """Return a plan of two pods."""
-    return plan_fleet(SOCKETS, [Workload("w", LESSON, 2)], release=RELEASE, first_fit=False)
+    return plan_fleet(SOCKETS, [Workload("w", LESSON, replicas=2)], release=RELEASE, first_fit=False)
 
 
 FLEETS = {
@@ -233,8 +232,8 @@ def test_a_fleet_that_breaks_a_rule_is_found(name):
 
 def gang():
     """Return a plan of a gang of two pods on one node."""
-    group = GangGroup(Workload("w", LESSON, 2))
-    return plan_gangs(SOCKETS, [Gang("g", [group], required="host")], release=RELEASE)
+    group = PodGroup("w", LESSON, count=2)
+    return plan_gangs(SOCKETS, [Workload("g", [group], level="host")], release=RELEASE)
 
 
 GANGS = {

@@ -36,6 +36,6 @@ def test_rules_that_are_left_out_are_reported(release, expected):
     cluster = dataclasses.replace(load_cluster("sample:two-sockets"), taint_rules=(rule,))
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     plan = checked_plan(cluster, sketch, release=release)
-    fleet = checked_fleet(cluster, [Workload("w", (sketch,), 1)], release=release, first_fit=False)
+    fleet = checked_fleet(cluster, [Workload("w", (sketch,), replicas=1)], release=release, first_fit=False)
     assert ("taint-rules-ignored" in rules(plan), "taint-rules-ignored" in rules(fleet)) == (expected, expected)
     assert "taint-rules-ignored" not in rules(checked_plan(load_cluster("sample:two-sockets"), sketch, release=release))

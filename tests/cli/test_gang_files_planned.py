@@ -8,8 +8,7 @@ import pytest
 
 from dra_lab.cli import main
 from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.topology.hierarchies import hierarchies
@@ -49,8 +48,8 @@ def test_the_files_of_an_export_are_planned_as_the_gang(scheduler, tmp_path, cap
     """dra-lab reads what it writes for a scheduler as it was."""
     cluster = load_cluster(POD)
     tree = hierarchies(cluster)[0]
-    worker = Workload("worker", read_sketch(f"{POD}/eight-pairs"), replicas=3)
-    gang = Gang("train", [GangGroup(worker)], "leaf switch", hierarchy=tree.name)
+    worker = PodGroup("worker", read_sketch(f"{POD}/eight-pairs"), count=3)
+    gang = Workload("train", [worker], level="leaf switch", hierarchy=tree.name)
     for name, text in gang_files(gang, scheduler, tree, cluster=cluster, queue="team-a").documents.items():
         (tmp_path / name).write_text(text)
     status = main(["plan", POD, "--claim", str(tmp_path), "-q"])

@@ -42,7 +42,7 @@ def planned(*workloads):
 
 
 def test_a_pod_of_several_claims_names_a_template_for_each():
-    plan = planned(Workload("both", (ONE, WIRE), 2))
+    plan = planned(Workload("both", (ONE, WIRE), replicas=2))
     texts = fleet_bundle(nodes(), plan, TARGET, Wanted("deployment")).texts
     shown = yaml.safe_load(texts["deployment-both.yaml"])
     pod = shown["spec"]["template"]["spec"]
@@ -55,7 +55,7 @@ def test_a_pod_of_several_claims_names_a_template_for_each():
 
 def test_a_pod_of_several_claims_is_written_as_its_drawing_is():
     """The templates and the entries have the names of an export of the pod alone."""
-    plan = planned(Workload("both", (ONE, WIRE), 1))
+    plan = planned(Workload("both", (ONE, WIRE), replicas=1))
     fleet = fleet_bundle(nodes(), plan, TARGET).texts
     alone = make_bundle(pod_drawing("both", (ONE, WIRE)), nodes(), TARGET).texts
     templates = [name for name in alone if name.startswith("resourceclaimtemplate-")]
@@ -65,7 +65,9 @@ def test_a_pod_of_several_claims_is_written_as_its_drawing_is():
 
 
 def test_every_file_is_in_the_kustomization_and_classes_are_written_once():
-    bundle = fleet_bundle(nodes(), planned(Workload("a", (ONE,), 1), Workload("b", (ONE,), 1)), TARGET)
+    bundle = fleet_bundle(
+        nodes(), planned(Workload("a", (ONE,), replicas=1), Workload("b", (ONE,), replicas=1)), TARGET
+    )
     listed = yaml.safe_load(bundle.texts["kustomization.yaml"])["resources"]
     assert sorted([*listed, "kustomization.yaml"]) == sorted(bundle.texts)
     assert sum(name.startswith("deviceclass-") for name in listed) == len(
@@ -74,25 +76,25 @@ def test_every_file_is_in_the_kustomization_and_classes_are_written_once():
 
 
 def test_the_record_holds_the_plan_and_the_run_of_all_workloads():
-    plan = planned(Workload("a", (ONE,), 1), Workload("b", (WIRE,), 2))
+    plan = planned(Workload("a", (ONE,), replicas=1), Workload("b", (WIRE,), replicas=2))
     record = fleet_bundle(nodes(), plan, TARGET, pin=True).record
     assert [workload["name"] for workload in record["plan"]["workloads"]] == ["a", "b"]
     assert record["loop"]["wanted"] == 3
 
 
 def test_replicas_without_a_place_are_reported():
-    plan = planned(Workload("many", (ONE,), 9))
+    plan = planned(Workload("many", (ONE,), replicas=9))
     found = [str(finding) for finding in make_fleet_bundle(plan, nodes(), TARGET).findings]
     assert any("5 of 9 replicas have no place" in line for line in found)
 
 
 def test_replicas_cannot_share_one_claim():
     with pytest.raises(InputError, match="template"):
-        make_fleet_bundle(planned(Workload("a", (ONE,), 1)), nodes(), Target(R136, kind="claim"))
+        make_fleet_bundle(planned(Workload("a", (ONE,), replicas=1)), nodes(), Target(R136, kind="claim"))
 
 
 def test_two_claims_of_one_name_are_refused():
-    plan = planned(Workload("a", (ONE,), 1), Workload("A", (ONE,), 1))
+    plan = planned(Workload("a", (ONE,), replicas=1), Workload("A", (ONE,), replicas=1))
     with pytest.raises(InputError, match="two claims would have the name"):
         make_fleet_bundle(plan, nodes(), TARGET)
 
@@ -100,7 +102,7 @@ def test_two_claims_of_one_name_are_refused():
 def test_two_examples_of_one_name_are_refused():
     """The claims of two pods differ, their workloads are called the same: neither example is lost silently."""
     other = (replace(ONE, name="two"), replace(WIRE, name="three"))
-    plan = planned(Workload("a", (ONE, WIRE), 1), Workload("A", other, 1))
+    plan = planned(Workload("a", (ONE, WIRE), replicas=1), Workload("A", other, replicas=1))
     with pytest.raises(InputError, match="two examples would have the name 'a'"):
         make_fleet_bundle(plan, nodes(), TARGET, Wanted("deployment"))
 

@@ -47,7 +47,7 @@ def test_a_check_that_is_cancelled_says_nothing_of_the_manifests(tmp_path):
 def test_workloads_are_said_not_to_fit_together_where_that_is_proven(bound, expected):
     """The bound proves it, whether or not other goals are proven."""
     unplaced = GoalValue("unplaced", 2, bound)
-    plan = FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),), 2),), goals=(unplaced,))
+    plan = FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),), replicas=2),), goals=(unplaced,))
     assert [f.rule for f in together_findings(plan)] == ["workloads-do-not-fit-together"] * expected
 
 

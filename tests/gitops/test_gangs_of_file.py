@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import Cluster, Gang, KubernetesRelease, hierarchies, load_cluster, read_gangs
+from dra_lab import Cluster, KubernetesRelease, Workload, hierarchies, load_cluster, read_gangs
 from dra_lab.errors import InputError
 from dra_lab.gitops.gangs_of_file import ReadGang
 from dra_lab.planner.gangs import plan_gangs
@@ -51,11 +51,10 @@ def read(tmp_path, nvl72):
     return reading
 
 
-def shape(gang: Gang) -> list[tuple[object, ...]]:
+def shape(gang: Workload) -> list[tuple[object, ...]]:
     """Return name, most, least and levels of each group."""
     return [
-        (group.workload.name, group.workload.replicas, group.least, group.required, group.preferred, group.slices)
-        for group in gang.groups
+        (group.name, group.count, group.least, group.level, group.prefer_level, group.slices) for group in gang.pods
     ]
 
 
@@ -64,14 +63,14 @@ def test_a_job_of_kueue(read):
     text = head("batch/v1", "Job").replace("annotations:", "labels: {kueue.x-k8s.io/queue-name: team-a}, annotations:")
     pods = template(required_topology=CLIQUE)
     [found] = read(f"{text}spec: {{parallelism: 8, completions: 8, template: {pods}}}")
-    assert (found.gang.required, found.queue, shape(found.gang)) == (CLIQUE, "team-a", [("pods", 8, 8, "", "", ())])
+    assert (found.gang.level, found.queue, shape(found.gang)) == (CLIQUE, "team-a", [("pods", 8, 8, "", "", ())])
 
 
 def test_slices_of_kueue(read):
     """One layer has two annotations."""
     pods = template(preferred_topology=BLOCK, slice_required_topology=RACK, slice_size="4")
     [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 8, template: {pods}}}")
-    assert (found.gang.preferred, found.gang.groups[0].slices) == (BLOCK, ((4, RACK),))
+    assert (found.gang.prefer_level, found.gang.pods[0].slices) == (BLOCK, ((4, RACK),))
 
 
 def test_layers_of_slices_are_json(read):
@@ -79,7 +78,7 @@ def test_layers_of_slices_are_json(read):
     layers = f'[{{"topology":"{BLOCK}","size":8}},{{"topology":"{RACK}","size":4}}]'
     pods = template(slice_required_topology_constraints=layers)
     [found] = read(f"{head('batch/v1', 'Job')}spec: {{parallelism: 16, template: {pods}}}")
-    assert found.gang.groups[0].slices == ((8, BLOCK), (4, RACK))
+    assert found.gang.pods[0].slices == ((8, BLOCK), (4, RACK))
 
 
 def jobset(annotations: str = "") -> str:
@@ -101,7 +100,7 @@ def test_the_jobs_of_a_jobset_are_groups(read):
 def test_an_exclusive_topology_is_slices_and_a_finding(read):
     """Each child job is in one domain; that others stay out is not planned."""
     [found] = read(jobset(f"alpha.jobset.sigs.k8s.io/exclusive-topology: {RACK}"))
-    assert [group.slices for group in found.gang.groups] == [((1, RACK),), ((4, RACK),)]
+    assert [group.slices for group in found.gang.pods] == [((1, RACK),), ((4, RACK),)]
     assert "gang-exclusive" in {finding.rule for finding in found.findings}
 
 
@@ -111,9 +110,9 @@ def test_groups_of_a_leaderworkerset_are_gangs(read):
     inner = f"size: 4, leaderTemplate: {template(**both)}, workerTemplate: {template(**both)}"
     text = head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet")
     [found] = read(f"{text}spec: {{replicas: 3, leaderWorkerTemplate: {{{inner}}}}}")
-    assert (found.gang.replicas, found.gang.required) == (3, RACK)
+    assert (found.gang.replicas, found.gang.level) == (3, RACK)
     assert shape(found.gang) == [("leader", 1, 1, "", "", ()), ("worker", 3, 3, "", "", ())]
-    assert [group.leader for group in found.gang.groups] == [True, False]
+    assert [group.leader for group in found.gang.pods] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +126,7 @@ def test_subgroups_of_workers_are_slices(read, size, kind, slices, rules):
     annotation = f"leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology: {RACK}"
     text = head("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", annotation)
     [found] = read(f"{text}spec: {{leaderWorkerTemplate: {{{inner}}}}}")
-    assert [group.slices for group in found.gang.groups] == [(), slices]
+    assert [group.slices for group in found.gang.pods] == [(), slices]
     assert [finding.rule for finding in found.findings] == rules
 
 
@@ -161,21 +160,21 @@ def volcano(network: str, least: int = 4) -> str:
 def test_tiers_of_volcano_are_levels_of_hypernodes(read):
     """A number of a tier becomes the name of the level; a partition is a slice."""
     [found] = read(volcano("{mode: hard, highestTierAllowed: 2}"), cluster=load_cluster("sample:nvlink-over-spines"))
-    assert found.gang.required == "spine"
+    assert found.gang.level == "spine"
     assert shape(found.gang) == [("t0", 8, 4, "", "", ((4, "leaf switch"),))]
 
 
 def test_a_soft_topology_of_volcano_names_no_level(read):
     """A note says so."""
     [found] = read(volcano("{mode: soft}"))
-    assert (found.gang.required, "gang-soft" in {finding.rule for finding in found.findings}) == ("", True)
+    assert (found.gang.level, "gang-soft" in {finding.rule for finding in found.findings}) == ("", True)
 
 
 def test_a_workload_of_kueue(read):
     """`minCount` is the least of a pod set."""
     pods = f"{{name: main, count: 6, minCount: 2, topologyRequest: {{required: {RACK}}}, template: {template()}}}"
     [found] = read(f"{head('kueue.x-k8s.io/v1beta2', 'Workload')}spec: {{queueName: q, podSets: [{pods}]}}")
-    assert (found.gang.required, found.queue, shape(found.gang)) == (RACK, "q", [("main", 6, 2, "", "", ())])
+    assert (found.gang.level, found.queue, shape(found.gang)) == (RACK, "q", [("main", 6, 2, "", "", ())])
 
 
 def pod(number: int, spec: str, annotations: str = "") -> str:
@@ -189,7 +188,7 @@ def test_pods_of_a_pod_group_are_one_gang(read):
     spec = f"{{schedulingPolicy: {{gang: {{minCount: 2}}}}, schedulingConstraints: {{topology: [{{key: {CLIQUE}}}]}}}}"
     member = "{schedulingGroup: {podGroupName: train}, " + POD[1:]
     found = read(f"{head('scheduling.k8s.io/v1beta1', 'PodGroup')}spec: {spec}", *(pod(n, member) for n in range(3)))
-    assert [(one.subject, one.gang.required, shape(one.gang)) for one in found] == [
+    assert [(one.subject, one.gang.level, shape(one.gang)) for one in found] == [
         ("PodGroup/train", CLIQUE, [("pods", 3, 2, "", "", ())])
     ]
 
@@ -214,14 +213,14 @@ def test_pods_of_a_pod_group_are_one_gang(read):
 def test_pod_groups_of_volcano_and_kai(read, version, name, spec, levels):
     """An annotation of the pod names its group."""
     [found] = read(f"{head(version, 'PodGroup')}spec: {spec}", *(pod(n, POD, f"{name}: train") for n in range(2)))
-    assert (found.gang.required, found.gang.preferred, found.gang.hierarchy) == levels
+    assert (found.gang.level, found.gang.prefer_level, found.gang.hierarchy) == levels
 
 
 def test_groups_of_several_jobs_have_the_names_of_their_jobs(read):
     """People know those."""
     own = "{name: gpus, resourceClaimTemplateName: four}"
     [found] = read(GROUPS, job("prefill", own), job("decode", own))
-    assert [group.workload.name for group in found.gang.groups] == ["prefill", "decode"]
+    assert [group.name for group in found.gang.pods] == ["prefill", "decode"]
 
 
 def test_a_minimum_of_several_groups_is_not_split(read):
@@ -229,7 +228,7 @@ def test_a_minimum_of_several_groups_is_not_split(read):
     tasks = ", ".join(f"{{name: {name}, replicas: 4, template: {template()}}}" for name in "ab")
     text = head("batch.volcano.sh/v1alpha1", "Job")
     [found] = read(f"{text}spec: {{minAvailable: 3, tasks: [{tasks}]}}")
-    assert ([group.least for group in found.gang.groups], [f.rule for f in found.findings]) == (
+    assert ([group.least for group in found.gang.pods], [f.rule for f in found.findings]) == (
         [4, 4],
         ["gang-minimum"],
     )
@@ -239,7 +238,7 @@ def test_a_claim_of_all_pods_is_a_claim_of_the_gang(read):
     """A ResourceClaim that they name is there once."""
     shared = POD.replace("resourceClaimTemplateName: four", "resourceClaimName: one")
     [found] = read(CLAIM, f"{head('batch/v1', 'Job')}spec: {{parallelism: 2, template: {template(shared)}}}")
-    assert ([len(group.workload.claims) for group in found.gang.groups], len(found.gang.shared_claims)) == ([0], 1)
+    assert ([len(group.claims) for group in found.gang.pods], len(found.gang.shared_claims)) == ([0], 1)
 
 
 GROUPS = """
@@ -264,7 +263,7 @@ def job(name: str, entries: str, **fields: str) -> str:
 
 def claims(found: ReadGang) -> tuple[list[str], list[tuple[list[str], list[str]]]]:
     """Return the names of the claims of a gang, and of each group: its pods' own, and those that they share."""
-    groups = [([c.name for c in g.workload.claims], [c.name for c in g.shared_claims]) for g in found.gang.groups]
+    groups = [([c.name for c in g.claims], [c.name for c in g.shared_claims]) for g in found.gang.pods]
     return [claim.name for claim in found.gang.shared_claims], groups
 
 
@@ -299,7 +298,7 @@ def test_a_job_says_its_own_scheduling(read):
     [found] = read(
         job("a", f"{GPUS}, {ONCE}", scheduling=own).replace("{schedulingGroup: {podGroupName: train}, ", "{")
     )
-    assert (found.gang.required, found.gang.least, claims(found)) == (CLIQUE, 1, (["once"], [(["gpus"], [])]))
+    assert (found.gang.level, found.gang.least, claims(found)) == (CLIQUE, 1, (["once"], [(["gpus"], [])]))
 
 
 CLAIM = (
@@ -343,5 +342,5 @@ def test_a_gang_that_was_read_is_planned(read, pods, placed):
     """Rack b has 13 idle nodes that are not cordoned, so 16 pods find no place."""
     text = f"{head('batch/v1', 'Job')}spec: {{parallelism: {pods}, template: {template(required_topology=CLIQUE)}}}"
     [found] = read(text)
-    gang = Gang(found.gang.name, found.gang.groups, found.gang.required, hierarchy="NVLink")
+    gang = Workload(found.gang.name, found.gang.pods, level=found.gang.level, hierarchy="NVLink")
     assert len(plan_gangs(found.cluster, [gang], hierarchies=hierarchies(found.cluster)).placed) == placed

@@ -9,7 +9,7 @@ import pytest
 from gangs_to_export import BLOCK, RACK, gang, group, random_gang, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Cluster, Gang, KubernetesRelease, gang_files, read_gangs
+from dra_lab import Cluster, KubernetesRelease, Workload, gang_files, read_gangs
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.findings import Severity
 from dra_lab.gitops.gangs_of_file import ReadGang
@@ -36,26 +36,26 @@ def level(name: str) -> str:
     return NAMES.get(name, name)
 
 
-def shape(one: Gang) -> tuple[object, ...]:
+def shape(one: Workload) -> tuple[object, ...]:
     """Return size, minimum and levels of each group, in one form for all that mean the same.
 
     A level is nothing for a single pod, and a single group has that of its gang.
     """
-    alone = len(one.groups) == 1
+    alone = len(one.pods) == 1
     groups = []
-    for each in one.groups:
-        pods = each.workload.replicas
+    for each in one.pods:
+        pods = each.count
         slices = [(size, level(name)) for size, name in each.slices if size > 1]
-        required = level(each.required or (one.required if alone else ""))
+        required = level(each.level or (one.level if alone else ""))
         if slices and slices[0][0] == pods:
             required, slices = slices[0][1], slices[1:]
-        required = "" if pods == 1 or (not alone and required == level(one.required)) else required
-        preferred = level(each.preferred or (one.preferred if alone else "")) if pods > 1 else ""
+        required = "" if pods == 1 or (not alone and required == level(one.level)) else required
+        preferred = level(each.prefer_level or (one.prefer_level if alone else "")) if pods > 1 else ""
         groups.append((pods, each.least, required, preferred, tuple(slices)))
-    return "" if alone else level(one.required), "" if alone else level(one.preferred), sorted(groups)
+    return "" if alone else level(one.level), "" if alone else level(one.prefer_level), sorted(groups)
 
 
-def read_back(one: Gang, scheduler: str, on: Cluster, folder: Path) -> tuple[ReadGang, ...] | None:
+def read_back(one: Workload, scheduler: str, on: Cluster, folder: Path) -> tuple[ReadGang, ...] | None:
     """Return what is read of the files of a gang, None if the scheduler cannot express all of it."""
     files = gang_files(one, scheduler, tree(), cluster=on, queue="q")
     wrong = any(finding.severity is Severity.ERROR for finding in files.findings)
@@ -78,26 +78,26 @@ def test_a_gang_of_kai_is_read_as_it_was_written(seed, on, tmp_path):
 @pytest.mark.parametrize("required", ["block", "rack", "host"])
 def test_one_group_is_read_as_it_was_written(scheduler, required, on, tmp_path):
     """Every scheduler has a minimum or a level for a single group."""
-    one = gang(group(pods=8), required=required, replicas=2)
+    one = gang(group(pods=8), level=required, replicas=2)
     found = read_back(one, scheduler, on, tmp_path)
     assert [shape(read.gang) for read in found] == [shape(one)] * 2
 
 
 def test_a_subgroup_that_starts_without_pods_has_the_minimum_none(on, tmp_path):
     """A minMember of 0 is a number, not a missing one."""
-    one = gang(group("a", 2), group("b", 4, least=0), required="rack")
+    one = gang(group("a", 2), group("b", 4, least=0), level="rack")
     found = read_back(one, "kai", on, tmp_path)
-    assert [each.least for each in found[0].gang.groups] == [2, 0]
+    assert [each.least for each in found[0].gang.pods] == [2, 0]
 
 
 def test_nested_subgroups_that_differ_keep_their_own_levels(on, tmp_path):
     """Their common level is planned for each part alone, which a person must know."""
-    one = gang(group(pods=8, slices=((4, "rack"),), required="block"), required="")
+    one = gang(group(pods=8, slices=((4, "rack"),), level="block"), level="")
     files = gang_files(one, "kai", tree(), cluster=on, queue="q").documents
     for name, text in files.items():
         (tmp_path / name).write_text(text.replace("parallelism: 4", "parallelism: 2", 1))
     [read] = read_gangs(tmp_path, on, R136)
-    sizes = [(each.workload.replicas, each.required) for each in read.gang.groups]
+    sizes = [(each.count, each.level) for each in read.gang.pods]
     assert (sizes, [finding.rule for finding in read.findings]) == ([(2, RACK), (4, RACK)], ["gang-subgroup-level"])
 
 
@@ -129,5 +129,5 @@ def test_plain_pods_of_kueue_are_one_gang(total, rules, on, tmp_path):
     pods = "".join(POD.replace("NAME", name).replace("TOTAL", str(total)) for name in ("a", "b"))
     (tmp_path / "pods.yaml").write_text(TEMPLATE + pods)
     [read] = read_gangs(tmp_path, on, R136)
-    found = (read.gang.name, read.gang.size, read.gang.required, read.queue)
+    found = (read.gang.name, read.gang.size, read.gang.level, read.queue)
     assert (found, [finding.rule for finding in read.findings]) == (("train", total, RACK, "team-a"), rules)

@@ -51,7 +51,7 @@ def irregular(
     nodes: int, size: int, *claims: ClaimSketch, made=irregular_cluster
 ) -> tuple[Cluster, Sequence[Workload]]:
     """Return irregular nodes, and a workload of each claim with more pods than fit."""
-    return made(nodes, size), [Workload(f"pods-{n}", claim, nodes * size) for n, claim in enumerate(claims)]
+    return made(nodes, size), [Workload(f"pods-{n}", claim, replicas=nodes * size) for n, claim in enumerate(claims)]
 
 
 def chassis(nodes: int, count: int):

@@ -220,13 +220,15 @@ def plan(cluster: str, claim: str):
 
 def fleet(cluster: str, claim: str):
     """Plan six pods."""
-    return dra_lab.make_plan(dra_lab.load_cluster(cluster), [dra_lab.Workload("pods", dra_lab.read_sketch(claim), 6)])
+    return dra_lab.make_plan(
+        dra_lab.load_cluster(cluster), [dra_lab.Workload("pods", dra_lab.read_sketch(claim), replicas=6)]
+    )
 
 
 def gang():
     """Plan three pods below one leaf switch."""
-    workers = dra_lab.Workload("worker", dra_lab.read_sketch("sample:h100-pod/eight-pairs"), 3)
-    wanted = dra_lab.Gang("train", [dra_lab.GangGroup(workers)], "leaf switch")
+    workers = dra_lab.PodGroup("worker", dra_lab.read_sketch("sample:h100-pod/eight-pairs"), count=3)
+    wanted = dra_lab.Workload("train", [workers], level="leaf switch")
     return dra_lab.make_plan(dra_lab.load_cluster("sample:h100-pod"), [wanted])
 
 

@@ -5,9 +5,9 @@ import pytest
 from dra_lab.errors import SketchError
 from dra_lab.manifests.plan_files import decode_drawing, encode_drawing
 from dra_lab.model.claims import DeviceClaimConfiguration, DeviceRequest, ExactDeviceRequest
-from dra_lab.model.gang import gang_of
 from dra_lab.model.sketch import ClaimSketch, Drawing, GangDrawing, Link, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_pods, check_sketch
+from dra_lab.model.workload import workload_of
 
 GPU = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.example.com"))
 NIC = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="nic.example.com"))
@@ -66,13 +66,13 @@ def test_a_plan_file_keeps_the_claims_of_a_pod(editing):
 
 
 def test_a_gang_is_written_and_read_back_with_its_workload() -> None:
-    """A workload of a plan file keeps its gang, and `gang_of` gives what the planner takes."""
+    """A workload of a plan file keeps its gang, and `workload_of` gives what the planner takes."""
     drawn = GangDrawing(size=16, min=8, level="rack", prefer_level="block", queue="team")
     pod = PodDrawing(pod="trainer", claims=(TRAIN,), replicas=2, gang=drawn)
     read = decode_drawing(encode_drawing(Drawing(sketch=TRAIN, workloads=(pod,)))).workloads[0]
     assert read.gang == drawn
-    gang = gang_of(read, drawn)
-    assert (gang.size, gang.least, gang.replicas, gang.required, gang.preferred) == (16, 8, 2, "rack", "block")
+    gang = workload_of(read)
+    assert (gang.size, gang.least, gang.replicas, gang.level, gang.prefer_level) == (16, 8, 2, "rack", "block")
 
 
 @pytest.mark.parametrize(("gang", "words"), [(GangDrawing(size=0), "0 pods"), (GangDrawing(size=4, min=5), "needs 5")])

@@ -10,9 +10,10 @@ from brute_force import COUNTED, BruteForce, Claims, TooLarge, by_name, may_pair
 from msgspec.structs import replace
 from random_devices import FABRIC
 
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Workload
+from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan
 from dra_lab.model.plan import DAMAGE, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 
 STEPS = 10_000
 ENDLESS = 10**9

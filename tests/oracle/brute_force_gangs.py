@@ -10,8 +10,7 @@ from brute_force import TooLarge
 from brute_force_fleets import nodes_of
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
+from dra_lab.model.workload import PodGroup, Workload
 
 DEVICES = ("alternatives", "preferences", "numa", "unpaired", "roots")
 STEPS = 150_000
@@ -28,17 +27,17 @@ class BruteForceGangs:
     """Gangs and workloads on a cluster, with the best values of all pods that each node can have."""
 
     def __init__(
-        self, cluster: Cluster, gangs: Sequence[Gang], workloads: Sequence[Workload], hierarchies, release
+        self, cluster: Cluster, gangs: Sequence[Workload], workloads: Sequence[Workload], hierarchies, release
     ) -> None:
         self.gangs, self.workloads, self.hierarchies = gangs, workloads, hierarchies
         cordoned = {node.name for node in cluster.nodes if node.spec.unschedulable}
         self.names = cluster.node_names
         self.kinds: list = []
         wanted: list[int] = []
-        groups = [(one, g) for one in gangs for g in one.groups if g.workload.claims]
-        asked = [(g.workload.claims, g.workload.replicas * one.replicas) for one, g in groups]
+        groups = [(one, g) for one in gangs for g in one.pods if g.claims]
+        asked = [(g.claims, g.count * one.replicas) for one, g in groups]
         asked += [(one.shared_claims, one.replicas) for one in gangs if one.shared_claims]
-        asked += [(g.shared_claims, one.replicas) for one in gangs for g in one.groups if g.shared_claims]
+        asked += [(g.shared_claims, one.replicas) for one in gangs for g in one.pods if g.shared_claims]
         for claims, replicas in [*asked, *((w.claims, w.replicas) for w in workloads)]:
             if claims not in self.kinds:
                 self.kinds.append(claims)
@@ -55,7 +54,7 @@ class BruteForceGangs:
             self.best.append(found)
         self.steps = STEPS
 
-    def levels(self, gang: Gang, level: str) -> dict[str, tuple]:
+    def levels(self, gang: Workload, level: str) -> dict[str, tuple]:
         """Return the domain of each node at a level of the gang's hierarchy."""
         if not level:
             return dict.fromkeys(self.names, ())
@@ -78,28 +77,28 @@ class BruteForceGangs:
             if least <= sum(counts) <= most:
                 yield counts
 
-    def of_group(self, gang: Gang, group: GangGroup, allowed: Sequence[int]):
+    def of_group(self, gang: Workload, group: PodGroup, allowed: Sequence[int]):
         """Yield the pods of one group on every node, in one domain of its level and in whole slices."""
-        where = self.levels(gang, group.required)
+        where = self.levels(gang, group.level)
         slices = [(size, self.levels(gang, level)) for size, level in group.slices]
-        if not group.workload.claims:
+        if not group.claims:
             able = [at for at in allowed if all(self.names[at] in one for one in (where, *(s for _, s in slices)))]
             for at in able:
-                pods = None, tuple(group.workload.replicas * (at == other) for other in range(len(self.names)))
+                pods = None, tuple(group.count * (at == other) for other in range(len(self.names)))
                 yield from self.with_shared(group, pods, [at])
             return
-        kind = self.kinds.index(group.workload.claims)
-        for counts in self.spread(kind, group.least, group.workload.replicas, allowed):
+        kind = self.kinds.index(group.claims)
+        for counts in self.spread(kind, group.least, group.count, allowed):
             used = [self.names[at] for at, count in enumerate(counts) if count]
-            if group.required and (not all(n in where for n in used) or len({where[n] for n in used}) > 1):
+            if group.level and (not all(n in where for n in used) or len({where[n] for n in used}) > 1):
                 continue
-            if group.required and not used and not any(self.names[at] in where for at in allowed):
+            if group.level and not used and not any(self.names[at] in where for at in allowed):
                 continue
             if all(self.whole_slices(counts, size, inside) for size, inside in slices):
                 able = [at for at in allowed if all(self.names[at] in one for one in (where, *(s for _, s in slices)))]
                 yield from self.with_shared(group, (kind, counts), able)
 
-    def with_shared(self, group: GangGroup, pods, able: Sequence[int]):
+    def with_shared(self, group: PodGroup, pods, able: Sequence[int]):
         """Yield the pods of a group with every node that the claims may have that it shares, all on this node."""
         if not group.shared_claims:
             yield (pods,)
@@ -119,15 +118,15 @@ class BruteForceGangs:
                 sums[inside[name]] = sums.get(inside[name], 0) + count
         return all(count % size == 0 for count in sums.values())
 
-    def ways(self, gang: Gang) -> list[Placed]:
+    def ways(self, gang: Workload) -> list[Placed]:
         """Return every way to place one gang."""
-        where = self.levels(gang, gang.required)
+        where = self.levels(gang, gang.level)
         found = {}
         for domain in dict.fromkeys(where.values()):
             inside = [at for at, name in enumerate(self.names) if where.get(name) == domain]
             hosts = [[at] for at in inside] if gang.shared_claims else [inside]
             for allowed in hosts:
-                rows = [list(self.of_group(gang, group, allowed)) for group in gang.groups]
+                rows = [list(self.of_group(gang, group, allowed)) for group in gang.pods]
                 if gang.shared_claims:
                     kind = self.kinds.index(gang.shared_claims)
                     rows.append([((kind, counts),) for counts in self.spread(kind, 1, 1, allowed)])
@@ -141,10 +140,10 @@ class BruteForceGangs:
                         found[key] = placed
         return list(found.values())
 
-    def headroom(self, gang: Gang) -> dict[tuple, tuple[int, int]]:
+    def headroom(self, gang: Workload) -> dict[tuple, tuple[int, int]]:
         """Return for each domain the most pods of one gang, and the most gangs at once."""
-        groups = [dataclasses.replace(group, min=0) for group in gang.groups]
-        loose = self.ways(dataclasses.replace(gang, groups=groups))
+        groups = [dataclasses.replace(group, minimum=0) for group in gang.pods]
+        loose = self.ways(dataclasses.replace(gang, pods=groups))
         strict = self.ways(gang)
         found: dict = {}
         for way in loose:
@@ -169,7 +168,7 @@ class BruteForceGangs:
                 best = max(best, 1 + self.most(ways, both, at))
         return best
 
-    def placed(self, gang: Gang, chosen, domain, allowed) -> Placed | None:
+    def placed(self, gang: Workload, chosen, domain, allowed) -> Placed | None:
         pods = [[0] * len(self.kinds) for _ in self.names]
         # Pods that have only claims they share are of no kind: they take nothing beside those.
         for kind, counts in (one for row in chosen for one in row if one[0] is not None):
@@ -177,20 +176,18 @@ class BruteForceGangs:
                 pods[at][kind] += count
         if any(tuple(row) not in self.best[at] for at, row in enumerate(pods)):
             return None
-        mine = [row[0] for row in chosen[: len(gang.groups)]]
-        levels = self.count(gang, gang.preferred, mine)
-        for group, one in zip(gang.groups, mine, strict=True):
-            levels += self.count(gang, group.preferred, [one])
+        mine = [row[0] for row in chosen[: len(gang.pods)]]
+        levels = self.count(gang, gang.prefer_level, mine)
+        for group, one in zip(gang.pods, mine, strict=True):
+            levels += self.count(gang, group.prefer_level, [one])
         beyond = sum(sum(counts) for _, counts in mine) - gang.least
-        host = gang.shared_claims or gang.required == "host"
-        where = (
-            ("host", (self.names[allowed[0]],) if gang.shared_claims else domain) if host else (gang.required, domain)
-        )
+        host = gang.shared_claims or gang.level == "host"
+        where = ("host", (self.names[allowed[0]],) if gang.shared_claims else domain) if host else (gang.level, domain)
         inside = (self.names[allowed[0]],) if gang.shared_claims else domain
-        counted = gang.required or gang.shared_claims
+        counted = gang.level or gang.shared_claims
         return Placed(tuple(map(tuple, pods)), levels, where if counted else None, beyond, inside)
 
-    def count(self, gang: Gang, level: str, rows) -> int:
+    def count(self, gang: Workload, level: str, rows) -> int:
         """Return how many domains of a preferred level have pods; all nodes that are in none count as one."""
         if not level:
             return 0

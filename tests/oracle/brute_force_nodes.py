@@ -10,11 +10,10 @@ from brute_force_gangs import BruteForceGangs
 from random_gangs import hierarchy_of
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import NodeType
 from dra_lab.model.what_if import with_more_nodes
+from dra_lab.model.workload import Workload
 
 STATES = 4_000
 
@@ -29,16 +28,12 @@ class New:
     shares: tuple[str, ...] | None
 
 
-def smallest(gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
+def smallest(gangs: tuple[Workload, ...]) -> tuple[Workload, ...]:
     """Return gangs with their minimum alone."""
     found = []
     for gang in gangs:
-        groups = [
-            dataclasses.replace(g, min=None, workload=Workload(g.workload.name, g.workload.claims, g.least))
-            for g in gang.groups
-            if g.least
-        ]
-        found.append(dataclasses.replace(gang, groups=groups))
+        groups = [dataclasses.replace(g, minimum=None, count=g.least) for g in gang.pods if g.least]
+        found.append(dataclasses.replace(gang, pods=groups))
     return tuple(found)
 
 

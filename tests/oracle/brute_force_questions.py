@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from random_devices import CPU, KINDS
 
 from dra_lab.model.claims import ALL, CapacityRequirements
-from dra_lab.model.fleet import UNPLACED, Workload
+from dra_lab.model.fleet import UNPLACED
 from dra_lab.model.sketch import asks
+from dra_lab.model.workload import Workload
 
 SO_MANY = 8
 """More pods than these are not counted."""
@@ -20,7 +21,7 @@ SO_MANY = 8
 
 def most_pods(cluster, sketch, release):
     """Return how many pods of one claim fit over all nodes, at most SO_MANY."""
-    wanted = (Workload("more", (sketch,), SO_MANY),)
+    wanted = (Workload("more", (sketch,), replicas=SO_MANY),)
     best = best_fleet(cluster, wanted, (UNPLACED,), release)
     return 0 if best is None else SO_MANY - best[0]
 

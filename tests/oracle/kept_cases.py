@@ -10,10 +10,10 @@ import msgspec
 
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.workload import Workload
 
 CASES = Path(__file__).with_name("kept_cases.ndjson.gz")
 KINDS = {
@@ -31,7 +31,7 @@ def kept_case(name: str) -> tuple[Cluster, tuple[Workload, ...]]:
         case = next(case for case in map(json.loads, lines) if case["name"] == name)
     objects = {kind: msgspec.convert(case["cluster"][kind], tuple[made, ...]) for kind, made in KINDS.items()}
     workloads = tuple(
-        Workload(f"w{number}", msgspec.convert(one["claims"], tuple[ClaimSketch, ...]), one["replicas"])
+        Workload(f"w{number}", msgspec.convert(one["claims"], tuple[ClaimSketch, ...]), replicas=one["replicas"])
         for number, one in enumerate(case["workloads"])
     )
     return Cluster(**objects, name=name), workloads

@@ -18,8 +18,9 @@ from oracle_families import FAMILIES, random_claims
 from oracle_truth import Goals, Truth
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.workload import Workload
 from dra_lab.planner.fleet import how_many_more, largest_job, stranded
 
 SEEDS = "DRA_LAB_SEEDS"
@@ -69,7 +70,7 @@ class Case:
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads as they are asked for."""
         return tuple(
-            Workload(f"w{at}", (claim.drawn().sketch(),), count)
+            Workload(f"w{at}", (claim.drawn().sketch(),), replicas=count)
             for at, (claim, count) in enumerate(zip(self.claims, self.replicas, strict=True))
         )
 

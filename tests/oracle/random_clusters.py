@@ -47,10 +47,10 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.workload import Workload
 
 SWITCHES = {
     "kinds": "NICs with and without RDMA, and tags",
@@ -327,7 +327,7 @@ def random_workloads(rng: random.Random, cluster: Cluster, has: Has = PLAIN) -> 
     drawn = []
     for number in range(rng.choice([1, 1, 2, 2, 3])):
         sketch = random_sketch(rng, has, cluster)
-        drawn.append(Workload(f"w{number}", (replace(sketch, name="claim"),), rng.randint(1, 4)))
+        drawn.append(Workload(f"w{number}", (replace(sketch, name="claim"),), replicas=rng.randint(1, 4)))
     return tuple(drawn)
 
 

@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from random_clusters import PLAIN, TREES, random_fleet, random_sketch
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.hierarchy import Domain, Hierarchy, LeftOut, Level
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
+from dra_lab.model.workload import PodGroup, Workload
 
 
 def hierarchy_of(places: dict[str, tuple[str, ...]], name: str = "fabric", levels=("block", "rack")) -> Hierarchy:
@@ -50,7 +49,7 @@ def random_case(rng: random.Random):
     gangs = tuple(random_gang(rng, f"g{at}", sketches) for at in range(rng.choice([1, 1, 2, 2, 3])))
     workloads = ()
     if rng.random() < 0.4:
-        workloads = (Workload("plain", (rng.choice(sketches),), rng.randint(1, 2)),)
+        workloads = (Workload("plain", (rng.choice(sketches),), replicas=rng.randint(1, 2)),)
     return cluster, hierarchy, gangs, workloads
 
 
@@ -60,7 +59,7 @@ def cordon(cluster: Cluster, name: str) -> Cluster:
     return dataclasses.replace(cluster, nodes=(*(one for one in cluster.nodes if one.name != name), node))
 
 
-def random_gang(rng: random.Random, name: str, sketches) -> Gang:
+def random_gang(rng: random.Random, name: str, sketches) -> Workload:
     """Make a gang of one or two groups."""
     required = rng.choice(["", "block", "rack", "rack", "host"])
     depth = ["", "block", "rack", "host"].index(required)
@@ -72,10 +71,19 @@ def random_gang(rng: random.Random, name: str, sketches) -> Gang:
     if rng.random() < 0.1:
         shared = (replace(rng.choice(sketches), name="shared"),)
     priority = rng.choice([0, 0, 0, 5])
-    return Gang(name, groups, required, preferred, "", rng.choice([1, 1, 2]), priority, shared)
+    return Workload(
+        name,
+        groups,
+        level=required,
+        prefer_level=preferred,
+        hierarchy="",
+        replicas=rng.choice([1, 1, 2]),
+        priority=priority,
+        shared_claims=shared,
+    )
 
 
-def random_group(rng: random.Random, name: str, sketches, depth: int) -> GangGroup:
+def random_group(rng: random.Random, name: str, sketches, depth: int) -> PodGroup:
     """Make a group of one to three pods."""
     most = rng.choice([1, 2, 2, 3])
     least = rng.choice([None, None, rng.randint(1, most), 0])
@@ -89,23 +97,23 @@ def random_group(rng: random.Random, name: str, sketches, depth: int) -> GangGro
         if rng.random() < 0.3 and slices[0][1] != "host":
             slices = (*slices, (1, "host"))
     preferred = rng.choice(["", "", "", "rack", "host"])
-    return GangGroup(Workload(name, (rng.choice(sketches),), most), least, required, preferred, slices)
+    return PodGroup(
+        name, (rng.choice(sketches),), count=most, minimum=least, level=required, prefer_level=preferred, slices=slices
+    )
 
 
 def random_shared_case(rng: random.Random):
     """Make a case in which pods of some groups share claims, and some of these pods have no other ones."""
     cluster, hierarchy, gangs, workloads = random_case(rng)
-    claims = [group.workload.claims[0] for gang in gangs for group in gang.groups]
+    claims = [group.claims[0] for gang in gangs for group in gang.pods]
 
-    def sharing(gang: Gang, group: GangGroup) -> GangGroup:
+    def sharing(gang: Workload, group: PodGroup) -> PodGroup:
         shares = group.least and rng.random() < 0.6
         group = dataclasses.replace(group, shared_claims=(rng.choice(claims),) * bool(shares))
         if (shares or (gang.shared_claims and group.least)) and rng.random() < 0.4:
             # They take nothing of their own, so all of them are placed with the gang.
-            group = dataclasses.replace(group, workload=dataclasses.replace(group.workload, claims=()), min=None)
+            group = dataclasses.replace(group, claims=(), minimum=None)
         return group
 
-    gangs = tuple(
-        dataclasses.replace(gang, groups=tuple(sharing(gang, group) for group in gang.groups)) for gang in gangs
-    )
+    gangs = tuple(dataclasses.replace(gang, pods=tuple(sharing(gang, group) for group in gang.pods)) for gang in gangs)
     return cluster, hierarchy, gangs, workloads

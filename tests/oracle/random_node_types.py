@@ -16,7 +16,7 @@ def random_node_case(rng: random.Random, release):
     gangs, workloads = gangs[: rng.choice([1, 1, 2])], workloads[: rng.choice([0, 1])]
     places = {node: hierarchy.path_of(node) for node in cluster.node_names}
     types = random_types(rng, cluster.node_names, places)
-    claims = [group.workload.claims for gang in gangs for group in gang.groups if group.least]
+    claims = [group.claims for gang in gangs for group in gang.pods if group.least]
     like = {one.node for one in types}
     able = [any(plan_pod(cluster, one, release=release, node=node).fits for node in like) for one in claims]
     if not types or (not all(able) and rng.random() < 0.95):

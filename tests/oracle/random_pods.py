@@ -17,10 +17,10 @@ from random_devices import BY_NAME
 from dra_lab.gitops.extended import extended_claim
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.pod_claims import exact_sketch
@@ -149,7 +149,7 @@ class FleetCase:
             named = None if pod.pod is None else extended_claim(pod.pod, self.cluster, self.release)
             if named is not None:
                 claims.append(exact_sketch(named.spec, named.metadata.name))
-            found.append(Workload(f"w{number}", tuple(claims), replicas))
+            found.append(Workload(f"w{number}", tuple(claims), replicas=replicas))
         return tuple(found)
 
     def best(self, without: frozenset[str] = frozenset()) -> tuple[int, ...] | None:

@@ -191,7 +191,7 @@ def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> FleetPlan:
     replicas = tuple(Replica(name, at, f"n{at}", ()) for name, count in placed.items() for at in range(count))
     missing = 5 * len(placed) - len(replicas)
     goals = (GoalValue("unplaced", missing, bound, proven=proven),)
-    workloads = tuple(Workload(name, (), 5) for name in placed)
+    workloads = tuple(Workload(name, (), replicas=5) for name in placed)
     return FleetPlan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, replicas=replicas, goals=goals)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import Gang, GangGroup, Workload, frame, load_cluster, make_plan, picture, read_sketch, without_nodes
+from dra_lab import PodGroup, Workload, frame, load_cluster, make_plan, picture, read_sketch, without_nodes
 from dra_lab.errors import InputError
 
 CLUSTER, CLAIM = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
@@ -13,7 +13,7 @@ PODS = Workload("pods", CLAIM, replicas=2)
 
 @pytest.mark.parametrize(
     "what",
-    [CLAIM, PODS, Gang("gang", [GangGroup(Workload("pods", CLAIM, replicas=2))], required="host")],
+    [CLAIM, PODS, Workload("gang", [PodGroup("pods", CLAIM, count=2)], level="host")],
     ids=["pod", "pods", "gang"],
 )
 def test_the_devices_of_a_plan_are_marked_on_its_first_node(what):

@@ -9,7 +9,7 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Gang, GangGroup, Workload
+from dra_lab import PodGroup, Workload
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
@@ -46,7 +46,9 @@ def racks(sizes: dict[str, list[list[str]]], pods: int = 110) -> tuple[Cluster, 
 def choices(sizes: dict[str, list[list[str]]], pods: int, replicas: int = 1, most: int = 110):
     """Return what the schedulers do with gangs of pods with two GPUs each."""
     on, tree = racks(sizes, most)
-    gang = Gang("train", [GangGroup(Workload("worker", (TWO,), pods))], "rack", hierarchy="fabric", replicas=replicas)
+    gang = Workload(
+        "train", [PodGroup("worker", (TWO,), count=pods)], level="rack", hierarchy="fabric", replicas=replicas
+    )
     plan = plan_gangs(on, [gang], hierarchies=[tree], release=R136)
     return gang_choices(on, gang, tree, R136, plan)
 
@@ -75,7 +77,7 @@ def test_what_is_proven_to_fit_nowhere_fits_nowhere_with_kai_and_volcano():
 def test_without_a_pod_group_kube_scheduler_is_open():
     """Kubernetes 1.35 has no PodGroup with a level."""
     on, tree = racks({"r1": [PAIRED]})
-    gang = Gang("train", [GangGroup(Workload("worker", (TWO,), 2))], "rack", hierarchy="fabric")
+    gang = Workload("train", [PodGroup("worker", (TWO,), count=2)], level="rack", hierarchy="fabric")
     plan = plan_gangs(on, [gang], hierarchies=[tree], release=R136)
     [first, *_] = gang_choices(on, gang, tree, KubernetesRelease("1.35"), plan)
     assert first.replay.verdict is GangVerdict.MAYBE
@@ -92,8 +94,8 @@ def drawn(seed: int):
     draw = random.Random(f"regret {seed}")
     sizes = {f"r{rack}": [draw.randint(0, 3) for _ in range(draw.randint(1, 3))] for rack in range(3)}
     size = draw.randint(1, 4)
-    group = GangGroup(Workload("worker", (ONE,), size), draw.choice([size, size, draw.randint(1, size)]))
-    gang = Gang("train", [group], "rack", hierarchy="fabric", replicas=draw.randint(1, 3))
+    group = PodGroup("worker", (ONE,), count=size, minimum=draw.choice([size, size, draw.randint(1, size)]))
+    gang = Workload("train", [group], level="rack", hierarchy="fabric", replicas=draw.randint(1, 3))
     on, tree = racks({rack: [["r0"] * gpus for gpus in nodes] for rack, nodes in sizes.items()}, draw.randint(2, 6))
     return draw, sizes, gang, on, tree
 

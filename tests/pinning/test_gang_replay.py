@@ -10,7 +10,7 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab import Gang, GangGroup, Workload
+from dra_lab import PodGroup, Workload
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
@@ -50,8 +50,10 @@ def racks(sizes: dict[str, list[int]], pods: int = 110):
     return cluster(*slices, nodes=nodes), Hierarchy("fabric", (Level("rack", RACK),), domains)
 
 
-def gang(size: int, sketch: ClaimSketch = ONE, least: int | None = None) -> Gang:
-    return Gang("train", [GangGroup(Workload("worker", (sketch,), size), least)], required="rack", hierarchy="fabric")
+def gang(size: int, sketch: ClaimSketch = ONE, least: int | None = None) -> Workload:
+    return Workload(
+        "train", [PodGroup("worker", (sketch,), count=size, minimum=least)], level="rack", hierarchy="fabric"
+    )
 
 
 def test_a_pod_group_starts_where_first_fit_fills_enough():
@@ -85,7 +87,7 @@ def test_first_fit_that_takes_the_wrong_device_refuses_a_gang_that_fits():
     node = Node(ObjectMeta(name="a", labels={RACK: "r1", HOST: "a"}))
     on = cluster(*devices, nodes=(node,))
     tree = Hierarchy("fabric", (Level("rack", RACK),), (Domain(("r1",), ("a",)),))
-    two = Gang("g", [GangGroup(Workload("x", (FREE,), 1)), GangGroup(Workload("y", (PAIR,), 1))], required="rack")
+    two = Workload("g", [PodGroup("x", (FREE,), count=1), PodGroup("y", (PAIR,), count=1)], level="rack")
     assert replay_pod_group(on, two, tree, R136).verdict is GangVerdict.MAYBE
 
 
@@ -144,7 +146,7 @@ def test_the_order_of_nodes_does_not_matter_for_pods_that_are_alike(seed: int):
 def test_nodes_of_which_only_slices_are_known_are_one_placement():
     """A gang without a level starts on them too, for without a Node object no node is cordoned."""
     known, _ = racks({"a": [2], "b": [2]})
-    gang = Gang("train", [GangGroup(Workload("worker", ONE, 4))])
+    gang = Workload("train", [PodGroup("worker", ONE, count=4)])
     assert replay_pod_group(replace(known, nodes=()), gang, None, R136).verdict is GangVerdict.YES
 
 

@@ -8,7 +8,7 @@ import pytest
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
-from dra_lab import ClaimSketch, Gang, GangGroup, KubernetesRelease, Link, Workload
+from dra_lab import ClaimSketch, KubernetesRelease, Link, PodGroup, Workload
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.plan import FirstFitStatus
@@ -45,10 +45,12 @@ def machines(*sizes: tuple[int, int]):
     return cluster(*slices, nodes=tuple(nodes))
 
 
-def two(first: tuple[ClaimSketch, int], second: tuple[ClaimSketch, int], least: int | None = None) -> Gang:
+def two(first: tuple[ClaimSketch, int], second: tuple[ClaimSketch, int], least: int | None = None) -> Workload:
     """Return a gang of two groups."""
-    groups = [GangGroup(Workload(name, claims, pods), least) for name, (claims, pods) in (("a", first), ("b", second))]
-    return Gang("g", groups)
+    groups = [
+        PodGroup(name, claims, count=pods, minimum=least) for name, (claims, pods) in (("a", first), ("b", second))
+    ]
+    return Workload("g", groups)
 
 
 @pytest.mark.parametrize(
@@ -67,14 +69,14 @@ def test_a_leader_and_workers_find_a_place_in_every_order_or_not(gang, sizes, ve
 
 def test_shared_claims_are_not_replayed():
     """The bugs of 1.36 in them are fixed in 1.37."""
-    group = GangGroup(Workload("a", gpus(1), 2), shared_claims=(gpus(1),))
-    found = replay_pod_group(machines((8, 0)), Gang("g", [group]), None, R136)
+    group = PodGroup("a", gpus(1), count=2, shared_claims=(gpus(1),))
+    found = replay_pod_group(machines((8, 0)), Workload("g", [group]), None, R136)
     assert (found.verdict, found.sentence) == (GangVerdict.MAYBE, "claims that pods share are not replayed")
 
 
-def every_end(fills: GangFills, gang: Gang, nodes: list[str], requests: dict | None) -> set[int]:
+def every_end(fills: GangFills, gang: Workload, nodes: list[str], requests: dict | None) -> set[int]:
     """Return the numbers of pods that have a place at the end of any order of the pods with any choice of nodes."""
-    sizes = tuple(group.workload.replicas for group in gang.groups)
+    sizes = tuple(group.count for group in gang.pods)
     ends: set[int] = set()
     seen: set[object] = set()
     stack = [(sizes, ((),) * len(nodes))]
@@ -98,10 +100,12 @@ def every_end(fills: GangFills, gang: Gang, nodes: list[str], requests: dict | N
     return ends
 
 
-def takes(fills: GangFills, node: str, pods: tuple[int, ...], number: int, gang: Gang, requests: dict | None) -> bool:
+def takes(
+    fills: GangFills, node: str, pods: tuple[int, ...], number: int, gang: Workload, requests: dict | None
+) -> bool:
     """Say whether first fit places one more pod on a node, and its CPUs are enough."""
     if requests:
-        names = [gang.groups[one].workload.name for one in (*pods, number)]
+        names = [gang.pods[one].name for one in (*pods, number)]
         if sum(requests[name]["cpu"] for name in names) > CPU["cpu"]:
             return False
     return fills.simulation.taken(node, tuple(("", one) for one in pods), number).status is FirstFitStatus.ALLOCATED
@@ -124,7 +128,7 @@ def test_random_gangs_end_as_every_order_does():
     for seed in range(150):
         on, gang, requests = random_case(random.Random(f"several groups {seed}"))
         found = replay_pod_group(on, gang, None, R136, requests=requests)
-        fills = GangFills(on, gang.groups, R136, None, requests)
+        fills = GangFills(on, gang.pods, R136, None, requests)
         ends = every_end(fills, gang, on.node_names, requests)
         verdicts.add((found.verdict, min(ends) >= gang.least, max(ends) >= gang.least))
     assert verdicts <= {

@@ -71,7 +71,7 @@ def test_preferred_links_are_kept_as_planned_or_the_export_says_how_many_fewer()
         if not sketch.links:
             continue
         try:
-            workload = Workload(sketch.name, (sketch,), 3)
+            workload = Workload(sketch.name, (sketch,), replicas=3)
             plan = checked_fleet(on, [workload], release=R136, goals=("preferences",), first_fit=False)
             replay = replay_plan(on, plan, R136, seeds=3)
         except DraLabError:

@@ -55,7 +55,7 @@ def straight(node):
 
 
 def fleet(on, sketch, replicas):
-    return checked_fleet(on, [Workload(sketch.name, (sketch,), replicas)], release=R136, first_fit=False)
+    return checked_fleet(on, [Workload(sketch.name, (sketch,), replicas=replicas)], release=R136, first_fit=False)
 
 
 def test_a_manifest_that_says_too_little_is_not_called_as_planned():

@@ -29,7 +29,7 @@ def test_each_replica_gets_its_own_sort_of_devices():
     """
     on = made(on_numa_nodes("a", 1, 0, 0), on_numa_nodes("b", 1, 0))
     two = ClaimSketch(name="two", requests=(request("gpu", "gpu.nvidia.com", 2),))
-    plan = checked_fleet(on, [Workload("two", (two,), 2)], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("two", (two,), replicas=2)], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136)
     assert (found.before.kept, found.replay.kept, found.replay.as_planned) == (1, 2, True)
 
@@ -38,7 +38,7 @@ def test_alternatives_of_a_drawing_get_the_devices_of_each_replica():
     """A recorded fleet: the drawn alternatives stay what they are, and each has the devices of planned replicas."""
     rng = random.Random(10022)
     on, sketch = random_fleet(rng), random_sketch(rng)
-    plan = checked_fleet(on, [Workload("w", (sketch,), rng.randint(2, 4))], release=R136, first_fit=False)
+    plan = checked_fleet(on, [Workload("w", (sketch,), replicas=rng.randint(2, 4))], release=R136, first_fit=False)
     found = pin_plan(on, plan, R136)
     assert (found.before.kept, found.replay.kept, found.replay.as_planned) == (0, 3, True)
     (request,) = found.sketch.requests

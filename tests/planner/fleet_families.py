@@ -113,7 +113,7 @@ def draw_fleet(rng: random.Random, axes: Axes, nodes: int, size: int) -> Fleet:
     wanted = [(f"w{at}", count, rng.randint(1, 2 * share) if at else share) for at, count in enumerate(sizes)]
     templates = {name: _template(axes, count) for name, count, _ in wanted}
     workloads = tuple(
-        Workload(name, _drawing(axes, count, templates[name]), replicas) for name, count, replicas in wanted
+        Workload(name, _drawing(axes, count, templates[name]), replicas=replicas) for name, count, replicas in wanted
     )
     most = _most(bins, limits, wanted)
     return Fleet(axes, cluster, workloads, templates, most, exact=axes.extra == "no" or axes.workloads == 1)

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from dra_lab import (
-    Gang,
-    GangGroup,
     NodeType,
+    PodGroup,
     Scenario,
     Workload,
     gang_verdicts,
@@ -36,11 +35,17 @@ CLAIM = read_sketch(REPRO / "two_gpus_one_nic.dralab.yaml")
 
 
 def pods(replicas=3, claims=CLAIM):
-    return Workload("w", claims, replicas)
+    return Workload("w", claims, replicas=replicas)
 
 
 def gang(workload=None, replicas=1, name="g", priority=0, **group):
-    return Gang(name, [GangGroup(workload or pods(2), **group)], required="rack", replicas=replicas, priority=priority)
+    return Workload(
+        name,
+        [workload or PodGroup("w", CLAIM, 2, **group)],
+        level="rack",
+        replicas=replicas,
+        priority=priority,
+    )
 
 
 WRONG = {
@@ -51,12 +56,11 @@ WRONG = {
     "one workload for a list": (lambda: plan_fleet(CLUSTER, pods()), "workloads is a list of Workload"),
     "sketches for workloads": (lambda: plan_fleet(CLUSTER, [CLAIM]), r"workloads\[0\] is a Workload"),
     "names for workloads": (lambda: plan_fleet(CLUSTER, "w"), "workloads is a list of Workload"),
-    "one gang for a list": (lambda: plan_gangs(CLUSTER, gang()), "gangs is a list of Gang"),
-    "a workload for a gang": (lambda: how_many_more_gangs(CLUSTER, pods()), r"gang\[0\] is a Gang"),
+    "one gang for a list": (lambda: plan_gangs(CLUSTER, gang()), "gangs is a list of Workload"),
     "a node for a type": (lambda: nodes_to_add(CLUSTER, [gang()], types=["n0"]), r"types\[0\] is a NodeType"),
     "a claim of text": (
         lambda: plan_fleet(CLUSTER, [pods(claims=["x"])]),
-        r"workloads\[0\].claims\[0\] is a ClaimSketch",
+        r"what\[0\] is a ClaimSketch",
     ),
     "no cluster": (lambda: make_plan(None, CLAIM), "cluster is a Cluster, not a NoneType"),
     "a name": (lambda: make_plan(CLUSTER, "pairs.yaml"), "'pairs.yaml' is no claim to be planned"),
@@ -70,7 +74,7 @@ WRONG = {
     "1.5 replicas": (lambda: plan_fleet(CLUSTER, [pods(1.5)]), r"workloads\[0\].replicas is a whole number, not 1.5"),
     "NaN replicas": (lambda: plan_fleet(CLUSTER, [pods(math.nan)]), "replicas is a whole number, not nan"),
     "true replicas": (lambda: plan_fleet(CLUSTER, [pods(True)]), "replicas is a whole number, not True"),
-    "half a minimum": (lambda: plan_gangs(CLUSTER, [gang(min=1.5)]), r"groups\[0\].min is a whole number"),
+    "half a minimum": (lambda: plan_gangs(CLUSTER, [gang(minimum=1.5)]), r"pods\[0\].minimum is a whole number"),
     "half a priority": (lambda: plan_gangs(CLUSTER, [gang(priority=1.5)]), "priority is a whole number"),
     "slices without a level": (lambda: plan_gangs(CLUSTER, [gang(slices=((2,),))]), r"slices has \(2,\); write"),
     "NaN places": (lambda: NodeType.like("n0", places=math.nan, level="rack"), "nan places"),
@@ -78,7 +82,7 @@ WRONG = {
     "a limit of NaN": (lambda: plan_gangs(CLUSTER, [gang()], time_limit=math.nan), "time_limit is a number"),
     "a plan of text": (lambda: how_many_more(CLUSTER, pods(), after="plan"), "after is a plan"),
     "too many replicas": (lambda: plan_fleet(CLUSTER, [pods(1_000_001)]), "want 1,000,001 replicas; at most 1,000,000"),
-    "too many gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=10**9)]), "want 1,000,000,000 gangs; at most"),
+    "too many gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=10**9)]), "want 2,000,000,000 replicas; at most"),
     "too many pods of gangs": (lambda: plan_gangs(CLUSTER, [gang(replicas=600_000)]), "want 1,200,000 replicas"),
     "too many to add nodes for": (
         lambda: nodes_to_add(CLUSTER, [], [pods(2_000_000)], types=[NodeType.like("n0")]),

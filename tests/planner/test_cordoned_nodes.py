@@ -101,7 +101,7 @@ def test_a_pinned_cordoned_node_does_not_fit(lab, lesson):
 def test_with_all_nodes_cordoned_nothing_fits(lab, lesson):
     """The reason is that all nodes are cordoned, for one pod and for a fleet."""
     every = cordon(lab, "lab-1").with_objects(nodes=(*cordon(lab, "lab-1").nodes, *cordon(lab, "lab-2").nodes[-1:]))
-    plan, pods = checked_plan(every, lesson), checked_fleet(every, [Workload("lesson", (lesson,), 2)])
+    plan, pods = checked_plan(every, lesson), checked_fleet(every, [Workload("lesson", (lesson,), replicas=2)])
     assert plan.shortfalls[0].message == "all nodes are cordoned: kube-scheduler starts no new pod there"
     assert (pods.status, pods.replicas) == (PlanStatus.INFEASIBLE, ())
 
@@ -109,7 +109,7 @@ def test_with_all_nodes_cordoned_nothing_fits(lab, lesson):
 def test_the_referee_refuses_a_pod_on_a_cordoned_node(lab, lesson):
     """A plan and a fleet of the cluster before the cordon are broken after it."""
     opened = uncordoned(lab, ["lab-1"])
-    plan, fleet = checked_plan(opened, lesson), checked_fleet(opened, [Workload("lesson", (lesson,), 1)])
+    plan, fleet = checked_plan(opened, lesson), checked_fleet(opened, [Workload("lesson", (lesson,), replicas=1)])
     assert any("cordoned" in line for line in broken_rules(lab, plan))
     assert any("cordoned" in line for line in broken_rules(lab, fleet))
 
@@ -126,7 +126,7 @@ def test_a_pod_that_tolerates_it_starts_there(lab, lesson, toleration):
     """A toleration of the pod, such as a DaemonSet's, makes the node one like the others."""
     admitted = admitted_nodes(lab, {"tolerations": [toleration]})
     admitting = only_nodes(lab, admitted)
-    plan, fleet = checked_plan(admitting, lesson), checked_fleet(admitting, [Workload("lesson", (lesson,), 3)])
+    plan, fleet = checked_plan(admitting, lesson), checked_fleet(admitting, [Workload("lesson", (lesson,), replicas=3)])
     assert (plan.node, fleet.placed) == ("lab-1", {"lesson": 3})
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from kueue_queues import cluster_queue, configuration, flavor
 
-from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch, with_more_nodes
+from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch, with_more_nodes
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.gang_verdicts import Says
 from dra_lab.planner.gangs import plan_gangs
@@ -37,11 +37,8 @@ def with_quota(cluster, gpus, *, used=0, topologies=()):
 
 def gang(pods, level="leaf switch", **fields):
     """A gang of pods with eight GPUs and eight NICs each."""
-    return Gang(
-        "train",
-        [GangGroup(Workload("worker", read_sketch("sample:h100-pod/eight-pairs"), replicas=pods))],
-        level,
-        **fields,
+    return Workload(
+        "train", [PodGroup("worker", read_sketch("sample:h100-pod/eight-pairs"), count=pods)], level=level, **fields
     )
 
 
@@ -109,7 +106,7 @@ def test_the_numbers_of_the_domains_are_those_of_the_plan(pod):
 
 def test_a_plan_with_other_gangs_speaks_of_itself(pod):
     """That the plan leaves a gang out does not prove that it has no devices."""
-    wanted = [Gang("first", gang(3).groups, "leaf switch", replicas=2, priority=9), gang(3)]
+    wanted = [Workload("first", gang(3).pods, level="leaf switch", replicas=2, priority=9), gang(3)]
     found = gang_verdicts(with_quota(pod, 640), wanted[1], plan=plan_gangs(pod, wanted))
     assert found.devices.sentence == "The plan has devices for 0 of 1 gangs beside its other gangs and pods."
 

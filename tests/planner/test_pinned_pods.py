@@ -32,7 +32,7 @@ def pinned(node: str, pods: int = 2, change: str = ""):
 
 @cache
 def best():
-    return checked_fleet(CLUSTER, [Workload(PAIRS, SKETCH, 2)])
+    return checked_fleet(CLUSTER, [Workload(PAIRS, SKETCH, replicas=2)])
 
 
 def test_without_pins_it_is_the_plan_of_the_fleet():

@@ -51,7 +51,7 @@ def test_fleet_and_copies_take_the_drawing_as_the_claims_of_a_pod():
     pod = pod_drawing("pod", (gpus("a", 2), gpus("b", 1)))
     assert Workload("pod", pod).claims == claims_of(pod)
     assert how_many_more(ON, Workload("pod", pod)).count == how_many_more(ON, Workload("pod", gpus("c", 3))).count
-    assert checked_fleet(ON, [Workload("pod", pod, 2)]).placed["pod"] == 2
+    assert checked_fleet(ON, [Workload("pod", pod, replicas=2)]).placed["pod"] == 2
 
 
 def test_each_claim_may_have_32_devices_of_its_own():

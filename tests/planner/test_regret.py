@@ -35,7 +35,7 @@ def fleet():
     cluster = load_cluster("sample:eks-p4d")
     sketch = read_sketch("sample:eks-p4d/any-nic-pairs")
     loose = type(sketch)(sketch.name, sketch.requests)
-    return cluster, checked_fleet(cluster, [Workload("pairs", (loose,), 4)], release=RELEASE)
+    return cluster, checked_fleet(cluster, [Workload("pairs", (loose,), replicas=4)], release=RELEASE)
 
 
 def test_every_goal_that_differs_is_reported_with_both_values(plans):

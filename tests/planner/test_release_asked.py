@@ -10,7 +10,9 @@ from dra_lab.errors import InputError
 
 QUESTIONS = {
     "make_plan": lambda cluster, claim, **more: checked_plan(cluster, claim, **more).release,
-    "plan_fleet": lambda cluster, claim, **more: checked_fleet(cluster, [Workload("w", (claim,), 1)], **more).release,
+    "plan_fleet": lambda cluster, claim, **more: (
+        checked_fleet(cluster, [Workload("w", (claim,), replicas=1)], **more).release
+    ),
     "how_many_more": lambda cluster, claim, **more: how_many_more(cluster, Workload("w", (claim,)), **more).count,
     "largest_job": lambda cluster, claim, **more: largest_job(cluster, claim, **more).scale,
     "stranded": lambda cluster, claim, **more: stranded(cluster, [claim], **more).kinds,

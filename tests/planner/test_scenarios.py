@@ -112,7 +112,7 @@ def test_a_question_that_is_none_is_an_error_of_that_scenario(scenarios):
 def test_workloads_are_planned_as_fleets_in_other_processes():
     """Two scenarios with replicas come back whole from two processes, as one after the other here."""
     cluster = load_cluster("sample:eks-p4d")
-    pods = (Workload("pairs", (read_sketch("sample:eks-p4d/gpu-nic-pairs"),), 6),)
+    pods = (Workload("pairs", (read_sketch("sample:eks-p4d/gpu-nic-pairs"),), replicas=6),)
     more = with_more_nodes(cluster, like=cluster.node_names[0], count=1)
     asked = [Scenario(name, c, pods, release=RELEASE) for name, c in (("now", cluster), ("one more", more))]
     answers = plan_scenarios(asked, jobs=2, progress=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab import Gang, GangGroup, Workload, load_cluster, make_plan, read_sketch, samples
+from dra_lab import Workload, load_cluster, make_plan, read_sketch, samples
 
 DRAWN = [(sample.name, example) for sample in samples() for example in sample.examples]
 
@@ -20,7 +20,7 @@ def test_one_pod_a_fleet_and_a_gang_of_one_have_one_answer(sample, example):
     cluster, claim = load_cluster(f"sample:{sample}"), read_sketch(f"sample:{sample}/{example}")
     pod = make_plan(cluster, claim)
     fleet = make_plan(cluster, Workload("one", claim))
-    gang = make_plan(cluster, Gang("one", [GangGroup(Workload("one", claim))]))
+    gang = make_plan(cluster, Workload("one", claim, level="host"))
     assert bool(pod.node) == bool(fleet.replicas) == bool(gang.placed)
     if pod.node:
         assert values(pod.goals) == values(fleet.goals) == values(gang.goals)

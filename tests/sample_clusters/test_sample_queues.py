@@ -9,7 +9,7 @@ import yaml
 from crd_schemas import problems
 from msgspec.structs import replace
 
-from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch
+from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch
 from dra_lab.model.queues import ClusterQueue, Configuration
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.snapshots import make_snapshot
@@ -22,8 +22,8 @@ def gang(pods):
     """A gang below one leaf switch; each pod has a GPU with its NIC."""
     drawn = read_sketch("sample:h100-pod/eight-pairs")
     requests = tuple(replace(one, exactly=replace(one.exactly, count=1)) for one in drawn.requests)
-    worker = Workload("worker", replace(drawn, requests=requests), replicas=pods)
-    return Gang("train", [GangGroup(worker)], "leaf switch")
+    worker = PodGroup("worker", replace(drawn, requests=requests), count=pods)
+    return Workload("train", [worker], level="leaf switch")
 
 
 @pytest.mark.parametrize(("pods", "quota"), [(8, "yes"), (16, "waits"), (48, "never")])
@@ -63,5 +63,5 @@ def test_pseudonyms_change_no_answer():
     queues = [one for one in hidden.queues if isinstance(one, ClusterQueue)]
     [queue] = [one.name for one in queues if one.spec.resource_groups[0].flavors[0].resources[2].nominal_quota == "32"]
     # the level has another name under pseudonyms
-    amounts = gang_verdicts(hidden, Gang("train", gang(16).groups), queue=queue).quota.amounts
+    amounts = gang_verdicts(hidden, Workload("train", gang(16).pods), queue=queue).quota.amounts
     assert [(one.available, one.most) for one in amounts] == [(9, 40), (13, 48)]

@@ -6,7 +6,7 @@ import pytest
 from kueue_queues import CLASS, MAPPED, RELEASE, SLICE, cluster_queue, configuration, gang, read, request
 from msgspec import structs
 
-from dra_lab import Gang, GangGroup, Workload
+from dra_lab import PodGroup, Workload
 from dra_lab.model.gang_verdicts import Says
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 
@@ -47,8 +47,8 @@ def test_a_capacity_is_not_known():
 def extended(pods, cls="gpu.example.com"):
     """A gang whose pods request an extended resource that a class serves, two devices each."""
     wanted = gang(pods, request("container-0-request-0", count=2, cls=cls))
-    claim = structs.replace(wanted.groups[0].workload.claims[0], name="extended-resources")
-    return Gang("train", [GangGroup(Workload("worker", claim, replicas=pods))])
+    claim = structs.replace(wanted.pods[0].claims[0], name="extended-resources")
+    return Workload("train", [PodGroup("worker", claim, count=pods)])
 
 
 @pytest.mark.parametrize(

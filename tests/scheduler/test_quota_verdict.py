@@ -25,7 +25,7 @@ from kueue_queues import (
 )
 from mutated_documents import WEIRD
 
-from dra_lab import ClaimSketch, Finding, Gang, GangGroup, Workload, hierarchies
+from dra_lab import ClaimSketch, Finding, PodGroup, Workload, hierarchies
 from dra_lab.errors import InputError
 from dra_lab.findings import Severity
 from dra_lab.model.decoding import from_builtins
@@ -87,9 +87,9 @@ def test_without_status_and_workloads_a_note_says_that_usage_is_not_known():
 def test_pod_sets_share_the_quota():
     """Each alone would fit; together they never do."""
     claim = from_builtins({"name": "claim", "requests": [request()]}, ClaimSketch)
-    groups = [GangGroup(Workload(name, claim, replicas=5)) for name in ("one", "two")]
+    groups = [PodGroup(name, claim, count=5) for name in ("one", "two")]
     queue = cluster_queue("a", {"gpu": 8}, usage={})
-    assert verdict(Gang("train", groups), queue, MAPPED) is Says.NEVER
+    assert verdict(Workload("train", groups), queue, MAPPED) is Says.NEVER
 
 
 def test_each_gang_of_several_waits_for_the_one_before_it():
@@ -267,7 +267,7 @@ def test_a_level_needs_a_flavor_with_that_level(topology, says):
     """Kueue skips the other flavors."""
     documents = (cluster_queue("a", {"gpu": 8}, usage={}), MAPPED, *racks(topology))
     known = hierarchies(read(SLICE, *documents))
-    assert verdict(gang(1, required="rack"), *documents, hierarchies=known) is says
+    assert verdict(gang(1, level="rack"), *documents, hierarchies=known) is says
 
 
 def test_workloads_that_wait_already_are_a_note():

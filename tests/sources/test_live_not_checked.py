@@ -12,8 +12,8 @@ from small_manifests import claim, pod, request, template
 from dra_lab import how_many_more
 from dra_lab.cli import main
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import Workload
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.workload import Workload
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 
@@ -96,7 +96,7 @@ def test_what_the_claim_does_not_need_may_be_unread(take, capsys, lacking):
 def test_a_fleet_without_slices_has_no_bound(take):
     """Nothing of it is proven."""
     take("resourceslices")
-    plan = checked_fleet(load_cluster("context:test"), [Workload("one", (read_sketch("claim.yaml"),), 2)])
+    plan = checked_fleet(load_cluster("context:test"), [Workload("one", (read_sketch("claim.yaml"),), replicas=2)])
     assert (plan.status, plan.proven) == (PlanStatus.NOT_CHECKED, False)
 
 

@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from dra_lab.model.gang import Gang
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.model.workload import Workload
 from dra_lab.words.added_document import added_sentence
 from dra_lab.words.frames import frame
 from dra_lab.words.shown import in_html, in_words
@@ -16,7 +16,7 @@ from dra_lab.words.shown import in_html, in_words
 ANSWER = AddedNodes(
     PlanStatus.OPTIMAL,
     (NodeType.like("n41", cost=3.0),),
-    (Gang("train", (), replicas=4),),
+    (Workload("train", (), replicas=4),),
     added=(AddedCount("n41", ("b1", "r1"), 2, 6.0), AddedCount("n41", ("b1", "r2"), 18, 54.0, new=True)),
     cost=60.0,
     bound=60.0,

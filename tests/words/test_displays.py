@@ -6,10 +6,11 @@ import dataclasses
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Workload
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.plan import NodeClass, NodeFit, Plan, PlanStatus, Shortfall
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.session import Session
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.displays import show_answer_with_picture
@@ -74,6 +75,6 @@ def test_a_plan_on_very_many_nodes_names_some_of_each_sort():
 
 
 def test_print_tells_a_fleet_plan_and_its_repr_is_one_line():
-    plan = FleetPlan(PlanStatus.INFEASIBLE, (Workload("train", (ClaimSketch(),), 3),))
+    plan = FleetPlan(PlanStatus.INFEASIBLE, (Workload("train", (ClaimSketch(),), replicas=3),))
     assert str(plan) == in_words(plan)
     assert "0 of 3 replicas" in repr(plan)

@@ -16,10 +16,10 @@ from dra_lab.model.fleet import (
     Stranded,
     StrandedKind,
     StrandedNodes,
-    Workload,
 )
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
 from dra_lab.words.document import as_text
@@ -48,12 +48,14 @@ def cluster():
 @pytest.fixture(scope="module")
 def plan(cluster) -> FleetPlan:
     """Give a plan for eight replicas, of which four fit."""
-    return checked_fleet(cluster, [Workload("pairs", (read_sketch(PAIRS),), 8)], release=KubernetesRelease("1.36"))
+    return checked_fleet(
+        cluster, [Workload("pairs", (read_sketch(PAIRS),), replicas=8)], release=KubernetesRelease("1.36")
+    )
 
 
 def a_fleet(status: PlanStatus, *goals: GoalValue, wanted: int = 8) -> FleetPlan:
     """Return a plan with goals and nothing placed."""
-    return FleetPlan(status, (Workload("w", (), wanted),), goals=goals)
+    return FleetPlan(status, (Workload("w", (), replicas=wanted),), goals=goals)
 
 
 def test_what_is_not_proven_is_reported_with_its_bound():
@@ -121,7 +123,7 @@ def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
 def test_many_nodes_that_hold_the_same_are_one_row():
     """Above MANY nodes, equal ones stand in one row of the text with their number; JSON names every one."""
     names = tuple(f"n{number:02}" for number in range(60))
-    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 60),), replicas=tuple(map(on, names)))
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=60),), replicas=tuple(map(on, names)))
     lost = Stranded(("c",), (StrandedKind("gpu", 60, 0, 0),), (StrandedNodes(names, (StrandedKind("gpu", 1, 0, 0),)),))
     text = fleet_text(plan, (), lost)
     assert text.count("n00, n01 and 58 more") == 2
@@ -137,7 +139,7 @@ def on(node):
 def test_the_short_form_names_eight_nodes_and_counts_the_others():
     """A long list of nodes is for -v and JSON."""
     replicas = tuple(on(f"node-{number:02}") for number in range(11))
-    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), 11),), replicas=replicas)
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=11),), replicas=replicas)
     text = as_text(short_fleet_parts(plan))
     assert (text.count("node-"), "and 3 more" in text) == (8, True)
 
@@ -146,7 +148,7 @@ def test_names_are_printable():
     """Control characters are removed from names."""
     bad = "w\x1b[2J\u202e"
     for text in (
-        fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), 1),))),
+        fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), replicas=1),))),
         headroom_sentence(Headroom(bad, 1, 1)),
     ):
         assert not {"\x1b", "\u202e"} & set(text)
@@ -154,7 +156,7 @@ def test_names_are_printable():
 
 def test_scenarios_are_rows_with_their_errors(cluster):
     """Answers and errors side by side."""
-    wanted = [Workload("pairs", read_sketch(PAIRS), 8)]
+    wanted = [Workload("pairs", read_sketch(PAIRS), replicas=8)]
     asked = [
         Scenario("a", cluster, wanted),
         Scenario("b", cluster, read_sketch(PAIRS), node="nowhere"),

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.fleet import (
-    FleetPlan,
-    Headroom,
-    HeadroomOnNodes,
-    LargestJob,
-    Replica,
-    Stranded,
-    StrandedKind,
-    Workload,
-)
+from dra_lab.model.fleet import FleetPlan, Headroom, HeadroomOnNodes, LargestJob, Replica, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
+from dra_lab.model.workload import Workload
 
 HOSTILE = "<script>alert(1)</script>"
 FLEET = FleetPlan(
     PlanStatus.FEASIBLE,
-    (Workload(HOSTILE, (), 3),),
+    (Workload(HOSTILE, (), replicas=3),),
     replicas=tuple(Replica(HOSTILE, at, f"n{at // 2}", ()) for at in range(3)),
     goals=(GoalValue("unplaced", 0, 0, proven=True), GoalValue("nodes", 2, 1)),
     shortfalls=(Shortfall(HOSTILE, HOSTILE, HOSTILE, advice=HOSTILE),),
@@ -45,7 +37,7 @@ def test_nodes_that_hold_the_same_are_one_row(shell):
     """A plan over many nodes stays a small table: what a node holds, and how many do."""
     many = FleetPlan(
         PlanStatus.FEASIBLE,
-        (Workload("w", (), 600),),
+        (Workload("w", (), replicas=600),),
         replicas=tuple(Replica("w", n, f"n{n % 300}", ()) for n in range(600)),
     )
     shown, _ = shell.display_formatter.format(many)

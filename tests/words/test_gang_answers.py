@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.fleet import Replica, Workload
-from dra_lab.model.gang import GANGS, Gang, GangGroup, GangHeadroom, GangPlan, PlacedGang
+from dra_lab.model.fleet import Replica
+from dra_lab.model.gang import GANGS, GangHeadroom, GangPlan, PlacedGang
 from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.words.gang_document import choice_lines, gang_sentence, shared_table
 from dra_lab.words.gang_json import gang_outcome
 from dra_lab.words.shown import in_html, in_words
 
 
-def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -> Gang:
+def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -> Workload:
     """Return a gang of workers."""
-    return Gang("train", [GangGroup(Workload("worker", (), pods), least)], level, **more)
+    return Workload("train", [PodGroup("worker", (), count=pods, minimum=least)], level=level, **more)
 
 
-def plan(status: PlanStatus, *gangs: Gang, placed: int = 0, bound: int | None = None, headroom=()) -> GangPlan:
+def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | None = None, headroom=()) -> GangPlan:
     """Return a plan that has a place for some of the gangs, whose goal has a bound."""
     wanted = gangs or (gang(),)
     pods = tuple(Replica("worker", number, f"n{number}", ()) for number in range(4))
@@ -67,14 +68,14 @@ def test_the_answer_is_a_sentence(name):
 def test_claims_that_pods_share_are_named():
     """With the pods that use them, their node and their devices; those of a group and those of the gang."""
     nic, disk = (ClaimSketch(name=name) for name in ("nic", "disk"))
-    groups = [GangGroup(Workload("leader", (), 1)), GangGroup(Workload("worker", (), 2), shared_claims=(nic,))]
+    groups = [PodGroup("leader", (), count=1), PodGroup("worker", (), count=2, shared_claims=(nic,))]
     pods = (Replica("leader", 0, "n1", ()), Replica("worker", 0, "n1", ()), Replica("worker", 1, "n1", ()))
     held = [
         Replica(name, 0, "n1", (Placement("r", DeviceID("d.example", "n1", f"{name}-{number}")),))
         for number, name in enumerate(("worker", "shared"))
     ]
     placed = PlacedGang("train", 0, (), pods, held[1], (held[0],))
-    found = GangPlan(PlanStatus.OPTIMAL, (Gang("train", groups, shared_claims=(disk,)),), placed=(placed,))
+    found = GangPlan(PlanStatus.OPTIMAL, (Workload("train", groups, shared_claims=(disk,)),), placed=(placed,))
     assert [tuple(row) for row in shared_table(found).rows] == [
         ("train 0", "nic", "2 of worker", "n1", "d.example/n1/worker-0"),
         ("train 0", "disk", "all 3", "n1", "d.example/n1/shared-1"),

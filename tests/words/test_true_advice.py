@@ -17,9 +17,10 @@ from dra_lab.model.claims import (
     DeviceSelector,
     ExactDeviceRequest,
 )
-from dra_lab.model.fleet import MOST_COUNTED, Workload
+from dra_lab.model.fleet import MOST_COUNTED
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.model.workload import Workload
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_texts
 from dra_lab.words.fleet_document import headroom_sentence

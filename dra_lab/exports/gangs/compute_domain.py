@@ -10,9 +10,9 @@ from typing import Any
 
 from dra_lab.exports.gangs.level_keys import is_host
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.sketch import asks
+from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.topology.presets import CLIQUE, NVLINK
 
@@ -23,24 +23,24 @@ CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 CHANNEL = "compute-domain-channel"
 
 
-def needs_channel(gang: Gang, group: GangGroup, hierarchy: Hierarchy | None) -> bool:
+def needs_channel(gang: Workload, group: PodGroup, hierarchy: Hierarchy | None) -> bool:
     """Say whether the pods of a group get a channel: they need one NVLink domain or partition, and draw no channel."""
     return needs_nvlink(gang, group, hierarchy) and not draws_channel(gang, group)
 
 
-def needs_nvlink(gang: Gang, group: GangGroup, hierarchy: Hierarchy | None) -> bool:
+def needs_nvlink(gang: Workload, group: PodGroup, hierarchy: Hierarchy | None) -> bool:
     """Say whether the pods of a group need one NVLink domain or partition, by the name of its tree or by its label."""
     if hierarchy is None:
         return False
-    levels = (gang.required, group.required, *(level for _, level in group.slices))
+    levels = (gang.level, group.level, *(level for _, level in group.slices))
     named = [level for level in levels if level and not is_host(level)]
     keys = (hierarchy.levels[hierarchy.level_index(level)].key for level in named)
     return bool(named) and (hierarchy.name.startswith(NVLINK) or CLIQUE in keys)
 
 
-def draws_channel(gang: Gang, group: GangGroup) -> bool:
+def draws_channel(gang: Workload, group: PodGroup) -> bool:
     """Say whether the pods of a group request a channel themselves; a node has one, so a second would not fit."""
-    claims = (*group.workload.claims, *group.shared_claims, *gang.shared_claims)
+    claims = (*group.claims, *group.shared_claims, *gang.shared_claims)
     requests = (request for claim in claims for request in claim.requests)
     return any(ask.device_class_name == CHANNEL_CLASS for request in requests for ask in asks(request))
 

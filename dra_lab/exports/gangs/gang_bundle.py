@@ -14,10 +14,11 @@ from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import Gang, GangPlan
+from dra_lab.model.gang import GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.words.document import marked_up, printable
@@ -40,7 +41,7 @@ class PlannedGang(Struct, frozen=True):
     `findings` are those about what was read.
     """
 
-    gang: Gang
+    gang: Workload
     hierarchy: Hierarchy | None
     plan: GangPlan
     cluster: Cluster
@@ -58,7 +59,7 @@ class PlannedGang(Struct, frozen=True):
     @property
     def not_pinnable(self) -> str:
         """Return why there is no planned domain to hold the gang to, "" if there is one."""
-        if not self.gang.required:
+        if not self.gang.level:
             return "this gang requires no level"
         return "" if self.domains else "this gang has no place in the plan"
 
@@ -127,7 +128,7 @@ def gang_bundle(
     applied = [name for name in files.documents if name not in FRAGMENTS]
     texts = dict(files.documents) | {KUSTOMIZATION: kustomization(applied)}
     texts["README.md"] = _readme(files, gang, plan, release, pinned, [*texts, "README.md"])
-    drawings = [claim for group in gang.groups for claim in group.workload.claims]
+    drawings = [claim for group in gang.pods for claim in group.claims]
     target = Target(release)
     record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.every_shared_claim], planned.read, target)
     record["scheduler"] = files.scheduler
@@ -145,7 +146,7 @@ def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
         yield from quota_findings(planned.cluster, planned.gang, planned.queue, **common)
 
 
-def _outcome(gang: Gang, plan: GangPlan) -> Simulation:
+def _outcome(gang: Workload, plan: GangPlan) -> Simulation:
     """Return whether the gang has its place; what the scheduler does with the files is not simulated.
 
     A gang that has its place is written even if others of the same plan have none.
@@ -165,7 +166,7 @@ def title_of(scheduler: str) -> str:
 
 def _readme(
     files: GangFiles,
-    gang: Gang,
+    gang: Workload,
     plan: GangPlan,
     release: KubernetesRelease,
     pinned: Sequence[Sequence[str]],

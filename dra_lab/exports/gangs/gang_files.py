@@ -28,9 +28,9 @@ from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import Gang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease, release_of
+from dra_lab.model.workload import Workload
 from dra_lab.sketch.claim_objects import Affinity
 
 _FLAVOR = Finding(
@@ -75,12 +75,12 @@ class GangFiles:
         workload: The file of the person's own workload among the documents; "": the pods are examples.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, gang_files, read_sketch
+        >>> from dra_lab import PodGroup, Workload, gang_files, read_sketch
 
         The four workers start together or not at all.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
-        >>> files = gang_files(Gang("train", [GangGroup(worker)], preferred="host"), "kube-scheduler")
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=4)
+        >>> files = gang_files(Workload("train", [worker], prefer_level="host"), "kube-scheduler")
         >>> files.not_expressed
         ('A PodGroup has no preferred level, so host is left out.',)
     """
@@ -93,7 +93,7 @@ class GangFiles:
 
 
 def gang_files(
-    gang: Gang,
+    gang: Workload,
     scheduler: str,
     hierarchy: Hierarchy | None = None,
     *,
@@ -130,12 +130,12 @@ def gang_files(
         InputError: The scheduler, a level, a domain or the release is unknown, or the gang makes no sense.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, gang_files, read_sketch
+        >>> from dra_lab import PodGroup, Workload, gang_files, read_sketch
 
         The four workers start together or not at all.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=4)
-        >>> files = gang_files(Gang("train", [GangGroup(worker)], required="host"), "kueue", queue="team-a")
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=4)
+        >>> files = gang_files(Workload("train", [worker], level="host"), "kueue", queue="team-a")
         >>> list(files.documents)
         ['resourceclaimtemplate-train-worker-lesson.yaml', 'job.yaml', 'kueue-configuration.yaml']
     """
@@ -169,7 +169,7 @@ def gang_files(
     documents = {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
     findings = [*parts.findings, *gang_findings(scheduler, parts), *_pin_findings(parts, pin)]
     findings += channel_findings(parts.copies[0]) if parts.channels and own is None else ()
-    if own is None and any(needs_nvlink(gang, one, hierarchy) and draws_channel(gang, one) for one in gang.groups):
+    if own is None and any(needs_nvlink(gang, one, hierarchy) and draws_channel(gang, one) for one in gang.pods):
         findings.append(drawn_channel_finding(gang.name))
     findings += [_FLAVOR] if "resourceflavor.yaml" in made else []
     cannot = not_expressed(scheduler, parts)

@@ -33,12 +33,12 @@ def gang_findings(scheduler: str, parts: GangParts) -> tuple[Finding, ...]:
 def _lost_level(scheduler: str, parts: GangParts) -> Iterator[Finding]:
     """Yield required levels that the files lack and no pin keeps: then pods may start in several domains."""
     lost = []
-    for level in dict.fromkeys(filter(None, (parts.gang.required, *(group.own for group in parts.groups)))):
+    for level in dict.fromkeys(filter(None, (parts.gang.level, *(group.own for group in parts.groups)))):
         absent = tier_of(parts, level) is None if scheduler == "volcano" else not parts.label(level)
         lost += [level] if absent else []
     several = len(parts.groups) > 1
-    if scheduler == "kueue" and several and parts.gang.required and not leads(parts):
-        lost.append(parts.gang.required)
+    if scheduler == "kueue" and several and parts.gang.level and not leads(parts):
+        lost.append(parts.gang.level)
     for group in parts.groups:
         left = scheduler == "kube-scheduler" or (scheduler == "volcano" and group.slices)
         lost += [group.own] if group.own and several and left else []

@@ -13,10 +13,10 @@ from dra_lab.exports.manifests import manifest_files
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import DeviceRequest, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.sketch.claim_objects import POD_IMAGE, Affinity, labels, node_affinity, pod_claim
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.sketch.object_names import ObjectNames, object_name
@@ -43,7 +43,7 @@ class GroupParts:
     and `preferred` are those of the gang where it has none. `slices` are those of more than one pod.
     """
 
-    group: GangGroup
+    group: PodGroup
     name: str
     claims: tuple[ResourceClaimTemplate, ...]
     entries: tuple[str, ...]
@@ -58,7 +58,7 @@ class GroupParts:
     @property
     def pods(self) -> int:
         """Return the most pods of the group."""
-        return self.group.workload.replicas
+        return self.group.count
 
     @property
     def least(self) -> int:
@@ -74,7 +74,7 @@ class GangParts:
     nodes of each. `shared` are the claims that exist once for each gang.
     """
 
-    gang: Gang
+    gang: Workload
     hierarchy: Hierarchy | None
     cluster: Cluster
     release: KubernetesRelease
@@ -101,7 +101,7 @@ class GangParts:
     @property
     def required(self) -> str:
         """Return the level of which one domain must have all pods, "" for none; a single group has its own."""
-        return self.groups[0].required if len(self.groups) == 1 else self.gang.required
+        return self.groups[0].required if len(self.groups) == 1 else self.gang.level
 
     @property
     def shared_entries(self) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ class GangParts:
 
 
 def gang_parts(
-    gang: Gang,
+    gang: Workload,
     hierarchy: Hierarchy | None,
     *,
     cluster: Cluster | None,
@@ -197,17 +197,17 @@ def gang_parts(
     copies = tuple(f"{name}-{number}" for number in range(gang.replicas)) if gang.replicas > 1 else (name,)
     names, groups = ObjectNames(), []
     taken = (CHANNEL, *_entries(gang.shared_claims, (CHANNEL,)))
-    taken += _entries([claim for group in gang.groups for claim in group.shared_claims], taken)
+    taken += _entries([claim for group in gang.pods for claim in group.shared_claims], taken)
     of_groups = iter(taken[1 + len(gang.shared_claims) :])
-    for group in gang.groups:
-        own = names.one(_short(group.workload.name, findings))
-        claims = tuple(writer.template(claim, f"{name}-{own}") for claim in group.workload.claims)
-        adds = group.workload.replicas > 1 and not same_level(hierarchy, group.required, gang.required)
-        level = group.required if adds else ""
+    for group in gang.pods:
+        own = names.one(_short(group.name, findings))
+        claims = tuple(writer.template(claim, f"{name}-{own}") for claim in group.claims)
+        adds = group.count > 1 and not same_level(hierarchy, group.level, gang.level)
+        level = group.level if adds else ""
         slices = tuple(one for one in group.slices if one[0] > 1)
-        channel, preferred = needs_channel(gang, group, hierarchy), group.preferred or gang.preferred
-        entries = _entries(group.workload.claims, taken)
-        required = level or gang.required
+        channel, preferred = needs_channel(gang, group, hierarchy), group.prefer_level or gang.prefer_level
+        entries = _entries(group.claims, taken)
+        required = level or gang.level
         once = writer.shared(group.shared_claims, name, copies, f"-{own}", templates=shared_templates)
         names_of_once = tuple(next(of_groups) for _ in group.shared_claims)
         groups.append(
@@ -223,7 +223,7 @@ def gang_parts(
         gang, hierarchy, on, release, namespace, queue, name, copies, tuple(groups), tuple(pins), shared, texts,
         tuple(findings),
     )  # fmt: skip
-    for level in (gang.required, gang.preferred, *(level for group in gang.groups for level in _levels(group))):
+    for level in (gang.level, gang.prefer_level, *(level for group in gang.pods for level in _levels(group))):
         found.label(level)
     return found
 
@@ -244,18 +244,18 @@ def priority_class(parts: GangParts) -> Object:
 def required_levels(parts: GangParts) -> tuple[str, ...]:
     """Return the levels that the gang, its groups and slices require, each once."""
     slices = (level for group in parts.groups for _, level in group.slices)
-    found = (parts.gang.required, *(group.own for group in parts.groups), *slices)
+    found = (parts.gang.level, *(group.own for group in parts.groups), *slices)
     return tuple(dict.fromkeys(filter(None, found)))
 
 
 def wanted_levels(parts: GangParts) -> tuple[str, ...]:
     """Return the levels that a gang requires or prefers, each once."""
-    preferred = (parts.gang.preferred, *(group.preferred for group in parts.groups))
+    preferred = (parts.gang.prefer_level, *(group.preferred for group in parts.groups))
     return tuple(dict.fromkeys((*required_levels(parts), *filter(None, preferred))))
 
 
-def _levels(group: GangGroup) -> tuple[str, ...]:
-    return (group.required, group.preferred, *(level for _, level in group.slices))
+def _levels(group: PodGroup) -> tuple[str, ...]:
+    return (group.level, group.prefer_level, *(level for _, level in group.slices))
 
 
 @dataclass(frozen=True)
@@ -307,14 +307,14 @@ def _short(name: str, findings: list[Finding]) -> str:
     return own
 
 
-def _check(gang: Gang) -> None:
+def _check(gang: Workload) -> None:
     where = f"gang {gang.name!r}"
-    if gang.replicas < 1 or not gang.groups or not gang.least:
+    if gang.replicas < 1 or not gang.pods or not gang.least:
         raise InputError(f"{where} has no pods to write; give it replicas, groups and a minimum of 1 or more")
     if abs(gang.priority) > HIGHEST_PRIORITY:
         raise InputError(f"{where} has the priority {gang.priority:,}; PriorityClasses allow {HIGHEST_PRIORITY:,}")
-    for group in gang.groups:
-        name, most = group.workload.name, group.workload.replicas
+    for group in gang.pods:
+        name, most = group.name, group.count
         if not 0 <= group.least <= most or most < 1 or (group.leader and most != 1):
             raise InputError(f"{where}: group {name!r} needs 0 <= min <= replicas, and a leader is one pod")
         size = most

@@ -55,7 +55,7 @@ def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
         (group,) = parts.groups
         return [], [_Leaf(group, "", group.pods)]
     for group in parts.groups:
-        own = _constraint(parts, group.own, group.group.preferred)
+        own = _constraint(parts, group.own, group.group.prefer_level)
         _cut(parts, group, group.name, "", group.pods, group.least, group.slices, own, subgroups, leaves)
     return subgroups, leaves
 
@@ -65,7 +65,7 @@ def _several(parts: GangParts) -> bool:
     if len(parts.groups) > 1 or parts.groups[0].slices:
         return True
     one = parts.groups[0]
-    return bool(one.own or one.group.preferred) and bool(parts.gang.required or parts.gang.preferred)
+    return bool(one.own or one.group.prefer_level) and bool(parts.gang.level or parts.gang.prefer_level)
 
 
 def _cut(
@@ -109,7 +109,7 @@ def _pod_group(parts: GangParts, name: str, subgroups: list[Object]) -> Object:
         spec["priorityClassName"] = parts.priority_class
     if subgroups:
         spec["minSubGroup"] = len(parts.groups)
-        spec |= _constraint(parts, gang.required, gang.preferred)
+        spec |= _constraint(parts, gang.level, gang.prefer_level)
         spec["subGroups"] = subgroups
     else:
         spec["minMember"] = gang.least

@@ -55,7 +55,7 @@ def leads(parts: GangParts) -> bool:
     """Say whether Kueue can put all groups into one domain: two groups, one of them a single pod, and no slices."""
     if len(parts.groups) != 2 or min(group.pods for group in parts.groups) > 1:
         return False
-    whole = _level(parts, parts.gang.required, parts.gang.preferred)
+    whole = _level(parts, parts.gang.level, parts.gang.prefer_level)
     return bool(whole) and all(
         not group.slices and _level(parts, group.required, group.preferred) == whole for group in parts.groups
     )

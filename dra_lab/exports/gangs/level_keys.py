@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from dra_lab.checks.name_formats import check_label_name
 from dra_lab.errors import InputError, did_you_mean
-from dra_lab.model.gang import HOSTS
 from dra_lab.model.hierarchy import Domain, Hierarchy
+from dra_lab.model.workload import HOSTS
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.topology.presets import ATTRIBUTES, HOSTNAME
 

@@ -17,10 +17,10 @@ def not_expressed(scheduler: str, parts: GangParts) -> tuple[str, ...]:
 
 def _kueue(parts: GangParts) -> Iterator[str]:
     yield from _without_label(parts, "Kueue")
-    if len(parts.groups) > 1 and parts.gang.required and not leads(parts):
+    if len(parts.groups) > 1 and parts.gang.level and not leads(parts):
         kept = "The pinned domain does." if parts.pinned else "They may get several."
         yield (
-            f"Kueue puts each group into one {parts.gang.required}, and only a leader with one other group without "
+            f"Kueue puts each group into one {parts.gang.level}, and only a leader with one other group without "
             f"slices into the same one. {kept}"
         )
     for group in parts.groups:

@@ -145,7 +145,7 @@ def _edit_kueue(value: Any, parts: GangParts, places: _Places) -> None:
 def _edit_kai(value: Any, parts: GangParts, places: _Places) -> None:
     metadata, gang = _inside(value, "metadata"), parts.gang
     one = parts.groups[0]
-    levels = (gang.required, gang.preferred) if len(parts.groups) > 1 else (one.required, one.preferred)
+    levels = (gang.level, gang.prefer_level) if len(parts.groups) > 1 else (one.required, one.preferred)
     named = [(key, parts.label(level)) for key, level in zip(_KAI_LEVELS[1:], levels, strict=True)]
     wanted = {key: label for key, label in named if label}
     if wanted:

@@ -13,10 +13,10 @@ from dra_lab.exports.gangs.gang_files import GangFiles
 from dra_lab.exports.gangs.gang_parts import GangParts, Object, gang_parts, priority_class
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.workload import Workload
 
 VERSION = "autoscaling.x-k8s.io/v1"
 CLASSES = ("best-effort-atomic-scale-up", "check-capacity")
@@ -55,14 +55,14 @@ def provisioning_request(
         InputError: The class is unknown, nothing has to be added, or a gang has more groups than a request may have.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add
+        >>> from dra_lab import NodeType, PodGroup, Workload, load_cluster, nodes_to_add
         >>> from dra_lab import read_sketch
         >>> from dra_lab.exports.gangs.provisioning_request import provisioning_request
 
         Each of three gangs needs a node for its two workers.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gangs = [Workload("train", [worker], level="host", replicas=3)]
 
         One request has all new nodes of a gang.
 
@@ -107,7 +107,7 @@ def _class_name(mode: str) -> str:
     return mode
 
 
-def _gangs(added: AddedNodes) -> Iterator[Gang]:
+def _gangs(added: AddedNodes) -> Iterator[Workload]:
     """Yield all gangs, and the workloads as gangs.
 
     Those that fit without new nodes have a request too: which they are depends on the plan, and is the autoscaler's to
@@ -115,12 +115,12 @@ def _gangs(added: AddedNodes) -> Iterator[Gang]:
     """
     yield from added.wanted
     for workload in added.workloads:
-        yield Gang(workload.name, [GangGroup(workload)])
+        yield Workload(workload.name, workload.claims, count=workload.replicas)
 
 
-def _without_levels(gang: Gang) -> Gang:
-    groups = [replace(group, required="", preferred="", slices=()) for group in gang.groups]
-    return replace(gang, groups=groups, required="", preferred="", hierarchy="")
+def _without_levels(gang: Workload) -> Workload:
+    groups = tuple(replace(group, level="", prefer_level="", slices=()) for group in gang.pods)
+    return replace(gang, pods=groups, level="", prefer_level="", hierarchy="")
 
 
 def _objects(parts: GangParts, chosen: str, seconds: int | None) -> Iterator[Object]:
@@ -143,7 +143,7 @@ def _objects(parts: GangParts, chosen: str, seconds: int | None) -> Iterator[Obj
 
 def _not_expressed(added: AddedNodes) -> tuple[str, ...]:
     found = ["A ProvisioningRequest names no node type and no number of nodes; Cluster Autoscaler chooses both."]
-    if any(gang.required for gang in added.wanted):
+    if any(gang.level for gang in added.wanted):
         found.append("A ProvisioningRequest cannot say that the pods of a gang need one rack or another domain.")
     if any(one.new for one in added.added):
         found.append("A ProvisioningRequest cannot ask for a new rack or another new domain.")

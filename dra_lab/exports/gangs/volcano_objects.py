@@ -10,8 +10,8 @@ import re
 
 from dra_lab.exports.gangs.gang_parts import GangParts, GroupParts, Object, required_levels
 from dra_lab.exports.gangs.level_keys import is_host, pin_affinity
-from dra_lab.model.gang import HOST
 from dra_lab.model.hierarchy import Domain
+from dra_lab.model.workload import HOST
 from dra_lab.sketch.claim_objects import labels
 from dra_lab.sketch.object_names import ObjectNames, object_name
 from dra_lab.topology.presets import HOSTNAME

@@ -14,13 +14,14 @@ from dra_lab.model.allocation import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Replica, Workload
+from dra_lab.model.fleet import FleetPlan, Replica
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
+from dra_lab.model.workload import Workload
 
 _NAMESPACE = "dra-lab-plan"
 

@@ -14,12 +14,13 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, FleetPlan, Headroom, HeadroomOnNodes, Workload
+from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, FleetPlan, Headroom, HeadroomOnNodes
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch
 from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after

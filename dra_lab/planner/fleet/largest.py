@@ -15,12 +15,13 @@ from dra_lab.errors import InputError
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob, Workload
+from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
+from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
@@ -142,7 +143,9 @@ class _Search:
         # The solver takes half a second to import; only who asks waits for it.
         from dra_lab.planner.fleet.search import search
 
-        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), 1)], self.release, self.budget, self.held)
+        fleet = look_at(
+            self.cluster, [Workload(claim.name, (claim,), replicas=1)], self.release, self.budget, self.held
+        )
         found = search(Work(Question(fleet, (UNPLACED,)), self.budget, self.solver))
         nodes = pods_on(found.by_node)
         return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)

@@ -11,9 +11,10 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica, Workload
+from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.plan_fleet import plan_fleet

@@ -13,9 +13,10 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan, Workload
+from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.coupling import coupled_devices

@@ -11,11 +11,11 @@ from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import refuse_not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
 from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.node.eligible import Rules
 from dra_lab.planner.node.refuse import refuse_claim

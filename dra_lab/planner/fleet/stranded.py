@@ -17,12 +17,13 @@ from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.counter_draws import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Stranded, StrandedKind, StrandedNodes, Workload
+from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.gang import GangPlan
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import listed
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
@@ -104,7 +105,7 @@ def stranded(
         Workload(
             f"claim-{at}",
             (changed(claim, links=tuple(changed(link, must=True) for link in claim.links)),),
-            MOST_COUNTED,
+            replicas=MOST_COUNTED,
         )
         for at, claim in enumerate(claims)
     ]

@@ -16,12 +16,13 @@ from dra_lab.model.allocation import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Replica, StrandedKind, Workload
+from dra_lab.model.fleet import FleetPlan, Replica, StrandedKind
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import part_of_cluster, without_nodes
+from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.after import admin_requests, shareable_devices
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
@@ -78,7 +79,7 @@ def why_stranded(
     if not any(kind.stranded for kind in kinds):
         return WhyStranded(node, kinds)
     most = Sizes().node_pods
-    many = [Workload(workload.name, workload.claims, most) for workload in workloads]
+    many = [Workload(workload.name, workload.claims, replicas=most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
     full = _with_pods(part, more.replicas, workloads, release, "more-")
     trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))

@@ -15,11 +15,12 @@ from msgspec.structs import replace as changed
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import MOST_COUNTED, FleetPlan
-from dra_lab.model.gang import BEYOND, GANGS, HOST, Gang, GangCount, GangHeadroom, GangPlan
+from dra_lab.model.gang import BEYOND, GANGS, GangCount, GangHeadroom, GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner.arguments import gangs_given
+from dra_lab.model.workload import HOST, Workload
+from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.question import Clock
@@ -43,7 +44,7 @@ _NAMED = 3
 @awaited
 def how_many_more_gangs(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     *,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
@@ -77,58 +78,58 @@ def how_many_more_gangs(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, how_many_more_gangs, load_cluster, read_sketch
+        >>> from dra_lab import PodGroup, Workload, how_many_more_gangs, load_cluster, read_sketch
 
         Both workers must be on one node.
 
-        >>> pair = GangGroup(Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2))
-        >>> more = how_many_more_gangs(load_cluster("sample:two-sockets"), Gang("pair", [pair], required="host"))
+        >>> pair = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> more = how_many_more_gangs(load_cluster("sample:two-sockets"), Workload("pair", [pair], level="host"))
         >>> more.count, more.levels[""]
         (1, (1, 1))
     """
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    (gang,) = gangs_given("gang", [gang])
+    (gang,) = workloads_given("gang", [gang])
     cluster, held = cluster_after(cluster, after, release), None
     known = levels_of(cluster) if hierarchies is None else hierarchies
     every = dict(_by_level(cluster, gang, known, partial(nodes_of_claims, cluster, release)))
-    problem = problem_of(cluster, every[gang.required], release, budget, held, solver, Clock())
+    problem = problem_of(cluster, every[gang.level], release, budget, held, solver, Clock())
     problem = problem.decided(budget.part(budget.shares.step))
     headrooms: tuple[GangHeadroom, ...] = ()
     levels: dict[str, _Bounds] = {}
     for level, needs in every.items():
         rooms = _Rooms(problem.of(needs), needs.gangs[0], solver, budget)
-        if level == gang.required:
+        if level == gang.level:
             rooms.budget = budget.part(budget.shares.step)
         counts = [rooms.gangs(path) for path in rooms.domains]
         count, bound = (min(MOST_COUNTED, sum(numbers)) for numbers in zip((0, 0), *counts, strict=True))
         levels[level] = count, bound
-        if level == gang.required:
+        if level == gang.level:
             headrooms = tuple(rooms.headroom(gang, path) for path in rooms.domains)
-    return GangCount(gang.name, *levels[gang.required], headrooms, levels, time.monotonic() - began)
+    return GangCount(gang.name, *levels[gang.level], headrooms, levels, time.monotonic() - began)
 
 
 def _by_level(
-    cluster: Cluster, gang: Gang, hierarchies: Sequence[Hierarchy], seen: Together
+    cluster: Cluster, gang: Workload, hierarchies: Sequence[Hierarchy], seen: Together
 ) -> Iterator[tuple[str, Needs]]:
     """Yield the needs of a gang with each level required, without those that its groups do not allow."""
     plain = replace(required_only(gang, hierarchies), replicas=MOST_COUNTED)
-    yield gang.required, read_needs([plain], (), hierarchies, cluster.node_names, seen)
+    yield gang.level, read_needs([plain], (), hierarchies, cluster.node_names, seen)
     named = [one for one in hierarchies if gang.hierarchy in ("", one.name)]
     mine = named[0] if len(named) == 1 else None
     names = ["", *([level.name for level in mine.levels] if mine is not None else []), HOST]
     for name in names:
-        if name != gang.required:
+        if name != gang.level:
             try:
-                other = replace(plain, required=name, hierarchy=mine.name if mine is not None else gang.hierarchy)
+                other = replace(plain, level=name, hierarchy=mine.name if mine is not None else gang.hierarchy)
                 yield name, read_needs([other], (), hierarchies, cluster.node_names, seen)
             except InputError:
                 continue
 
 
 def headroom_by_domain(
-    problem: GangProblem, gangs: Sequence[Gang], solver: str, budget: Budget
+    problem: GangProblem, gangs: Sequence[Workload], solver: str, budget: Budget
 ) -> tuple[GangHeadroom, ...]:
     """Return for each gang what each domain of its required level has, as long as there is time."""
     found: list[GangHeadroom] = []
@@ -159,7 +160,7 @@ class _Rooms:
             self.domains.setdefault(path, []).append(node)
         self._known: dict[object, _Bounds] = {}
 
-    def headroom(self, gang: Gang, path: Path) -> GangHeadroom:
+    def headroom(self, gang: Workload, path: Path) -> GangHeadroom:
         """Return what a domain has for a gang."""
         need, (count, count_bound), (most, bound) = self.need, self.gangs(path), self._pods(path)
         # Pods that have only shared claims have a place where these have one, also if no whole gang fits.

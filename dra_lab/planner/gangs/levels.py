@@ -11,11 +11,11 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.gang import HOSTS, Gang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.model.workload import HOSTS, Workload
 
 Path = tuple[str, ...]
 Claims = tuple[ClaimSketch, ...]
@@ -45,11 +45,11 @@ def _has(tree: Hierarchy, levels: Sequence[str]) -> bool:
         return False
 
 
-def hierarchy_of(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
+def hierarchy_of(gang: Workload, hierarchies: Sequence[Hierarchy]) -> Hierarchy | None:
     """Return the hierarchy of the levels of a gang, None if it names none. Raises InputError if it is unknown."""
-    named = [gang.required, gang.preferred]
-    for group in gang.groups:
-        named += [group.required, group.preferred, *(level for _, level in group.slices)]
+    named = [gang.level, gang.prefer_level]
+    for group in gang.pods:
+        named += [group.level, group.prefer_level, *(level for _, level in group.slices)]
     levels = [level for level in dict.fromkeys(named) if level not in ("", *HOSTS)]
     if gang.hierarchy:
         # A level that it does not have is reported where it is read.

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dra_lab.errors import InputError, UnsupportedFeature
-from dra_lab.model.fleet import UNPLACED, Workload
-from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS, HOST, HOSTS, Gang, GangGroup
+from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import HOST, HOSTS, PodGroup, Workload
 from dra_lab.planner.gangs.levels import HOST_DEPTH, WHOLE, Path, Tier, Together, hierarchy_of
 
 
@@ -99,7 +100,7 @@ class Needs:
 
 
 def read_needs(
-    gangs: Sequence[Gang],
+    gangs: Sequence[Workload],
     workloads: Sequence[Workload],
     hierarchies: Sequence[Hierarchy],
     nodes: Sequence[str],
@@ -123,7 +124,9 @@ def read_needs(
         reader.needs.gangs += [replace(need, gangs=(one,)) for one in mine] if several else []
         reader.needs.gangs += [replace(need, gangs=tuple(mine))] if mine and not several else []
     reader.needs.gangs.sort(key=lambda need: (-need.priority, need.gangs))
-    reader.needs.ordinary = [(reader.kind(workload, workload.replicas), workload.replicas) for workload in workloads]
+    reader.needs.ordinary = [
+        (reader.kind(workload.claims, workload.replicas), workload.replicas) for workload in workloads
+    ]
     return reader.needs
 
 
@@ -133,24 +136,24 @@ class _Reader:
         self.needs = Needs([], [Tier("", 0, dict.fromkeys(nodes, ()))], [], [])
         self._tiers: dict[tuple[str, str], int] = {}
 
-    def kind(self, workload: Workload, more: int) -> int:
-        """Return the number of the kind of a workload's pods, of which `more` are wanted."""
+    def kind(self, claims: tuple[ClaimSketch, ...], more: int) -> int:
+        """Return the number of the kind of pods with these claims, of which `more` are wanted."""
         kinds = self.needs.kinds
         for number, known in enumerate(kinds):
-            if known.claims == workload.claims:
+            if known.claims == claims:
                 kinds[number] = replaced(known, known.replicas + more)
                 return number
-        kinds.append(Workload(f"{len(kinds)}", workload.claims, more))
+        kinds.append(Workload(f"{len(kinds)}", claims, replicas=more))
         return len(kinds) - 1
 
     def is_finer(self, tier: int, other: int) -> bool:
         return self.needs.tiers[tier].depth > self.needs.tiers[other].depth
 
-    def gang(self, gang: Gang) -> GangNeed:
+    def gang(self, gang: Workload) -> GangNeed:
         _check(gang)
         hierarchy = hierarchy_of(gang, self.hierarchies)
-        required = self._tier(hierarchy, gang.required)
-        groups = [self._group(group, gang, hierarchy, required) for group in gang.groups]
+        required = self._tier(hierarchy, gang.level)
+        groups = [self._group(group, gang, hierarchy, required) for group in gang.pods]
         if gang.shared_claims:
             required = self._seen(hierarchy, gang.shared_claims, required)
             if self.needs.tiers[required].depth == HOST_DEPTH:
@@ -158,10 +161,10 @@ class _Reader:
             else:
                 self._check_nested(groups, required, f"gang {gang.name!r}")
         shared, position = self._shared(gang, hierarchy, required, groups)
-        preferred = self._tier(hierarchy, gang.preferred) if gang.preferred else -1
+        preferred = self._tier(hierarchy, gang.prefer_level) if gang.prefer_level else -1
         preferences = [(preferred, tuple(dict.fromkeys(position)))] if preferred >= 0 else []
         preferences += [(one.preferred, (at,)) for one, at in zip(groups, position, strict=True) if one.preferred >= 0]
-        pods = [group for group, given in zip(groups, gang.groups, strict=True) if given.workload.claims]
+        pods = [group for group, given in zip(groups, gang.pods, strict=True) if given.claims]
         every = [
             replace(one, preferred=preferred) if one.preferred < 0 and one.same_as < 0 else one
             for one in (*pods, *shared)
@@ -169,23 +172,23 @@ class _Reader:
         return GangNeed(gang.priority, required, tuple(every), len(shared), tuple(preferences))
 
     def _shared(
-        self, gang: Gang, hierarchy: Hierarchy | None, required: int, groups: list[GroupNeed]
+        self, gang: Workload, hierarchy: Hierarchy | None, required: int, groups: list[GroupNeed]
     ) -> tuple[list[GroupNeed], list[int]]:
         """Return claims that pods share as one pod more each, and where the pods of each group are.
 
         Pods are with their own claims, or with those that they share. `groups` get the level of their shared claims.
         """
-        held = [at for at, group in enumerate(gang.groups) if group.workload.claims]
+        held = [at for at, group in enumerate(gang.pods) if group.claims]
         position = {at: number for number, at in enumerate(held)}
         shared: list[GroupNeed] = []
 
         def add(claims: tuple[ClaimSketch, ...], alone: Iterable[GroupNeed], required: int = -1, at: int = -1) -> None:
             # The node has the levels of the slices of groups whose pods have no other claims.
             levels = dict.fromkeys((1, tier) for group in alone for _, tier in group.slices)
-            kind = self.kind(Workload("shared", claims), gang.replicas)
+            kind = self.kind(claims, gang.replicas)
             shared.append(GroupNeed(kind, 1, 1, required, -1, tuple(levels), at if required >= 0 else -1))
 
-        for at, group in enumerate(gang.groups):
+        for at, group in enumerate(gang.pods):
             if group.shared_claims:
                 inner = groups[at].required if groups[at].required >= 0 else required
                 if self.needs.tiers[inner].depth < HOST_DEPTH:
@@ -217,11 +220,11 @@ class _Reader:
                 message = f"{where}: nodes that see the devices of its shared claims are in several domains of a group"
                 raise UnsupportedFeature("resourceClaims", message)
 
-    def _group(self, group: GangGroup, gang: Gang, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
-        where, most = f"group {group.workload.name!r} of gang {gang.name!r}", group.workload.replicas
-        required = self._tier(hierarchy, group.required, outer) if group.required else -1
+    def _group(self, group: PodGroup, gang: Workload, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
+        where, most = f"group {group.name!r} of gang {gang.name!r}", group.count
+        required = self._tier(hierarchy, group.level, outer) if group.level else -1
         if required >= 0 and self.is_finer(outer, required):
-            raise InputError(f"{where} requires {group.required!r}, which is outside {gang.required!r} of the gang")
+            raise InputError(f"{where} requires {group.level!r}, which is outside {gang.level!r} of the gang")
         if required >= 0 and not self.is_finer(required, outer):
             required = -1
         slices: list[tuple[int, int]] = []
@@ -234,8 +237,8 @@ class _Reader:
                 raise InputError(f"{where} has slices in {level!r}, which is outside the level before it")
             slices.append((each, tier))
             size, above = each, tier
-        preferred = self._tier(hierarchy, group.preferred) if group.preferred else -1
-        kind = self.kind(group.workload, most * gang.replicas) if group.workload.claims else -1
+        preferred = self._tier(hierarchy, group.prefer_level) if group.prefer_level else -1
+        kind = self.kind(group.claims, most * gang.replicas) if group.claims else -1
         return GroupNeed(kind, group.least, most, required, preferred, tuple(slices))
 
     def _tier(self, hierarchy: Hierarchy | None, level: str, inside: int = WHOLE) -> int:
@@ -261,28 +264,28 @@ class _Reader:
         return self._tiers[key]
 
 
-def _check(gang: Gang) -> None:
+def _check(gang: Workload) -> None:
     """Raise InputError for a gang that makes no sense, whatever its levels are."""
     where = f"gang {gang.name!r}"
     if gang.replicas < 0:
         raise InputError(f"{where} has {gang.replicas} replicas; give 0 or more")
-    if not gang.groups:
+    if not gang.pods:
         raise InputError(f"{where} has no groups; give one at least")
-    names = [group.workload.name for group in gang.groups]
+    names = [group.name for group in gang.pods]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"{where} has two groups {name!r}; give each workload its own name")
     if not gang.least:
         raise InputError(f"{where} starts without any pod; give one of its groups a min of 1 or more")
-    for group in gang.groups:
-        here, least, most = f"group {group.workload.name!r} of {where}", group.least, group.workload.replicas
+    for group in gang.pods:
+        here, least, most = f"group {group.name!r} of {where}", group.least, group.count
         if not 0 <= least <= most or most < 1:
             raise InputError(f"{here} has {most} replicas, at least {least}; give 0 <= min <= replicas, 1 or more")
         if group.leader and most != 1:
             raise InputError(f"{here} is a leader with {most} replicas; give it one")
         if group.shared_claims and not least:
             raise InputError(f"{here} has claims that its pods share, and may have no pod; give a min of 1 or more")
-        if not (group.workload.claims or group.shared_claims or gang.shared_claims):
+        if not (group.claims or group.shared_claims or gang.shared_claims):
             raise InputError(f"{here} has pods without claims; draw at least one request, or a claim that they share")
 
 
@@ -292,10 +295,10 @@ def splits(tiers: Sequence[Tier], need: GangNeed, preference: tuple[int, tuple[i
     return tiers[tier].depth > tiers[need.required].depth or not sum(need.groups[at].least for at in groups)
 
 
-def required_only(gang: Gang, hierarchies: Sequence[Hierarchy]) -> Gang:
+def required_only(gang: Workload, hierarchies: Sequence[Hierarchy]) -> Workload:
     """Return a gang without what it prefers and its priority."""
-    tree, groups = hierarchy_of(gang, hierarchies), [replace(group, preferred="") for group in gang.groups]
-    return replace(gang, groups=groups, preferred="", hierarchy=tree.name if tree else "", priority=0)
+    tree, groups = hierarchy_of(gang, hierarchies), [replace(group, prefer_level="") for group in gang.pods]
+    return replace(gang, pods=tuple(groups), prefer_level="", hierarchy=tree.name if tree else "", priority=0)
 
 
 def _on_one_node(group: GroupNeed) -> GroupNeed:
@@ -307,4 +310,4 @@ def _on_one_node(group: GroupNeed) -> GroupNeed:
 
 def replaced(workload: Workload, replicas: int) -> Workload:
     """Return a workload with another number of replicas."""
-    return Workload(workload.name, workload.claims, replicas)
+    return Workload(workload.name, workload.claims, replicas=replicas)

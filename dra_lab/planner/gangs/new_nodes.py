@@ -9,26 +9,25 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import Gang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import NodeType
+from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.gangs.greedy import greedy
 from dra_lab.planner.gangs.levels import HOST_DEPTH, Path
-from dra_lab.planner.gangs.needs import Needs, read_needs, replaced, required_only
+from dra_lab.planner.gangs.needs import Needs, read_needs, required_only
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Key, NewNodes, On, Slot
 from dra_lab.planner.gangs.spots import spots_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
 
 
-def wanted_gangs(gangs: Sequence[Gang], *, full: bool) -> tuple[Gang, ...]:
+def wanted_gangs(gangs: Sequence[Workload], *, full: bool) -> tuple[Workload, ...]:
     """Return gangs that want the pods that must fit: their minimum, or all replicas if `full`."""
     found = []
     for gang in gangs:
-        least = [replace(group, workload=replaced(group.workload, group.least)) for group in gang.groups if group.least]
-        groups = gang.groups if full else least
-        found.append(replace(gang, groups=[replace(group, min=None) for group in groups]))
+        least = [replace(group, count=group.least) for group in gang.pods if group.least]
+        groups = gang.pods if full else least
+        found.append(replace(gang, pods=tuple(replace(group, minimum=None) for group in groups)))
     return tuple(found)
 
 
@@ -37,7 +36,7 @@ class AddQuestion:
     """What is asked, with the ways to read it for other sets of nodes."""
 
     cluster: Cluster
-    gangs: tuple[Gang, ...]
+    gangs: tuple[Workload, ...]
     workloads: tuple[Workload, ...]
     types: tuple[NodeType, ...]
     trees: tuple[Hierarchy, ...]

@@ -12,14 +12,14 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Workload
-from dra_lab.model.gang import GANGS, Gang, GangPlan
+from dra_lab.model.gang import GANGS, GangPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.what_if import when_idle, without_nodes
-from dra_lab.planner.arguments import gangs_given, listed, workloads_given
+from dra_lab.model.workload import Workload
+from dra_lab.planner.arguments import listed, workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import counts_pods
@@ -48,7 +48,7 @@ from dra_lab.topology.presets import ATTRIBUTES
 @awaited
 def nodes_to_add(
     cluster: Cluster,
-    gangs: Sequence[Gang],
+    gangs: Sequence[Workload],
     workloads: Sequence[Workload] = (),
     *,
     types: Sequence[NodeType],
@@ -92,12 +92,12 @@ def nodes_to_add(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, NodeType, Workload, load_cluster, nodes_to_add, read_sketch
+        >>> from dra_lab import NodeType, PodGroup, Workload, load_cluster, nodes_to_add, read_sketch
 
         Each of three gangs needs a node for its two workers.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gangs = [Gang("train", [GangGroup(worker)], required="host", replicas=3)]
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gangs = [Workload("train", [worker], level="host", replicas=3)]
 
         New nodes are like lab-1.
 
@@ -108,7 +108,7 @@ def nodes_to_add(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    gangs, workloads = gangs_given("gangs", gangs), workloads_given("workloads", workloads)
+    gangs, workloads = workloads_given("gangs", gangs), workloads_given("workloads", workloads)
     types = listed("types", types, NodeType)
     names = [one.name for one in types]
     for one in types:
@@ -130,11 +130,11 @@ def nodes_to_add(
         findings=cluster.findings,
     )
     claims = [claim for gang in gangs for claim in gang.every_shared_claim]
-    claims += [claim for gang in gangs for group in gang.groups for claim in group.workload.claims]
+    claims += [claim for gang in gangs for group in gang.pods for claim in group.claims]
     unread = not_read(cluster, (*claims, *(claim for workload in workloads for claim in workload.claims)))
     if unread is not None:
         return replace(answer, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
-    shared = [gang.shared_claims for gang in gangs] + [group.shared_claims for gang in gangs for group in gang.groups]
+    shared = [gang.shared_claims for gang in gangs] + [group.shared_claims for gang in gangs for group in gang.pods]
     if any(one and nodes_of_claims(cluster, release, one) is not None for one in shared):
         message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
         raise UnsupportedFeature("resourceClaims", message)
@@ -297,10 +297,10 @@ def _reasons(
 
 def _names(question: AddQuestion) -> Iterator[tuple[str, object]]:
     for gang in question.gangs:
-        for group in gang.groups:
-            yield f"{group.workload.name!r} of gang {gang.name!r}", group.workload.claims
+        for group in gang.pods:
+            yield f"{group.name!r} of gang {gang.name!r}", group.claims
             if group.shared_claims:
-                yield f"the shared claims of {group.workload.name!r} of gang {gang.name!r}", group.shared_claims
+                yield f"the shared claims of {group.name!r} of gang {gang.name!r}", group.shared_claims
         if gang.shared_claims:
             yield f"the shared claims of gang {gang.name!r}", gang.shared_claims
     for workload in question.workloads:
@@ -342,7 +342,7 @@ def _domains(question: AddQuestion, problem: GangProblem, short: Sequence[GangNe
     for need in short:
         best, wanted = _most_in_one(problem, need), sum(need.least_pods.values())
         gang = question.gangs[need.gangs[0]]
-        level = gang.required or "cluster"
+        level = gang.level or "cluster"
         message = f"gang {gang.name!r} needs {wanted} pods in one {level}; with every node that may be added, "
         message += f"no {level} has more than {best}"
         advice = "Allow more places in a domain, or larger new domains."

@@ -16,12 +16,13 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Replica, Workload
-from dra_lab.model.gang import Gang, GangPlan, PlacedGang
+from dra_lab.model.fleet import Replica
+from dra_lab.model.gang import GangPlan, PlacedGang
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.arguments import gangs_given, workloads_given
+from dra_lab.model.workload import Workload
+from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.placing import replicas_of
@@ -40,7 +41,7 @@ from dra_lab.topology.hierarchy_findings import preferred_rules
 @awaited
 def plan_gangs(
     cluster: Cluster,
-    gangs: Sequence[Gang],
+    gangs: Sequence[Workload],
     workloads: Sequence[Workload] = (),
     *,
     hierarchies: Sequence[Hierarchy] | None = None,
@@ -58,9 +59,9 @@ def plan_gangs(
     the levels above the nodes, those of the cluster by default.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, load_cluster, plan_gangs, read_sketch
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> gang = Gang("train", [GangGroup(worker)], required="host")
+        >>> from dra_lab import PodGroup, Workload, load_cluster, plan_gangs, read_sketch
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gang = Workload("train", [worker], level="host")
         >>> plan = plan_gangs(load_cluster("sample:two-sockets"), [gang])
         >>> plan.counts, plan.proven
         ({'train': 1}, True)
@@ -68,10 +69,9 @@ def plan_gangs(
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    gangs, workloads = gangs_given("gangs", gangs), workloads_given("workloads", workloads)
+    gangs, workloads = workloads_given("gangs", gangs), workloads_given("workloads", workloads)
     plan = GangPlan(PlanStatus.EMPTY, gangs, workloads, cluster.name, str(release), findings=cluster.findings)
-    groups = [group.workload for gang in gangs for group in gang.groups]
-    claims = [claim for workload in (*groups, *workloads) for claim in workload.claims]
+    claims = [claim for workload in (*gangs, *workloads) for claim in workload.claims]
     unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.every_shared_claim)))
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
@@ -136,7 +136,7 @@ def _with_proofs(
 
 
 def written(
-    problem: GangProblem, solution: GangSolution, gangs: Sequence[Gang], workloads: Sequence[Workload]
+    problem: GangProblem, solution: GangSolution, gangs: Sequence[Workload], workloads: Sequence[Workload]
 ) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
     """Return the gangs with a place and the ordinary pods, each pod with its devices."""
     by_node = [
@@ -162,17 +162,17 @@ def written(
         kinds = [group.kind for group in problem.needs.gangs[one.need].groups]
         rows = iter([given(kind, row) for kind, row in zip(kinds, one.groups, strict=True)])
         # Pods that have claims come first, then the claims that pods of a group share, and those of the gang.
-        own = {group.workload.name: next(rows) for group in gang.groups if group.workload.claims}
-        held = {group.workload.name: next(rows)[0] for group in gang.groups if group.shared_claims}
+        own = {group.name: next(rows) for group in gang.pods if group.claims}
+        held = {group.name: next(rows)[0] for group in gang.pods if group.shared_claims}
         shared = changed(next(rows)[0], workload="shared") if gang.shared_claims else None
         pods: list[Replica] = []
-        for group in gang.groups:
-            name = group.workload.name
+        for group in gang.pods:
+            name = group.name
             beside = held.get(name, shared)
             if name in own:
                 pods += [changed(pod, workload=name) for pod in own[name]]
             elif beside is not None:
-                pods += [Replica(name, number, beside.node, (), ()) for number in range(group.workload.replicas)]
+                pods += [Replica(name, number, beside.node, (), ()) for number in range(group.count)]
         of_groups = tuple(changed(pod, workload=name) for name, pod in held.items())
         placed.append(PlacedGang(gang.name, numbers[at], one.domain, tuple(pods), shared, of_groups))
         numbers[at] += 1

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GANGS, HOSTS, Gang, GangHeadroom, GangPlan
+from dra_lab.model.gang import GANGS, GangHeadroom, GangPlan
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import ClusterQueue
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.arguments import gangs_given, given
+from dra_lab.model.workload import HOSTS, Workload
+from dra_lab.planner.arguments import given, workloads_given
 from dra_lab.planner.budget import Progress
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.waiting import awaited
@@ -28,7 +29,7 @@ Path = tuple[str, ...]
 @awaited
 def gang_verdicts(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     *,
     queue: str = "",
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
@@ -68,19 +69,19 @@ def gang_verdicts(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import Gang, GangGroup, Workload, gang_verdicts, load_cluster, read_sketch
+        >>> from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch
 
         Both workers start together or not at all.
 
-        >>> worker = Workload("worker", read_sketch("sample:two-sockets/lesson"), replicas=2)
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
 
         The sample has no queue of Kueue.
 
-        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Gang("train", [GangGroup(worker)]))
+        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Workload("train", [worker]))
         >>> found.devices.says.value, found.quota.row.sentence.partition(".")[0]
         ('yes', 'The snapshot has no ClusterQueue of Kueue')
     """
-    (gang,) = gangs_given("gang", [gang])
+    (gang,) = workloads_given("gang", [gang])
     if plan is not None and gang.name not in {one.name for one in given("plan", plan, GangPlan).gangs}:
         names = ", ".join(one.name for one in plan.gangs) or "none"
         raise InputError(
@@ -109,7 +110,7 @@ def gang_verdicts(
             cancel=cancel,
         )
     headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
-    chosen = counts.chosen[-1:] if gang.required in HOSTS else counts.chosen
+    chosen = counts.chosen[-1:] if gang.level in HOSTS else counts.chosen
     return GangVerdicts(
         gang.name,
         quota,
@@ -122,7 +123,7 @@ def gang_verdicts(
     )
 
 
-def _devices(gang: Gang, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
+def _devices(gang: Workload, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
     if plan.status is PlanStatus.NOT_CHECKED:
         return VerdictRow(DEVICES, Says.UNKNOWN, f"Not checked: {plan.shortfalls[0].message}.")
     placed = [one for one in plan.placed if one.gang == gang.name]
@@ -142,20 +143,20 @@ def _devices(gang: Gang, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> V
     if placed:
         return VerdictRow(DEVICES, Says.NO, f"Devices are free for {counts}, proven.")
     best = max(headrooms, key=lambda headroom: headroom.most, default=None)
-    level = f"one {gang.required}" if gang.required else "the cluster"
+    level = f"one {gang.level}" if gang.level else "the cluster"
     text = f"Not enough devices are free in {level} for {gang.least:,} pods, proven"
     if best is not None and best.domain and best.most < gang.least:
         text = f"{text}; the best, {'/'.join(best.domain)}, has {best.most:,}"
     return VerdictRow(DEVICES, Says.NO, f"{text}.")
 
 
-def _domains(gang: Gang, headrooms: Sequence[GangHeadroom], counts: TopologyCounts) -> list[DomainVerdict]:
+def _domains(gang: Workload, headrooms: Sequence[GangHeadroom], counts: TopologyCounts) -> list[DomainVerdict]:
     """Return the numbers of each domain; Kueue's are by the values of labels, those of a host by its name."""
 
     def most(pods: int | None) -> int | None:
         return None if pods is None else min(pods, gang.size)
 
-    mine = {path[-1:] if gang.required in HOSTS else path: pods for path, pods in counts.pods.items()}
+    mine = {path[-1:] if gang.level in HOSTS else path: pods for path, pods in counts.pods.items()}
     found = [
         DomainVerdict(
             headroom.domain,
@@ -171,7 +172,7 @@ def _domains(gang: Gang, headrooms: Sequence[GangHeadroom], counts: TopologyCoun
     return [*found, *(DomainVerdict(path, gang.size, most(pods)) for path, pods in sorted(mine.items()))]
 
 
-def _advice(gang: Gang, headrooms: Sequence[GangHeadroom], chosen: Path) -> str:
+def _advice(gang: Workload, headrooms: Sequence[GangHeadroom], chosen: Path) -> str:
     """Return what to do if Kueue would choose a domain without enough devices."""
     headroom = next((one for one in headrooms if one.domain == chosen and chosen), None)
     better = next((one for one in headrooms if one.fits), None)

@@ -18,11 +18,11 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import DeviceRequest, expressions
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.queues import Configuration, CounterSource, DeviceClassMapping, DeviceClassSource
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, asks
+from dra_lab.model.workload import PodGroup, Workload
 
 READ_CONFIGURATION = "kubectl get configmap kueue-manager-config -n kueue-system -o yaml"
 EXTENDED_CLAIM = "extended-resources"
@@ -41,7 +41,7 @@ class CountedSet(Struct, frozen=True):
         wanted: What all its pods need, by resource, in whole units (thousandths of CPUs).
     """
 
-    groups: tuple[GangGroup, ...]
+    groups: tuple[PodGroup, ...]
     wanted: Mapping[str, int]
 
 
@@ -81,22 +81,22 @@ def unmapped_classes(cluster: Cluster, classes: Iterable[str]) -> tuple[str, ...
     return tuple(name for name in classes if name not in mapped)
 
 
-def gang_requests(gang: Gang) -> Iterator[tuple[str, DeviceRequest]]:
+def gang_requests(gang: Workload) -> Iterator[tuple[str, DeviceRequest]]:
     """Yield the requests of the pods of a gang, each with the name of its claim."""
-    for group in gang.groups:
-        for claim in group.workload.claims:
+    for group in gang.pods:
+        for claim in group.claims:
             for request in claim.requests:
                 yield claim.name, request
 
 
-def leads(gang: Gang) -> bool:
+def leads(gang: Workload) -> bool:
     """Say whether a gang is a leader with workers, which Kueue places as one."""
-    return len(gang.groups) == 2 and any(group.leader for group in gang.groups)
+    return len(gang.pods) == 2 and any(group.leader for group in gang.pods)
 
 
 def counted(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     covered: Collection[str],
     release: KubernetesRelease,
     requests: Mapping[str, Mapping[str, QuantityText]],
@@ -115,15 +115,15 @@ def counted(
     """
     found = CountedResources()
     reader = _Reader(cluster, covered, release, found)
-    amounts = [reader.group(group, requests.get(group.workload.name, {})) for group in gang.groups]
+    amounts = [reader.group(group, requests.get(group.name, {})) for group in gang.pods]
     if leads(gang):
         whole: Counter[str] = Counter()
         for one in amounts:
             whole.update(one)
-        found.sets = (CountedSet(tuple(gang.groups), dict(whole)),)
+        found.sets = (CountedSet(tuple(gang.pods), dict(whole)),)
     else:
-        found.sets = tuple(CountedSet((g,), dict(one)) for g, one in zip(gang.groups, amounts, strict=True))
-    bare = [group.workload.name for group in gang.groups if not requests.get(group.workload.name)]
+        found.sets = tuple(CountedSet((g,), dict(one)) for g, one in zip(gang.pods, amounts, strict=True))
+    bare = [group.name for group in gang.pods if not requests.get(group.name)]
     if bare:
         limited = [name for name in sorted(covered) if name in ("cpu", "memory", "ephemeral-storage")]
         also = f", although the queue limits {' and '.join(limited)}" if limited else ""
@@ -147,9 +147,9 @@ class _Reader:
         self.excluded = resources.exclude_resource_prefixes if resources else ()
         self.changed = {one.input for one in resources.transformations} if resources else set()
 
-    def group(self, group: GangGroup, requests: Mapping[str, QuantityText]) -> Counter[str]:
+    def group(self, group: PodGroup, requests: Mapping[str, QuantityText]) -> Counter[str]:
         """Return what all pods of a group need."""
-        pods = group.workload.replicas
+        pods = group.count
         amounts: Counter[str] = Counter()
         for name, text in requests.items():
             if name in self.changed:
@@ -158,7 +158,7 @@ class _Reader:
                 amounts[name] += whole_units(name, parse_quantity(text)) * pods
         if PODS in self.covered:
             amounts[PODS] += pods
-        for claim in group.workload.claims:
+        for claim in group.claims:
             for request in claim.requests:
                 for ask in asks(request)[:1]:
                     of = self._extended(ask) if claim.name == EXTENDED_CLAIM else self._devices(ask)

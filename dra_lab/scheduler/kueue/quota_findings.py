@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import Gang
 from dra_lab.model.gang_verdicts import Says
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import ClusterQueue
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.workload import Workload
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 
 _ADVICE = {
@@ -25,7 +25,7 @@ _ADVICE = {
 
 def quota_findings(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     queue: str,
     *,
     release: KubernetesRelease,

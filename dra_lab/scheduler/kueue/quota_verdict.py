@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import KUEUE
-from dra_lab.model.gang import HOSTS, Gang, GangGroup
 from dra_lab.model.gang_verdicts import QUOTA, QuotaAmount, QuotaAnswers, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.nodes import Node as Labelled
@@ -22,6 +21,7 @@ from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import ClusterQueue, LabelSelector
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import ResourceFlavor, Topology
+from dra_lab.model.workload import HOSTS, PodGroup, Workload
 from dra_lab.scheduler.kueue.assignment import HOSTNAME
 from dra_lab.scheduler.kueue.counted import READ_CONFIGURATION, CountedResources, CountedSet, counted, gang_requests
 from dra_lab.scheduler.kueue.queue_tree import READ_QUEUES, FoundQueue, find_queue, read_quota
@@ -36,7 +36,7 @@ _NAMESPACE = "kubernetes.io/metadata.name"
 
 def quota_verdict(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     queue: str = "",
     *,
     release: KubernetesRelease,
@@ -79,7 +79,7 @@ class _QuotaQuestion:
     def __init__(
         self,
         cluster: Cluster,
-        gang: Gang,
+        gang: Workload,
         found: FoundQueue,
         queue: ClusterQueue,
         release: KubernetesRelease,
@@ -224,7 +224,7 @@ class _QuotaQuestion:
             used.update(mine)
             tree = tree.with_usage(name, mine)
             for group in pods.groups:
-                flavors[group.workload.name] = tuple(dict.fromkeys(answer.flavors.values()))
+                flavors[group.name] = tuple(dict.fromkeys(answer.flavors.values()))
         return _Run(verdict, tuple(rows), used, flavors)
 
     def _flavor(self, resource: str, chosen: Mapping[str, str]) -> str:
@@ -311,9 +311,9 @@ def _named(row: QuotaAmount, amount: int, more: str = "") -> str:
     return f"{number} {more}{name} ({of}flavor {row.flavor})"
 
 
-def _keys(gang: Gang, group: GangGroup, hierarchies: Sequence[Hierarchy]) -> frozenset[str]:
+def _keys(gang: Workload, group: PodGroup, hierarchies: Sequence[Hierarchy]) -> frozenset[str]:
     """Return the labels of the levels that a group names for Kueue."""
-    levels = [group.required or gang.required or group.preferred or gang.preferred]
+    levels = [group.level or gang.level or group.prefer_level or gang.prefer_level]
     levels += [level for _, level in group.slices]
     return frozenset(filter(None, (level_key(level, gang.hierarchy, hierarchies) for level in levels)))
 

@@ -12,15 +12,15 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import Gang
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
+from dra_lab.model.workload import Workload
 
 _ADVICE = "Change the claim, or choose another scheduler."
 
 
 def refused_claims(
-    cluster: Cluster, gang: Gang, requests: Iterable[tuple[str, DeviceRequest]], release: KubernetesRelease
+    cluster: Cluster, gang: Workload, requests: Iterable[tuple[str, DeviceRequest]], release: KubernetesRelease
 ) -> Iterator[Finding]:
     """Yield what Kueue refuses in the claims of a gang.
 

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.custom import KUEUE
-from dra_lab.model.gang import Gang, GangGroup
 from dra_lab.model.gang_verdicts import COUNTS, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.topologies import ResourceFlavor, Topology
+from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 from dra_lab.scheduler.kueue.counted import leads
 from dra_lab.scheduler.kueue.quota_verdict import level_key
@@ -38,7 +38,7 @@ class TopologyCounts(Struct, frozen=True):
 
 def topology_counts(
     cluster: Cluster,
-    gang: Gang,
+    gang: Workload,
     hierarchies: Sequence[Hierarchy],
     flavors: Sequence[str],
     requests: Mapping[str, Mapping[str, QuantityText]],
@@ -61,17 +61,17 @@ def topology_counts(
     if not any(node.status.allocatable for node in cluster.nodes):
         text = "The nodes do not say what they can allocate, so what Kueue counts is not known."
         return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
-    sets = [_pod_set(gang, group, hierarchies, requests.get(group.workload.name, {})) for group in gang.groups]
+    sets = [_pod_set(gang, group, hierarchies, requests.get(group.name, {})) for group in gang.pods]
     assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, sets)
     refused = next((one for one in assigned if one.message), None)
     if refused is not None:
         return TopologyCounts(VerdictRow(COUNTS, Says.NO, f"Kueue does not admit the gang: {refused.message}."))
-    if not all(requests.get(group.workload.name) for group in gang.groups):
+    if not all(requests.get(group.name) for group in gang.pods):
         text = "CPU and memory of the pods are not known, so what Kueue counts is not known either."
         return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
     note = "Pods without claims are not in the snapshot; what they request was not counted."
-    key = level_key(gang.required or gang.groups[0].required, gang.hierarchy, hierarchies)
-    pods = assigned[0].headroom if len(gang.groups) == 1 and key in flavor.levels else {}
+    key = level_key(gang.level or gang.pods[0].level, gang.hierarchy, hierarchies)
+    pods = assigned[0].headroom if len(gang.pods) == 1 and key in flavor.levels else {}
     chosen = _chosen(cluster, flavor.levels, key, assigned)
     where = f" in {'/'.join(chosen)}" if chosen else ""
     text = f"Kueue counts enough{where} (Topology {flavor.topology})."
@@ -123,13 +123,13 @@ def _flavor(cluster: Cluster, flavors: Sequence[str]) -> tuple[KueueFlavor | Non
 
 
 def _pod_set(
-    gang: Gang, group: GangGroup, hierarchies: Sequence[Hierarchy], requests: Mapping[str, QuantityText]
+    gang: Workload, group: PodGroup, hierarchies: Sequence[Hierarchy], requests: Mapping[str, QuantityText]
 ) -> KueuePodSet:
-    required = group.required or gang.required
-    preferred = "" if required else group.preferred or gang.preferred
+    required = group.level or gang.level
+    preferred = "" if required else group.prefer_level or gang.prefer_level
     return KueuePodSet(
-        name=group.workload.name,
-        count=group.workload.replicas,
+        name=group.name,
+        count=group.count,
         requests=requests,
         required=level_key(required, gang.hierarchy, hierarchies),
         preferred=level_key(preferred, gang.hierarchy, hierarchies),

@@ -127,7 +127,7 @@ def test_the_bytes_are_the_same_in_another_process():
 @EVERY
 def test_every_file_names_its_versions(scheduler):
     """In its first line, and each object in apiVersion."""
-    files = gang_files(gang(required="rack"), scheduler, tree(), queue="q", release="1.37", objects=True)
+    files = gang_files(gang(level="rack"), scheduler, tree(), queue="q", release="1.37", objects=True)
     assert all("Kubernetes 1.37" in text.splitlines()[0] for text in files.documents.values())
 
 
@@ -135,7 +135,7 @@ def test_every_file_names_its_versions(scheduler):
 def test_copies_have_objects_and_pins_of_their_own(scheduler):
     """Each is placed by itself."""
     pins = {0: ("b0", "b0r1"), 1: ("b1", "b1r0")}
-    files = gang_files(gang(required="rack", replicas=2), scheduler, tree(), queue="q", pin=pins)
+    files = gang_files(gang(level="rack", replicas=2), scheduler, tree(), queue="q", pin=pins)
     pinned = [line.strip() for line in "".join(files.documents.values()).splitlines() if line.strip("- ") in PINNED]
     assert pinned == ["- b0r1", "- b1r0"]
 
@@ -145,14 +145,14 @@ PINNED = ("b0r0", "b0r1", "b1r0", "b1r1")
 
 def test_a_copy_without_a_domain_is_reported():
     """A plan that places some of the gangs pins these."""
-    files = gang_files(gang(required="rack", replicas=2), "kai", tree(), queue="q", pin={1: ("b1", "b1r0")})
+    files = gang_files(gang(level="rack", replicas=2), "kai", tree(), queue="q", pin={1: ("b1", "b1r0")})
     assert "train-0" in next(one.message for one in files.findings if one.rule == "gang-not-pinned")
 
 
 @EVERY
 def test_nothing_is_an_error_where_everything_is_expressed(scheduler):
     """One group in one rack is within what each of them can say."""
-    files = gang_files(gang(required="rack"), scheduler, tree(), queue="q")
+    files = gang_files(gang(level="rack"), scheduler, tree(), queue="q")
     errors = [one.rule for one in files.findings if one.severity is Severity.ERROR]
     assert (errors, files.not_expressed) == ([], ())
 
@@ -184,7 +184,7 @@ def test_every_kind_with_a_schema_is_written():
     for scheduler in SCHEDULERS:
         files = gang_files(gang(group("leader", 1), group()), scheduler, tree("NVLink"), queue="q", objects=True)
         found |= {kind_of(one) for one in documents(files)}
-        files = gang_files(gang(required="rack"), scheduler, tree("NVLink"), queue="q", objects=True)
+        files = gang_files(gang(level="rack"), scheduler, tree("NVLink"), queue="q", objects=True)
         found |= {kind_of(one) for one in documents(files)}
     assert set(FILES) - found == set()
 
@@ -193,8 +193,8 @@ def test_every_kind_with_a_schema_is_written():
     ("change", "printed"),
     [
         ({"scheduler": "kueu"}, "did you mean 'kueue'"),
-        ({"gang": gang(required="rac")}, "did you mean 'rack'"),
-        ({"gang": gang(required="rack"), "hierarchy": None}, "give the hierarchy"),
+        ({"gang": gang(level="rac")}, "did you mean 'rack'"),
+        ({"gang": gang(level="rack"), "hierarchy": None}, "give the hierarchy"),
         ({"gang": gang(hierarchy="zone")}, "names the hierarchy 'zone'; this is 'fabric'"),
         ({"pin": ("b0", "b1r0")}, "has no domain 'b0/b1r0'"),
         ({"pin": "b0"}, "must be a path"),

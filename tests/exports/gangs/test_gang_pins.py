@@ -92,7 +92,7 @@ def test_the_domains_of_a_plan_are_pins(required, same):
     """A plan says for each gang where it goes, by the path."""
     devices = [gpu(at, f"r{at}") for at in range(4)]
     on = cluster(*(a_slice("gpu.nvidia.com", *devices, node=f"n{node}") for node in range(8)))
-    hierarchy, one = tree(same=same), gang(group(pods=1), required=required, replicas=2)
+    hierarchy, one = tree(same=same), gang(group(pods=1), level=required, replicas=2)
     plan = plan_gangs(on, [one], hierarchies=[hierarchy])
     pins = {placed.number: placed.domain for placed in plan.placed}
     files = gang_files(one, "kai", hierarchy, queue="q", pin=pins)
@@ -102,7 +102,7 @@ def test_the_domains_of_a_plan_are_pins(required, same):
 
 def test_a_clique_and_a_pin_are_in_one_term():
     """Both must hold for the pods of a ComputeDomain."""
-    files = gang_files(gang(required="NVLink partition"), "kai", cliques(), queue="q", pin=("u1", "u1.0"))
+    files = gang_files(gang(level="NVLink partition"), "kai", cliques(), queue="q", pin=("u1", "u1.0"))
     spec = yaml.safe_load(files.documents["job.yaml"])["spec"]["template"]["spec"]
     terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert terms == [

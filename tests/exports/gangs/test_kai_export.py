@@ -31,7 +31,7 @@ def in_one(label, **more):
 
 def test_one_group_has_a_minimum_and_no_subgroups():
     """A required and a preferred level go together."""
-    assert pod_group(gang(group(least=2), required="block", preferred="rack")) == {
+    assert pod_group(gang(group(least=2), level="block", prefer_level="rack")) == {
         "queue": "team-a",
         "minMember": 2,
         **in_one(BLOCK, preferredTopologyLevel=RACK),
@@ -40,7 +40,7 @@ def test_one_group_has_a_minimum_and_no_subgroups():
 
 def test_groups_are_subgroups_of_one_domain():
     """The constraint of the gang holds for all, that of a group for its own pods."""
-    assert pod_group(gang(group("a", least=3), group("b", required="rack"), required="block")) == {
+    assert pod_group(gang(group("a", least=3), group("b", level="rack"), level="block")) == {
         "queue": "team-a",
         "minSubGroup": 2,
         **in_one(BLOCK),
@@ -79,7 +79,7 @@ def test_pods_are_for_kai():
 
 @pytest.mark.parametrize(
     ("one", "source", "written"),
-    [(gang(), "", False), (gang(required="rack"), "", True), (gang(required="rack"), "KAI Topology main", False)],
+    [(gang(), "", False), (gang(level="rack"), "", True), (gang(level="rack"), "KAI Topology main", False)],
 )
 def test_a_topology_is_written_if_the_cluster_lacks_it(one, source, written):
     """The levels of one that exists are immutable."""
@@ -88,7 +88,7 @@ def test_a_topology_is_written_if_the_cluster_lacks_it(one, source, written):
 
 def test_the_topology_ends_with_the_node():
     """KAI allows the hostname as the lowest level only."""
-    topology = yaml.safe_load(exported(gang(required="host")).documents["kai-topology.yaml"])
+    topology = yaml.safe_load(exported(gang(level="host")).documents["kai-topology.yaml"])
     assert [one["nodeLabel"] for one in topology["spec"]["levels"]] == [BLOCK, RACK, "kubernetes.io/hostname"]
 
 
@@ -99,7 +99,7 @@ def test_the_topology_ends_with_the_node():
         (gang(shared_claims=(CHANNEL,)), "q", "kai-shared-claim"),
         (gang(group(claims=LIST)), "q", "kai-alternatives"),
         (gang(priority=100), "q", "kai-not-preempted"),
-        (gang(required="rack"), "q", "kai-devices-not-counted"),
+        (gang(level="rack"), "q", "kai-devices-not-counted"),
     ],
 )
 def test_what_kai_does_not_support_is_reported(one, queue, rule):

@@ -41,22 +41,22 @@ def rules(one, **more):
     ("one", "expected"),
     [
         (gang(), [{}]),
-        (gang(required="rack"), [{"required-topology": RACK}]),
-        (gang(preferred="rack"), [{"preferred-topology": RACK}]),
-        (gang(required="host"), [{"required-topology": "kubernetes.io/hostname"}]),
-        (gang(required="block", preferred="rack"), [{"required-topology": BLOCK}]),
-        (gang(group(required="rack"), required="block"), [{"required-topology": RACK}]),
+        (gang(level="rack"), [{"required-topology": RACK}]),
+        (gang(prefer_level="rack"), [{"preferred-topology": RACK}]),
+        (gang(level="host"), [{"required-topology": "kubernetes.io/hostname"}]),
+        (gang(level="block", prefer_level="rack"), [{"required-topology": BLOCK}]),
+        (gang(group(level="rack"), level="block"), [{"required-topology": RACK}]),
         (
-            gang(group(pods=8, slices=((4, "rack"),)), required="block"),
+            gang(group(pods=8, slices=((4, "rack"),)), level="block"),
             [{"required-topology": BLOCK, "slice-required-topology": RACK, "slice-size": "4"}],
         ),
         (gang(group(pods=8, slices=((4, "rack"),))), [{"slice-required-topology": RACK, "slice-size": "4"}]),
         (
-            gang(group("leader", 1, leader=True), group(), required="rack"),
+            gang(group("leader", 1, leader=True), group(), level="rack"),
             [{"required-topology": RACK, "group-name": "gang-train"}] * 2,
         ),
-        (gang(group("a"), group("b"), required="rack"), [{"required-topology": RACK}] * 2),
-        (gang(group("a", 1), group("b", required="rack")), [{}, {"required-topology": RACK}]),
+        (gang(group("a"), group("b"), level="rack"), [{"required-topology": RACK}] * 2),
+        (gang(group("a", 1), group("b", level="rack")), [{}, {"required-topology": RACK}]),
     ],
 )
 def test_levels_become_annotations(one, expected):
@@ -110,7 +110,7 @@ def test_the_objects_of_an_administrator_come_on_request():
 
 def test_a_topology_of_the_cluster_is_named_and_not_written():
     """Its levels are immutable."""
-    files = exported(gang(required="rack"), tree(source="Kueue Topology default"), objects=True)
+    files = exported(gang(level="rack"), tree(source="Kueue Topology default"), objects=True)
     flavor = yaml.safe_load(files.documents["resourceflavor.yaml"])
     assert (flavor["spec"]["topologyName"], "topology.yaml" in files.documents) == ("default", False)
 
@@ -124,7 +124,7 @@ def test_the_quota_covers_all_copies_of_the_gang():
 
 def test_every_class_is_mapped():
     """Kueue refuses a claim of which it does not know one class; the channel of a ComputeDomain has one too."""
-    files = exported(gang(required="NVLink partition"), cliques())
+    files = exported(gang(level="NVLink partition"), cliques())
     rows = yaml.safe_load(files.documents["kueue-configuration.yaml"])["resources"]["deviceClassMappings"]
     assert [row["deviceClassNames"] for row in rows] == [
         ["compute-domain-default-channel.nvidia.com"],
@@ -159,7 +159,7 @@ LIST = ClaimSketch(
         (gang(shared_claims=(CHANNEL,)), "kueue-shared-claim"),
         (gang(group(shared_claims=(CHANNEL,))), "kueue-shared-claim"),
         (gang(), "kueue-class-mapping"),
-        (gang(required="rack"), "kueue-devices-not-counted"),
+        (gang(level="rack"), "kueue-devices-not-counted"),
         (gang(), "kueue-flavor"),
     ],
 )
@@ -190,7 +190,7 @@ def test_a_selector_that_fails_on_a_device_is_reported(expression, fails):
 def test_a_long_key_can_be_loaded_and_not_requested():
     """A Topology may name 316 characters, a Workload 63."""
     long = f"{'a' * 60}.example.com/rack"
-    files = exported(gang(required="rack"), tree(keys=(BLOCK, long)))
+    files = exported(gang(level="rack"), tree(keys=(BLOCK, long)))
     assert "kueue-key-too-long" in [one.rule for one in files.findings]
 
 
@@ -199,7 +199,7 @@ def test_kueue_chooses_the_nodes_of_a_pinned_domain(levels, expected):
     """If the last level of its Topology is the host name, and it counts no devices then either."""
     on = labelled(objects=(topology(*levels),))
     hierarchy = tree("default", source="Kueue Topology default")
-    files = exported(gang(required="rack"), hierarchy, cluster=on, pin=("b0", "b0r0"))
+    files = exported(gang(level="rack"), hierarchy, cluster=on, pin=("b0", "b0r0"))
     found = [one.severity.value for one in files.findings if one.rule == "kueue-devices-not-counted"]
     assert found == expected
 

@@ -11,7 +11,7 @@ from dra_lab import gang_files
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
 
 SLICED = group(pods=8, slices=((4, "rack"), (2, "host")))
-PAIR = (group("a", required="rack"), group("b"))
+PAIR = (group("a", level="rack"), group("b"))
 
 
 def exported(one, scheduler, hierarchy=None, pin=None):
@@ -22,17 +22,17 @@ def exported(one, scheduler, hierarchy=None, pin=None):
 @pytest.mark.parametrize(
     ("scheduler", "one", "expected"),
     [
-        ("kueue", gang(required="block", preferred="rack"), "a required or a preferred level, so rack"),
-        ("kueue", gang(group("a"), group("b"), required="rack"), "Kueue puts each group into one rack"),
+        ("kueue", gang(level="block", prefer_level="rack"), "a required or a preferred level, so rack"),
+        ("kueue", gang(group("a"), group("b"), level="rack"), "Kueue puts each group into one rack"),
         ("kueue", gang(group(least=2)), "between 2 and 4 pods of worker"),
         ("kueue", gang(group(least=2), group("b")), "all 4 pods of worker or none"),
         ("kai", gang(shared_claims=(CHANNEL,)), "claims that several pods share"),
         ("kai", gang(group(shared_claims=(CHANNEL,))), "claims that several pods share"),
-        ("volcano", gang(required="block", preferred="rack"), "hard or soft, so the preferred level"),
-        ("volcano", gang(preferred="rack"), "names no level"),
+        ("volcano", gang(level="block", prefer_level="rack"), "hard or soft, so the preferred level"),
+        ("volcano", gang(prefer_level="rack"), "names no level"),
         ("volcano", gang(SLICED), "one layer of partitions, so the slices in host"),
-        ("volcano", gang(group("a", required="rack", least=2), group("b")), "all 4 pods or none"),
-        ("kube-scheduler", gang(preferred="rack"), "no preferred level, so rack"),
+        ("volcano", gang(group("a", level="rack", least=2), group("b")), "all 4 pods or none"),
+        ("kube-scheduler", gang(prefer_level="rack"), "no preferred level, so rack"),
         ("kube-scheduler", gang(*PAIR), "one required level, so rack of a"),
         ("kube-scheduler", gang(SLICED), "no slices, so 4 pods in one rack"),
         ("kube-scheduler", gang(group("a", least=1), group("b")), "5 pods of any group and not 1 of a, 4 of b"),
@@ -46,7 +46,7 @@ def test_what_is_left_out_is_said_in_one_sentence(scheduler, one, expected):
 @pytest.mark.parametrize("scheduler", ["kueue", "kai", "kube-scheduler"])
 def test_a_level_without_a_label_cannot_be_required(scheduler):
     """NVIDIA's label names partitions; no label names the NVLink domain alone."""
-    files = exported(gang(required="NVLink domain"), scheduler, cliques())
+    files = exported(gang(level="NVLink domain"), scheduler, cliques())
     assert files.not_expressed[0].startswith("No node label names the level NVLink domain")
 
 
@@ -54,7 +54,7 @@ def test_a_level_without_a_label_cannot_be_required(scheduler):
 @pytest.mark.parametrize("pin", [None, ("u1",)])
 def test_a_required_level_that_is_lost_is_an_error_unless_it_is_pinned(scheduler, pin):
     """The pin holds all pods to the nodes of the domain."""
-    rules = [one.rule for one in exported(gang(required="NVLink domain"), scheduler, cliques(), pin).findings]
+    rules = [one.rule for one in exported(gang(level="NVLink domain"), scheduler, cliques(), pin).findings]
     assert ("gang-level-lost" in rules) is (pin is None)
 
 
@@ -64,7 +64,7 @@ def test_random_gangs_lose_no_required_level_silently(scheduler):
     nameless = tree(keys=("", ""))
     for seed in range(60):
         one = random_gang(random.Random(seed))
-        wanted = {one.required} | {each.required for each in one.groups if each.workload.replicas > 1}
+        wanted = {one.level} | {each.level for each in one.pods if each.count > 1}
         files = exported(one, scheduler, nameless)
         lost = [found.message for found in files.findings if found.rule == "gang-level-lost"]
         missing = [level for level in wanted & {"block", "rack"} if not any(level in sentence for sentence in lost)]

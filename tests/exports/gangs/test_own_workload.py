@@ -74,7 +74,7 @@ LEADER = written(
     + "    workerTemplate:\n      spec:\n",
     8,
 )
-ONE = gang(group(pods=4), required="rack")
+ONE = gang(group(pods=4), level="rack")
 
 
 def workload(folder, kind: str = "Job", text: str = "") -> WorkloadFile:
@@ -108,7 +108,7 @@ def test_a_leader_and_its_workers_are_valid(scheduler, release, tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(LEADER)
     paths = [f"spec.leaderWorkerTemplate.{name}Template" for name in ("leader", "worker")]
-    one = gang(group("leader", 1, leader=True), group("worker", 3), required="rack")
+    one = gang(group("leader", 1, leader=True), group("worker", 3), level="rack")
     common = {"namespace": "ml", "queue": "team-a", "pin": ("b0", "b0r0"), "release": release, "has_claims": True}
     files = gang_files(one, scheduler, tree(), workload=read_workload(file, paths), **common)
     documents = [one for text in files.documents.values() for one in yaml.safe_load_all(text)]
@@ -228,15 +228,15 @@ def test_levels_that_contradict_are_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("scheduler", "kind", "one", "expected"),
     [
-        ("kai", "Job", gang(group(pods=4, slices=((2, "rack"),)), required="block"), "slices of worker are left out"),
+        ("kai", "Job", gang(group(pods=4, slices=((2, "rack"),)), level="block"), "slices of worker are left out"),
         (
             "volcano",
             "Job",
-            gang(group(pods=4, slices=((2, "rack"),)), required="block"),
+            gang(group(pods=4, slices=((2, "rack"),)), level="block"),
             "slices of worker are left out",
         ),
-        ("kueue", "JobSet", gang(group(pods=4, least=2), required="rack"), "starts all pods of a JobSet or none"),
-        ("kai", "JobSet", gang(group(pods=4, least=2), required="rack"), "KAI takes the minimum of a JobSet"),
+        ("kueue", "JobSet", gang(group(pods=4, least=2), level="rack"), "starts all pods of a JobSet or none"),
+        ("kai", "JobSet", gang(group(pods=4, least=2), level="rack"), "KAI takes the minimum of a JobSet"),
         ("kube-scheduler", "Volcano", ONE, "does not know that the schema of Job has schedulingGroup"),
     ],
 )
@@ -248,8 +248,8 @@ def test_what_a_kind_cannot_express_is_a_sentence(scheduler, kind, one, expected
 @pytest.mark.parametrize(
     ("one", "text", "message"),
     [
-        (gang(group(pods=3), required="rack"), "", "runs 4 pods, and the gang has 3"),
-        (gang(group(pods=2), required="rack", replicas=2), "", "cannot name 2 PodGroups"),
+        (gang(group(pods=3), level="rack"), "", "runs 4 pods, and the gang has 3"),
+        (gang(group(pods=2), level="rack", replicas=2), "", "cannot name 2 PodGroups"),
         (gang(group("a", 2), group("b", 2)), "", "and the gang has 2 groups"),
         (ONE, KINDS["Job"] + "---\nkind: PodGroup\n", "has a PodGroup of its own"),
         (ONE, WORKLOAD, "Workload/mine starts no pods, because Kueue makes it for a Job"),

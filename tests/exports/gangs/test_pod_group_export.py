@@ -30,9 +30,9 @@ def test_each_release_has_its_version(release, version):
 @pytest.mark.parametrize(
     ("one", "key"),
     [
-        (gang(required="rack"), RACK),
-        (gang(group(required="rack"), required="block"), RACK),
-        (gang(group("a", required="rack"), group("b"), required="block"), BLOCK),
+        (gang(level="rack"), RACK),
+        (gang(group(level="rack"), level="block"), RACK),
+        (gang(group("a", level="rack"), group("b"), level="block"), BLOCK),
     ],
 )
 def test_one_level_is_required(one, key):
@@ -89,7 +89,7 @@ def test_pods_and_group_have_one_priority():
     [
         (gang(), "1.36", ["pod-group-gate", "pod-group-version", "pod-group-gang-gate", "pod-group-upgrade"]),
         (gang(), "1.37", ["pod-group-gate", "pod-group-version"]),
-        (gang(required="rack"), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-topology-gate"]),
+        (gang(level="rack"), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-topology-gate"]),
         (gang(group(least=2)), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-minimum"]),
         (gang(shared_claims=(CHANNEL,)), "1.37", ["pod-group-gate", "pod-group-version", "pod-group-claims-gate"]),
         (
@@ -119,5 +119,5 @@ def test_more_shared_claims_than_a_group_can_have_are_an_error():
 @pytest.mark.parametrize(("same", "expected"), [(True, True), (False, False)])
 def test_values_with_several_parents_are_merged(same, expected):
     """kube-scheduler compares the bare value of one label."""
-    rules = [one.rule for one in exported(gang(required="rack"), tree(same=same)).findings]
+    rules = [one.rule for one in exported(gang(level="rack"), tree(same=same)).findings]
     assert ("pod-group-same-value" in rules) is expected

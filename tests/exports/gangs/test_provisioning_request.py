@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 
 import pytest
 import yaml
 from crd_schemas import problems
 
-from dra_lab import ClaimSketch, Gang, GangGroup, NewDomains, NodeType, Workload, load_cluster, nodes_to_add
+from dra_lab import ClaimSketch, NewDomains, NodeType, PodGroup, Workload, load_cluster, nodes_to_add
 from dra_lab.errors import InputError
 from dra_lab.exports.gangs.provisioning_request import provisioning_request
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
@@ -17,16 +18,19 @@ from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 def pods(name: str, count: int, gpus: int) -> Workload:
     """Return pods with some GPUs each."""
     request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=gpus))
-    return Workload(name, (ClaimSketch(name="gpus", requests=(request,)),), count)
+    return PodGroup(name, (ClaimSketch(name="gpus", requests=(request,)),), count)
 
 
 @pytest.fixture(scope="module")
 def added():
     """Return the nodes for two large gangs of a leader and workers behind new switches, beside a small gang."""
     cluster = load_cluster("sample:h100-pod")
-    groups = [GangGroup(pods("leader", 1, 1), leader=True), GangGroup(pods("worker", 6, 8))]
-    large = Gang("train", groups, "leaf switch", replicas=2, priority=5)
-    small = Gang("small", [GangGroup(pods("worker", 2, 1))], "leaf switch")
+    groups = [
+        replace(pods("leader", 1, 1), leader=True),
+        pods("worker", 6, 8),
+    ]
+    large = Workload("train", groups, level="leaf switch", replicas=2, priority=5)
+    small = Workload("small", [pods("worker", 2, 1)], level="leaf switch")
     like = NodeType.like("h100-09", places=0, new_domains=NewDomains(nodes=18))
     return nodes_to_add(cluster, [large, small], types=[like])
 

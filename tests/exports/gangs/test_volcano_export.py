@@ -31,11 +31,11 @@ def hyper_nodes(one, hierarchy=None):
     ("one", "expected"),
     [
         (gang(), None),
-        (gang(required="rack"), {"mode": "hard", "highestTierAllowed": 1}),
-        (gang(required="block"), {"mode": "hard", "highestTierAllowed": 2}),
-        (gang(required="host"), {"mode": "hard", "highestTierAllowed": 1}),
-        (gang(preferred="rack"), {"mode": "soft"}),
-        (gang(group(required="rack"), required="block"), {"mode": "hard", "highestTierAllowed": 1}),
+        (gang(level="rack"), {"mode": "hard", "highestTierAllowed": 1}),
+        (gang(level="block"), {"mode": "hard", "highestTierAllowed": 2}),
+        (gang(level="host"), {"mode": "hard", "highestTierAllowed": 1}),
+        (gang(prefer_level="rack"), {"mode": "soft"}),
+        (gang(group(level="rack"), level="block"), {"mode": "hard", "highestTierAllowed": 1}),
     ],
 )
 def test_a_level_is_the_highest_tier(one, expected):
@@ -45,13 +45,13 @@ def test_a_level_is_the_highest_tier(one, expected):
 
 def test_a_level_for_nodes_moves_the_other_tiers():
     """A HyperNode for each node is then the lowest tier."""
-    one = gang(group(pods=8, slices=((2, "host"),)), required="rack")
+    one = gang(group(pods=8, slices=((2, "host"),)), level="rack")
     assert job(one)["networkTopology"]["highestTierAllowed"] == 2
 
 
 def test_slices_are_partitions_of_a_task():
     """All of the minimum are whole partitions."""
-    (task,) = job(gang(group(pods=8, least=4, slices=((4, "rack"),)), required="block"))["tasks"]
+    (task,) = job(gang(group(pods=8, least=4, slices=((4, "rack"),)), level="block"))["tasks"]
     assert (task["replicas"], task["minAvailable"], task["partitionPolicy"]) == (
         8,
         4,
@@ -66,7 +66,7 @@ def test_slices_are_partitions_of_a_task():
 
 def test_a_level_of_one_group_is_one_partition():
     """A partition is placed as a whole, so that the minimum of the group becomes all of its pods."""
-    found = job(gang(group("a", required="rack", least=2), group("b", least=3), required="block"))
+    found = job(gang(group("a", level="rack", least=2), group("b", least=3), level="block"))
     assert [(one["minAvailable"], "partitionPolicy" in one) for one in found["tasks"]] == [(4, True), (3, False)]
 
 
@@ -77,7 +77,7 @@ def test_the_minimum_of_the_job_is_that_of_its_tasks():
 
 def test_hyper_nodes_select_nodes_by_the_label_of_their_level():
     """New nodes with the label are then in them."""
-    assert hyper_nodes(gang(required="rack"))["fabric-b0-b0r1"] == (
+    assert hyper_nodes(gang(level="rack"))["fabric-b0-b0r1"] == (
         1,
         [{"type": "Node", "selector": {"labelMatch": {"matchLabels": {RACK: "b0r1"}}}}],
     )
@@ -85,7 +85,7 @@ def test_hyper_nodes_select_nodes_by_the_label_of_their_level():
 
 def test_hyper_nodes_of_repeated_values_select_their_parents_too():
     """A rack of the same name in another block is another rack."""
-    assert hyper_nodes(gang(required="rack"), tree(same=True))["fabric-b1-r0"] == (
+    assert hyper_nodes(gang(level="rack"), tree(same=True))["fabric-b1-r0"] == (
         1,
         [{"type": "Node", "selector": {"labelMatch": {"matchLabels": {BLOCK: "b1", RACK: "r0"}}}}],
     )
@@ -93,7 +93,7 @@ def test_hyper_nodes_of_repeated_values_select_their_parents_too():
 
 def test_hyper_nodes_without_a_label_list_their_nodes():
     """By exact names."""
-    assert hyper_nodes(gang(required="rack"), tree(keys=("", "")))["fabric-b0-b0r0"] == (
+    assert hyper_nodes(gang(level="rack"), tree(keys=("", "")))["fabric-b0-b0r0"] == (
         1,
         [{"type": "Node", "selector": {"exactMatch": {"name": name}}} for name in ("n0", "n1")],
     )
@@ -101,7 +101,7 @@ def test_hyper_nodes_without_a_label_list_their_nodes():
 
 def test_outer_hyper_nodes_have_inner_ones():
     """Each has one parent."""
-    assert hyper_nodes(gang(required="rack"))["fabric-b1"] == (
+    assert hyper_nodes(gang(level="rack"))["fabric-b1"] == (
         2,
         [{"type": "HyperNode", "selector": {"exactMatch": {"name": f"fabric-b1-b1r{at}"}}} for at in (0, 1)],
     )
@@ -115,30 +115,30 @@ def of_hyper_nodes():
 
 def test_the_tiers_of_the_cluster_are_used():
     """They need not be 1, 2, 3."""
-    one = gang(required="block")
+    one = gang(level="block")
     assert job(one, of_hyper_nodes())["networkTopology"]["highestTierAllowed"] == 5
 
 
 def test_hyper_nodes_of_the_cluster_are_not_written():
     """A node would be in two of one tier."""
-    assert "hypernodes.yaml" not in exported(gang(required="rack"), of_hyper_nodes()).documents
+    assert "hypernodes.yaml" not in exported(gang(level="rack"), of_hyper_nodes()).documents
 
 
 def test_a_host_is_no_tier_of_the_cluster():
     """Nothing in the files holds the pods to one node then."""
-    assert "gang-level-lost" in [one.rule for one in exported(gang(required="host"), of_hyper_nodes()).findings]
+    assert "gang-level-lost" in [one.rule for one in exported(gang(level="host"), of_hyper_nodes()).findings]
 
 
 def test_a_host_needs_nodes_that_are_known():
     """Without a hierarchy and a cluster there is nothing to make HyperNodes of."""
-    files = gang_files(gang(required="host"), "volcano")
+    files = gang_files(gang(level="host"), "volcano")
     assert "gang-level-lost" in [one.rule for one in files.findings]
 
 
 def test_a_host_of_a_cluster_without_a_hierarchy_is_a_hyper_node():
     """One for each node."""
     on = cluster(a_slice("gpu.nvidia.com", gpu(0), node="n1"), a_slice("gpu.nvidia.com", gpu(0), node="n2"))
-    files = gang_files(gang(required="host"), "volcano", cluster=on)
+    files = gang_files(gang(level="host"), "volcano", cluster=on)
     found = yaml.safe_load_all(files.documents["hypernodes.yaml"])
     assert [one["metadata"]["name"] for one in found] == ["nodes-host-n1", "nodes-host-n2"]
 
@@ -150,8 +150,8 @@ def test_a_host_of_a_cluster_without_a_hierarchy_is_a_hyper_node():
         (gang(), "volcano-dra"),
         (gang(), "volcano-queue"),
         (gang(shared_claims=(CHANNEL,)), "volcano-shared-claim"),
-        (gang(required="rack"), "volcano-plugin"),
-        (gang(required="rack"), "volcano-tiers"),
+        (gang(level="rack"), "volcano-plugin"),
+        (gang(level="rack"), "volcano-tiers"),
     ],
 )
 def test_what_volcano_needs_or_does_otherwise_is_reported(one, rule):

@@ -33,7 +33,7 @@ def asked(name: str, driver: str, count: int = 1, *texts: str, **more) -> Device
 
 def of_pods(rng: random.Random, claims: Iterable[ClaimSketch]) -> tuple[Workload, ...]:
     """Return a workload of one to four pods for each claim."""
-    return tuple(Workload(f"w{at}", claim, rng.randint(1, 4)) for at, claim in enumerate(claims))
+    return tuple(Workload(f"w{at}", claim, replicas=rng.randint(1, 4)) for at, claim in enumerate(claims))
 
 
 def seen_by_all(published: ResourceSlice) -> ResourceSlice:
@@ -61,7 +61,7 @@ def of_one_device(rng: random.Random, number: int, *, has: Has) -> Drawn:
     cluster, workloads = of_switches(rng, number, has=has)
     if number % 4 == 0:
         return cluster, workloads
-    return cluster, tuple(dataclasses.replace(w, claims=tuple(map(_first_alone, w.claims))) for w in workloads)
+    return cluster, tuple(Workload(w.name, map(_first_alone, w.claims), replicas=w.replicas) for w in workloads)
 
 
 def _first_alone(sketch: ClaimSketch) -> ClaimSketch:
@@ -91,7 +91,7 @@ def _special(rng: random.Random, workload: Workload, *, admin: bool) -> Workload
         elif part is not None and admin and chance < 0.8:
             part = replace(part, admin_access=True, device_class_name=NIC, capacity=None)
         requests.append(replace(request, exactly=part))
-    return dataclasses.replace(workload, claims=(replace(workload.claims[0], requests=tuple(requests)),))
+    return Workload(workload.name, replace(workload.claims[0], requests=tuple(requests)), replicas=workload.replicas)
 
 
 # ---------------------------------------------------------------- pools that several nodes see

@@ -25,7 +25,7 @@ SHAPES = {"a": [(at, 1) for at in range(7)], "b": [(0, 4), (4, 4)]}
 
 
 def pods(name: str, replicas: int, *requests, links: tuple[Link, ...] = ()) -> Workload:
-    return Workload(name, ClaimSketch("claim", requests, links), replicas)
+    return Workload(name, ClaimSketch("claim", requests, links), replicas=replicas)
 
 
 def one_pool():

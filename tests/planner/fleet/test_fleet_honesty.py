@@ -119,7 +119,7 @@ def test_stopped_room_is_no_number():
     assert not stranded(cluster, workload.claims, release=RELEASE, time_limit=0.0).proven
 
 
-@pytest.mark.parametrize("changes", [{"replicas": -1}, {"claims": ()}])
+@pytest.mark.parametrize("changes", [{"replicas": -1}, {"pods": ()}])
 def test_workloads_that_cannot_be_planned_are_refused(changes):
     """A message says which workload it is and what to do."""
     (workload,) = workloads((1,), must=False, kinds=((1, 1, 8),))

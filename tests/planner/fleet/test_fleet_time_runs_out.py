@@ -27,7 +27,7 @@ LOOKS = (*range(0, 60, 6), *range(60, 600, 60))
 
 def pairs():
     """Pods of one and of two pairs, which do not all fit, on nodes that are all different."""
-    return irregular_cluster(12, 8), [Workload(f"pairs-{count}", drawn_pairs(count), 25) for count in (1, 2)]
+    return irregular_cluster(12, 8), [Workload(f"pairs-{count}", drawn_pairs(count), replicas=25) for count in (1, 2)]
 
 
 def on_two_numa_nodes():

@@ -51,7 +51,7 @@ def test_a_fleet_of_templates_has_the_goals_of_its_drawing(seed, must):
     """Replicas, links, places and nodes are the same, and as far proven."""
     rng = random.Random(f"numbered fleet {seed}")
     nodes, pairs = irregular(rng, 5, 8), rng.randint(1, 3)
-    plans = [checked_fleet(nodes, [Workload("w", what(pairs, must=must), 8)]) for what in (numbered, drawn)]
+    plans = [checked_fleet(nodes, [Workload("w", what(pairs, must=must), replicas=8)]) for what in (numbered, drawn)]
     first, second = ([(goal.goal, goal.value, goal.proven) for goal in plan.goals] for plan in plans)
     assert first == second
 

@@ -50,14 +50,14 @@ def eight_gpus(*, sick: int = 0):
 
 def test_what_fits_nowhere_has_reasons_too():
     """If no replica is placed, the reasons still name the free devices and the devices that one replica needs."""
-    plan = checked_fleet(eight_gpus(sick=6), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
+    plan = checked_fleet(eight_gpus(sick=6), [Workload("w", (gpus(4),), replicas=2)], release=RELEASE, first_fit=False)
     assert plan.status is PlanStatus.INFEASIBLE
     assert "2 devices for request gpu are left free, one replica takes 4" in plan.shortfalls[0].message
 
 
 def test_a_tainted_device_is_not_free():
     """A device whose taint the request does not tolerate is not counted as free for it."""
-    plan = checked_fleet(eight_gpus(sick=1), [Workload("w", (gpus(4),), 2)], release=RELEASE, first_fit=False)
+    plan = checked_fleet(eight_gpus(sick=1), [Workload("w", (gpus(4),), replicas=2)], release=RELEASE, first_fit=False)
     assert plan.placed == {"w": 1}
     assert "3 devices for request gpu are left free" in plan.shortfalls[0].message
 
@@ -65,7 +65,7 @@ def test_a_tainted_device_is_not_free():
 def test_all_or_none_counts_what_all_replicas_take():
     """With the fewest nodes for all replicas, what they take together is held against what is free."""
     plan = checked_fleet(
-        eight_gpus(), [Workload("w", (gpus(4),), 3)], release=RELEASE, first_fit=False, objective="nodes"
+        eight_gpus(), [Workload("w", (gpus(4),), replicas=3)], release=RELEASE, first_fit=False, objective="nodes"
     )
     assert not plan.replicas
     assert "3 replicas of w take 12 devices for request gpu, 8 are free" in plan.shortfalls[0].message
@@ -73,7 +73,7 @@ def test_all_or_none_counts_what_all_replicas_take():
 
 def test_one_replica_and_one_device_are_not_several():
     """Each number has its noun and its verb."""
-    plan = checked_fleet(eight_gpus(sick=7), [Workload("w", (gpus(2),), 1)], release=RELEASE, first_fit=False)
+    plan = checked_fleet(eight_gpus(sick=7), [Workload("w", (gpus(2),), replicas=1)], release=RELEASE, first_fit=False)
     assert plan.shortfalls[0].message == (
         "1 replica of w has no place: 1 device for request gpu is left free, one replica takes 2"
     )
@@ -87,7 +87,7 @@ def test_a_device_that_several_nodes_see_is_one():
     fabric = ResourceSlice(metadata=ObjectMeta(name="far"), spec=far)
     plan = checked_fleet(
         Cluster(slices=(fabric,), nodes=nodes, classes=classes(GPU)),
-        [Workload("w", (gpus(4),), 1)],
+        [Workload("w", (gpus(4),), replicas=1)],
         release=RELEASE,
         first_fit=False,
     )
@@ -98,6 +98,8 @@ def test_a_device_that_several_nodes_see_is_one():
 def test_a_class_that_is_not_there_is_reported():
     """Where nothing in the cluster matches a request, freeing devices would not help, and is not advised."""
     claim = ClaimSketch("c", (request("gpu", GPU), request("nic", "none.example")))
-    (reason,) = checked_fleet(eight_gpus(), [Workload("w", (claim,), 2)], release=RELEASE, first_fit=False).shortfalls
+    (reason,) = checked_fleet(
+        eight_gpus(), [Workload("w", (claim,), replicas=2)], release=RELEASE, first_fit=False
+    ).shortfalls
     assert "no device of the cluster matches request nic" in reason.message
     assert "class" in reason.advice

@@ -15,12 +15,12 @@ ONE = ClaimSketch(name="one")
 
 def test_one_claim_stands_for_a_tuple_of_one():
     """`Workload("a", sketch, 3)` says the same as `Workload("a", (sketch,), 3)`."""
-    assert Workload("a", ONE, 3) == Workload("a", (ONE,), 3) == Workload("a", [ONE], 3)
+    assert Workload("a", ONE, replicas=3) == Workload("a", (ONE,), replicas=3) == Workload("a", [ONE], replicas=3)
 
 
 def test_a_workload_can_be_changed_as_before():
     """`dataclasses.replace` keeps the other fields."""
-    assert replace(Workload("a", ONE), replicas=5) == Workload(name="a", claims=(ONE,), replicas=5)
+    assert replace(Workload("a", ONE), replicas=5) == Workload(name="a", what=(ONE,), replicas=5)
 
 
 @pytest.mark.parametrize("times", [0, -1, True, 1.5, "2"])

@@ -11,7 +11,7 @@ from random_gangs import hierarchy_of
 from small_claims import request
 from small_nodes import a_slice, cluster, device, gpu
 
-from dra_lab import ClaimSketch, Cluster, Gang, GangGroup, NodeType, Workload, nodes_to_add
+from dra_lab import ClaimSketch, Cluster, NodeType, PodGroup, Workload, nodes_to_add
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
@@ -31,14 +31,14 @@ def nodes(*counts: int) -> Cluster:
     return cluster(*slices)
 
 
-def sharing(name: str, pods: int = 2, **more) -> GangGroup:
+def sharing(name: str, pods: int = 2, **more) -> PodGroup:
     """Return a group whose pods have one GPU each and one more together."""
-    return GangGroup(Workload(name, (GPU,), pods), shared_claims=(SHARED,), **more)
+    return PodGroup(name, (GPU,), count=pods, shared_claims=(SHARED,), **more)
 
 
 def test_each_group_is_on_one_node():
     """Two nodes of three GPUs are enough for two groups of two pods, and one node of six is not needed."""
-    plan = checked_gangs(nodes(3, 3), [Gang("g", (sharing("a"), sharing("b")))])
+    plan = checked_gangs(nodes(3, 3), [Workload("g", (sharing("a"), sharing("b")))])
     [placed] = plan.placed
     placed_on = {(one.workload, one.node) for one in (*placed.replicas, *placed.group_shared)}
     assert (plan.proven, len(placed_on), len({node for _, node in placed_on})) == (True, 2, 2)
@@ -47,18 +47,18 @@ def test_each_group_is_on_one_node():
 @pytest.mark.parametrize(("counts", "status"), [((2, 2, 2), PlanStatus.INFEASIBLE), ((3, 1), PlanStatus.OPTIMAL)])
 def test_the_claim_takes_its_devices_once_on_the_node_of_the_group(counts, status):
     """Two pods and their claim need three GPUs of one node."""
-    assert checked_gangs(nodes(*counts), [Gang("g", (sharing("a"),))]).status is status
+    assert checked_gangs(nodes(*counts), [Workload("g", (sharing("a"),))]).status is status
 
 
 def test_a_group_with_shared_claims_has_a_pod():
     """Without one its claim would have no devices."""
     with pytest.raises(InputError, match="give a min of 1 or more"):
-        checked_gangs(nodes(4), [Gang("g", (sharing("a", min=0), GangGroup(Workload("b", (GPU,), 1))))])
+        checked_gangs(nodes(4), [Workload("g", (sharing("a", minimum=0), PodGroup("b", (GPU,), count=1)))])
 
 
 def test_a_gang_with_both_kinds_of_shared_claims_is_on_one_node():
     """The claim of the gang holds all its pods to one node."""
-    gang = Gang("g", (sharing("a"), sharing("b")), shared_claims=(SHARED,))
+    gang = Workload("g", (sharing("a"), sharing("b")), shared_claims=(SHARED,))
     plan = checked_gangs(nodes(3, 4, 7), [gang])
     assert (plan.proven, plan.placed[0].nodes, len(plan.placed[0].every_shared)) == (True, ("n2",), 3)
 
@@ -66,7 +66,7 @@ def test_a_gang_with_both_kinds_of_shared_claims_is_on_one_node():
 def test_nodes_to_add_have_the_claim_too():
     """A node of two GPUs cannot have the group, however many there are; one of three GPUs can."""
     tree = hierarchy_of({"n0": ("a", "r"), "n1": ("a", "r")})
-    on, gang = nodes(2, 3), Gang("g", (sharing("a"),), replicas=3)
+    on, gang = nodes(2, 3), Workload("g", (sharing("a"),), replicas=3)
     small, large = (NodeType(name, node=node) for name, node in (("small", "n0"), ("large", "n1")))
     found = nodes_to_add(on, [gang], types=[small, large], hierarchies=[tree])
     assert ({one.type: one.count for one in found.added}, found.status) == ({"large": 2}, PlanStatus.OPTIMAL)
@@ -75,7 +75,7 @@ def test_nodes_to_add_have_the_claim_too():
 def test_nodes_are_added_for_pods_with_only_a_shared_claim():
     """Three gangs need three GPUs, and one is there."""
     tree = hierarchy_of({"n0": ("a", "r"), "n1": ("a", "r")})
-    gang = Gang("g", (GangGroup(Workload("a", (), 3), shared_claims=(SHARED,)),), replicas=3)
+    gang = Workload("g", (PodGroup("a", (), count=3, shared_claims=(SHARED,)),), replicas=3)
     found = nodes_to_add(nodes(1, 0), [gang], types=[NodeType("small", node="n0")], hierarchies=[tree])
     assert ({one.type: one.count for one in found.added}, found.status) == ({"small": 2}, PlanStatus.OPTIMAL)
 
@@ -110,20 +110,20 @@ def networked(*slices: ResourceSlice, racks: str = "aabb", gpus: int = 1) -> Clu
     return cluster(*own, *slices, classes=tuple(classes), nodes=tuple(places))
 
 
-def linked(pods: int, replicas: int = 1, *, of_gang: bool = True) -> Gang:
+def linked(pods: int, replicas: int = 1, *, of_gang: bool = True) -> Workload:
     """Return a gang whose pods have one GPU each and one link together."""
     own = {} if of_gang else {"shared_claims": (LINK,)}
     more = {"shared_claims": (LINK,)} if of_gang else {}
-    return Gang("g", (GangGroup(Workload("a", (GPU,), pods), **own),), replicas=replicas, **more)
+    return Workload("g", (PodGroup("a", (GPU,), count=pods, **own),), replicas=replicas, **more)
 
 
 @pytest.mark.parametrize("of_gang", [True, False])
 @pytest.mark.parametrize(("gpus", "replicas", "placed"), [(1, 3, 2), (2, 3, 3), (2, 5, 4)])
 def test_pods_that_have_only_a_shared_claim_are_on_its_node(gpus, replicas, placed, of_gang):
     """A claim of one GPU is enough for three pods, so two nodes hold as many gangs as they have GPUs."""
-    group = GangGroup(Workload("a", (), 3), shared_claims=() if of_gang else (SHARED,))
+    group = PodGroup("a", (), count=3, shared_claims=() if of_gang else (SHARED,))
     on = networked(racks="ab", gpus=gpus)
-    plan = checked_gangs(on, [Gang("g", (group,), replicas=replicas, shared_claims=(SHARED,) if of_gang else ())])
+    plan = checked_gangs(on, [Workload("g", (group,), replicas=replicas, shared_claims=(SHARED,) if of_gang else ())])
     assert [(len(one.replicas), len(one.nodes)) for one in plan.placed] == [(3, 1)] * placed
     assert plan.goal("gangs").proven
     assert {(domain.most, domain.bound) for domain in plan.headroom} == {(3, 3)}
@@ -131,18 +131,18 @@ def test_pods_that_have_only_a_shared_claim_are_on_its_node(gpus, replicas, plac
 
 def test_a_group_with_only_a_shared_claim_stands_beside_others():
     """The leader has no device of its own, and is on the node of the two workers."""
-    leader, workers = GangGroup(Workload("leader", (), 1), leader=True), GangGroup(Workload("worker", (GPU,), 2))
+    leader, workers = PodGroup("leader", (), count=1, leader=True), PodGroup("worker", (GPU,), count=2)
     on = networked(racks="ab", gpus=3)
-    placed = checked_gangs(on, [Gang("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed
+    placed = checked_gangs(on, [Workload("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed
     assert [[pod.workload for pod in one.replicas] for one in placed] == [["leader", "worker", "worker"]] * 2
     assert [len(one.nodes) for one in placed] == [1, 1]
 
 
 def test_the_bound_of_a_domain_counts_pods_with_only_a_shared_claim():
     """Two GPUs are enough for the claim, the leader and one of two workers, although the gang does not fit."""
-    leader, workers = GangGroup(Workload("leader", (), 1), leader=True), GangGroup(Workload("worker", (GPU,), 2))
+    leader, workers = PodGroup("leader", (), count=1, leader=True), PodGroup("worker", (GPU,), count=2)
     [domain] = checked_gangs(
-        networked(racks="a", gpus=2), [Gang("g", (leader, workers), shared_claims=(SHARED,))]
+        networked(racks="a", gpus=2), [Workload("g", (leader, workers), shared_claims=(SHARED,))]
     ).headroom
     assert (domain.gangs_bound, domain.most <= 2 <= domain.bound) == (0, True)
 
@@ -152,8 +152,8 @@ def test_pods_with_only_a_shared_claim_have_the_levels_of_their_group(of_gang):
     """Their node has a domain of the slices' level, and of a level that is preferred it counts as one."""
     tree = hierarchy_of({"n1": ("a", "r")})
     shares = {} if of_gang else {"shared_claims": (SHARED,)}
-    group = GangGroup(Workload("w", (), 2), preferred="rack", slices=((2, "rack"),), **shares)
-    gang = Gang("g", (group,), preferred="block", shared_claims=(SHARED,) if of_gang else ())
+    group = PodGroup("w", (), count=2, prefer_level="rack", slices=((2, "rack"),), **shares)
+    gang = Workload("g", (group,), prefer_level="block", shared_claims=(SHARED,) if of_gang else ())
     plan = checked_gangs(nodes(4, 1), [gang], hierarchies=[tree])
     levels = {goal.goal: goal.value for goal in plan.goals}["levels"]
     assert (plan.placed[0].nodes, levels, plan.proven) == (("n1",), 2, True)
@@ -162,7 +162,7 @@ def test_pods_with_only_a_shared_claim_have_the_levels_of_their_group(of_gang):
 def test_pods_without_any_claim_are_refused():
     """Nothing says where they are."""
     with pytest.raises(InputError, match="pods without claims"):
-        checked_gangs(nodes(1), [Gang("g", (GangGroup(Workload("a", (), 1)),))])
+        checked_gangs(nodes(1), [Workload("g", (PodGroup("a", (), count=1),))])
 
 
 @pytest.mark.parametrize("of_gang", [True, False])
@@ -203,7 +203,7 @@ def test_a_domain_of_the_required_level_sees_its_own_device():
     """The pods are in one rack and see one device: no rack has both nodes of it."""
     tree = hierarchy_of({"n0": ("a", "r"), "n1": ("b", "r"), "n2": ("a", "r"), "n3": ("b", "r")})
     on = networked(selected("a", 1, rack="a"), selected("b", 1, rack="b"))
-    plans = [checked_gangs(on, [replaced(linked(2), required=level)], hierarchies=[tree]) for level in ("block", "")]
+    plans = [checked_gangs(on, [replaced(linked(2), level=level)], hierarchies=[tree]) for level in ("block", "")]
     assert [(len(plan.placed), plan.goal("gangs").proven) for plan in plans] == [(0, True), (1, True)]
 
 

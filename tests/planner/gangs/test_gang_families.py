@@ -13,7 +13,7 @@ from random_gangs import hierarchy_of
 from small_holders import a_claim, result
 from small_nodes import a_slice, gpu
 
-from dra_lab import ClaimSketch, Cluster, Gang, GangGroup, Workload, how_many_more_gangs
+from dra_lab import ClaimSketch, Cluster, PodGroup, Workload, how_many_more_gangs
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.device import DeviceTaint
 
@@ -36,11 +36,11 @@ def racks(sizes: list[list[int]]) -> tuple[Cluster, object]:
     return cluster, hierarchy_of(places)
 
 
-def gang(pods: int, gpus: int, level: str = "rack", replicas: int = 1) -> Gang:
+def gang(pods: int, gpus: int, level: str = "rack", replicas: int = 1) -> Workload:
     """Return gangs of pods with some GPUs each."""
     request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name=GPU, count=gpus))
-    workload = Workload("worker", (ClaimSketch(name="claim", requests=(request,)),), pods)
-    return Gang("train", [GangGroup(workload)], level, replicas=replicas)
+    worker = PodGroup("worker", (ClaimSketch(name="claim", requests=(request,)),), count=pods)
+    return Workload("train", [worker], level=level, replicas=replicas)
 
 
 @pytest.mark.parametrize(("pods", "gpus"), [(8, 4), pytest.param(5, 2, marks=pytest.mark.long), (16, 3), (40, 1)])
@@ -84,8 +84,11 @@ def test_blocks_of_one_and_of_three_racks_have_their_own_numbers():
     cluster, _ = racks([[8]] * 4)
     hierarchy = hierarchy_of({f"r{rack}-n0": ("a" if rack else "b", f"r{rack}") for rack in range(4)})
     one = gang(1, 8, "block", replicas=4)
-    groups = [one.groups[0], changed(one.groups[0], workload=Workload("other", one.groups[0].workload.claims, 1))]
-    plan = checked_gangs(cluster, [changed(one, groups=groups, preferred="rack")], hierarchies=[hierarchy])
+    groups = [
+        one.pods[0],
+        changed(one.pods[0], name="other", count=1),
+    ]
+    plan = checked_gangs(cluster, [changed(one, pods=groups, prefer_level="rack")], hierarchies=[hierarchy])
     rooms = {room.domain: (room.most, room.gangs, room.gangs_bound) for room in plan.headroom}
     assert rooms == {("a",): (2, 1, 1), ("b",): (1, 0, 0)}
 

@@ -9,27 +9,27 @@ import pytest
 from checked_gangs import checked_gangs
 from random_gangs import cordon, hierarchy_of
 
-from dra_lab import Gang, GangGroup, Workload, load_cluster, read_sketch
+from dra_lab import PodGroup, Workload, load_cluster, read_sketch
 from dra_lab.errors import InputError
 from dra_lab.model.plan import PlanStatus
 
 CLUSTER = load_cluster("sample:two-sockets")
 FABRIC = hierarchy_of({"lab-1": ("b", "r1"), "lab-2": ("b", "r2")})
 OTHER = hierarchy_of({"lab-1": ("x", "y"), "lab-2": ("x", "y")}, "other")
-PODS = Workload("worker", read_sketch("sample:two-sockets/lesson"), 2)
-TRAIN = Gang("train", [GangGroup(PODS)], "rack")
+PODS = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+TRAIN = Workload("train", [PODS], level="rack")
 
 WRONG = {
-    "no hierarchy has 'island'": replace(TRAIN, required="island"),
+    "no hierarchy has 'island'": replace(TRAIN, level="island"),
     "there is no hierarchy 'nvlink'": replace(TRAIN, hierarchy="nvlink"),
-    "has no groups": replace(TRAIN, groups=()),
-    "starts without any pod": replace(TRAIN, groups=[GangGroup(PODS, min=0)]),
-    "give it one": replace(TRAIN, groups=[GangGroup(PODS, leader=True)]),
-    "must divide 2": replace(TRAIN, groups=[GangGroup(PODS, slices=((3, "host"),))]),
-    "outside the level before": replace(TRAIN, groups=[GangGroup(PODS, slices=((2, "block"),))]),
-    "which is outside 'rack' of the gang": replace(TRAIN, groups=[GangGroup(PODS, required="block")]),
-    "at least 3": replace(TRAIN, groups=[GangGroup(PODS, min=3)]),
-    "two groups 'worker'": replace(TRAIN, groups=[GangGroup(PODS), GangGroup(PODS)]),
+    "pods without claims": replace(TRAIN, pods=()),
+    "starts without any pod": replace(TRAIN, pods=[replace(PODS, minimum=0)]),
+    "give it one": replace(TRAIN, pods=[replace(PODS, leader=True)]),
+    "must divide 2": replace(TRAIN, pods=[replace(PODS, slices=((3, "host"),))]),
+    "outside the level before": replace(TRAIN, pods=[replace(PODS, slices=((2, "block"),))]),
+    "which is outside 'rack' of the gang": replace(TRAIN, pods=[replace(PODS, level="block")]),
+    "at least 3": replace(TRAIN, pods=[replace(PODS, minimum=3)]),
+    "two groups 'worker'": replace(TRAIN, pods=[PODS, PODS]),
 }
 
 
@@ -60,10 +60,10 @@ def test_a_cordoned_node_has_no_pods():
 
 def test_a_preferred_level_does_not_change_how_many_gangs_fit():
     """Each domain has as many gangs as if they preferred nothing."""
-    alone = GangGroup(replace(PODS, replicas=1), required="rack")
+    alone = replace(PODS, count=1, level="rack")
     found = []
     for preferred in ("", "rack"):
-        gang = replace(TRAIN, groups=[alone], required="block", preferred=preferred, replicas=9)
+        gang = replace(TRAIN, pods=[alone], level="block", prefer_level=preferred, replicas=9)
         headroom = checked_gangs(CLUSTER, [gang], hierarchies=[FABRIC]).headroom
         found.append([(one.domain, one.gangs, one.gangs_bound) for one in headroom])
     assert found[0] == found[1]
@@ -71,7 +71,7 @@ def test_a_preferred_level_does_not_change_how_many_gangs_fit():
 
 def test_ordinary_pods_give_way_to_gangs():
     """Three pods fit: the gang has two of them, and an ordinary workload the third."""
-    plan = checked_gangs(CLUSTER, [TRAIN], [Workload("plain", PODS.claims, 3)], hierarchies=[FABRIC])
+    plan = checked_gangs(CLUSTER, [TRAIN], [Workload("plain", PODS.claims, replicas=3)], hierarchies=[FABRIC])
     assert (plan.counts["train"], len(plan.replicas), plan.proven) == (1, 1, True)
 
 

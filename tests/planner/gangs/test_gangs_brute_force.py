@@ -95,7 +95,7 @@ def has_the_headroom(seed: str, case=random_case) -> bool:
         mine = {headroom.domain: headroom for headroom in plan.headroom if headroom.gang == gang.name}
         for domain, (pods, count) in headrooms.items():
             headroom = mine[domain]
-            if count or all(group.workload.claims for group in gang.groups):
+            if count or all(group.claims for group in gang.pods):
                 assert (headroom.most, headroom.bound) == (pods, pods), f"seed {seed}: {domain}"
             # Where no whole gang fits, pods with only a claim that they share are in the bound alone.
             assert headroom.most <= pods <= headroom.bound, f"seed {seed}: {domain}"

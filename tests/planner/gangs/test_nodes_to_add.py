@@ -8,11 +8,10 @@ from msgspec.structs import replace
 
 from dra_lab import (
     ClaimSketch,
-    Gang,
-    GangGroup,
     KubernetesRelease,
     NewDomains,
     NodeType,
+    PodGroup,
     Workload,
     load_cluster,
     nodes_to_add,
@@ -24,15 +23,15 @@ from dra_lab.model.plan import PlanStatus
 LEAF = "leaf switch"
 
 
-def workers(pods: int, gpus: int = 8, **fields) -> GangGroup:
+def workers(pods: int, gpus: int = 8, **fields) -> PodGroup:
     """Return pods with some GPUs each; a node of the sample has 8."""
     request = DeviceRequest(name="gpu", exactly=ExactDeviceRequest(device_class_name="gpu.nvidia.com", count=gpus))
-    return GangGroup(Workload("worker", (ClaimSketch(name="claim", requests=(request,)),), pods), **fields)
+    return PodGroup("worker", (ClaimSketch(name="claim", requests=(request,)),), count=pods, **fields)
 
 
-def gang(pods: int, gpus: int = 8, level: str = LEAF, replicas: int = 1) -> Gang:
+def gang(pods: int, gpus: int = 8, level: str = LEAF, replicas: int = 1) -> Workload:
     """Return gangs of such pods."""
-    return Gang("train", [workers(pods, gpus)], level, replicas=replicas)
+    return Workload("train", [workers(pods, gpus)], level=level, replicas=replicas)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +78,7 @@ def test_new_nodes_make_the_rest_fit(pod):
 
 def test_a_minimum_is_enough_unless_all_pods_are_wanted(pod):
     """With `full`, the pods beyond the minimum need nodes too."""
-    elastic = Gang("train", [workers(6, min=5)], LEAF)
+    elastic = Workload("train", [workers(6, minimum=5)], level=LEAF)
     found = [nodes_to_add(pod, [elastic], types=[new(6)], full=full).count for full in (False, True)]
     assert found == [5, 6]
 
@@ -146,6 +145,6 @@ def test_a_selector_on_the_place_of_a_node_is_no_proof(selector, proven):
     nics = ExactDeviceRequest(device_class_name="dranet", count=2, selectors=(text,))
     claim = ClaimSketch(name="claim", requests=(DeviceRequest(name="nic", exactly=nics),))
     cluster = load_cluster("sample:oke-gb200")
-    many = Gang("train", [GangGroup(Workload("worker", (claim,), 40))])
+    many = Workload("train", [PodGroup("worker", (claim,), count=40)])
     found = nodes_to_add(cluster, [many], types=[NodeType.like(cluster.node_names[0])])
     assert (found.count, found.proven) == (8, proven)

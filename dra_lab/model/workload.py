@@ -1,0 +1,207 @@
+"""Workload: replicas of pods that start together; one pod, a Deployment and a gang are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from dra_lab.errors import InputError
+from dra_lab.model.sketch import ClaimSketch, PodDrawing, claims_of
+
+T = TypeVar("T")
+
+HOST = "host"
+HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
+"""Names of the level below all others: the node itself."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class PodGroup:
+    """Identical pods of a workload.
+
+    Args:
+        name: The name of the group, of its own in the workload.
+        claims: The claims of each pod in the pod's order, or the drawing of one pod.
+        count: The most pods of the group in one replica of the workload; default 1.
+        minimum: The pods without which a replica does not start; default None: all.
+        level: The level of which one domain must have all pods of the group; default "": that of the workload.
+        prefer_level: The level of which as few domains as possible have pods of the group; default "": none.
+        slices: (size, level) from coarse to fine: every `size` pods are in one domain of `level`.
+        leader: The group is one pod that leads the others.
+        shared_claims: Claims that exist once for the group in each replica and that all pods of the group use
+            (`PodGroup.spec.resourceClaims`, KEP-5729). `minimum` is then 1 or more.
+
+    Example:
+        >>> from dra_lab import PodGroup, read_sketch
+        >>> PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=4).least
+        4
+    """
+
+    name: str
+    claims: tuple[ClaimSketch, ...]
+    count: int = 1
+    minimum: int | None = None
+    level: str = ""
+    prefer_level: str = ""
+    slices: tuple[tuple[int, str], ...] = ()
+    leader: bool = False
+    shared_claims: tuple[ClaimSketch, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        claims: ClaimSketch | Iterable[ClaimSketch],
+        count: int = 1,
+        *,
+        minimum: int | None = None,
+        level: str = "",
+        prefer_level: str = "",
+        slices: tuple[tuple[int, str], ...] = (),
+        leader: bool = False,
+        shared_claims: Iterable[ClaimSketch] = (),
+    ) -> None:
+        """Take the claims of one pod, or its drawing."""
+        given = (
+            name,
+            _listed("claims", claims, ClaimSketch),
+            count,
+            minimum,
+            level,
+            prefer_level,
+            slices,
+            leader,
+            _listed("shared_claims", shared_claims, ClaimSketch),
+        )
+        for field, value in zip(self.__slots__, given, strict=True):
+            object.__setattr__(self, field, value)
+
+    @property
+    def least(self) -> int:
+        """Return the pods without which a replica does not start."""
+        return self.count if self.minimum is None else self.minimum
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Workload:
+    """Replicas of one or several pods. The pods of a replica start together or not at all.
+
+    Args:
+        name: The name of the workload.
+        what: What one pod asks for: its drawing, or its claims in the pod's order. Groups of pods that differ are a
+            list of PodGroups.
+        replicas: How many are wanted, each placed by itself; default 1.
+        count: The pods of one replica, if `what` is one pod; default 1.
+        minimum: The pods without which a replica does not start, if `what` is one pod; default None: all.
+        level: The level of which one domain must have all pods of a replica, for example `rack`; default "": no such
+            level. `host` is a level of every hierarchy.
+        prefer_level: The level of which as few domains as possible have pods of a replica; default "": none.
+        hierarchy: The name of the hierarchy of all levels; default "": the only one that has them.
+        priority: Workloads of a higher priority are placed first; default 0.
+        shared_claims: Claims that exist once for each replica and that all its pods use. They hold the pods to the
+            nodes that see their devices: one node, or several for devices of a network.
+        pods: The groups themselves, in place of `what`.
+
+    Example:
+        >>> from dra_lab import Workload, read_sketch
+        >>> lesson = read_sketch("sample:two-sockets/lesson")
+        >>> Workload("lesson", lesson, replicas=3).size
+        1
+
+        Three jobs of four pods, each job in one rack.
+
+        >>> Workload("train", lesson, replicas=3, count=4, level="rack").size
+        4
+    """
+
+    name: str
+    pods: tuple[PodGroup, ...]
+    replicas: int = 1
+    level: str = ""
+    prefer_level: str = ""
+    hierarchy: str = ""
+    priority: int = 0
+    shared_claims: tuple[ClaimSketch, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        what: ClaimSketch | Iterable[ClaimSketch] | Iterable[PodGroup] = (),
+        *,
+        replicas: int = 1,
+        count: int = 1,
+        minimum: int | None = None,
+        level: str = "",
+        prefer_level: str = "",
+        hierarchy: str = "",
+        priority: int = 0,
+        shared_claims: Iterable[ClaimSketch] = (),
+        pods: Sequence[PodGroup] = (),
+    ) -> None:
+        """Take a pod, or groups of pods. Raises InputError for anything else."""
+        given: Any = pods or what
+        if not isinstance(given, str | ClaimSketch) and isinstance(given, Iterable):
+            given = tuple(given)
+        if isinstance(given, tuple) and any(isinstance(one, PodGroup) for one in given):
+            groups = _listed("what", given, PodGroup)
+        else:
+            groups = (PodGroup(name, _listed("what", given, ClaimSketch), count, minimum=minimum),)
+        shared = _listed("shared_claims", shared_claims, ClaimSketch)
+        values = (name, groups, replicas, level, prefer_level, hierarchy, priority, shared)
+        for field, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, field, value)
+
+    @property
+    def claims(self) -> tuple[ClaimSketch, ...]:
+        """Return the claims of a pod of each group."""
+        return tuple(claim for group in self.pods for claim in group.claims)
+
+    @property
+    def size(self) -> int:
+        """Return the most pods of one replica."""
+        return sum(group.count for group in self.pods)
+
+    @property
+    def least(self) -> int:
+        """Return the pods of one replica without which it does not start."""
+        return sum(group.least for group in self.pods)
+
+    @property
+    def every_shared_claim(self) -> tuple[ClaimSketch, ...]:
+        """Return the claims that pods share: those of all pods of a replica, then those of its groups."""
+        return (*self.shared_claims, *(claim for group in self.pods for claim in group.shared_claims))
+
+    @property
+    def is_gang(self) -> bool:
+        """Say whether more than the claims of one pod decide where a replica goes."""
+        beside = (self.level, self.prefer_level, self.priority, self.shared_claims)
+        alone = [PodGroup(group.name, group.claims) for group in self.pods]
+        return beside != ("", "", 0, ()) or list(self.pods) != alone or len(alone) > 1
+
+
+def workload_of(drawn: PodDrawing) -> Workload:
+    """Return a workload of a plan file."""
+    gang = drawn.gang
+    if gang is None:
+        return Workload(drawn.pod, drawn.claims, replicas=drawn.replicas)
+    return Workload(
+        drawn.pod,
+        drawn.claims,
+        replicas=drawn.replicas,
+        count=gang.size,
+        minimum=gang.min,
+        level=gang.level,
+        prefer_level=gang.prefer_level,
+        hierarchy=gang.hierarchy,
+    )
+
+
+def _listed(name: str, values: Any, kind: type[T]) -> tuple[T, ...]:
+    """Return values of a kind as a tuple; the claims of a drawing. Raises InputError that names the argument."""
+    if isinstance(values, str) or not isinstance(values, ClaimSketch | Iterable):
+        raise InputError(f"{name} is a drawing or a list of {kind.__name__}, not a {type(values).__name__}")
+    found: tuple[Any, ...] = claims_of(values) if isinstance(values, ClaimSketch) else tuple(values)
+    for number, value in enumerate(found):
+        if not isinstance(value, kind):
+            raise InputError(f"{name}[{number}] is a {kind.__name__}, not a {type(value).__name__}")
+    return found
