@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace as changed
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
@@ -19,12 +19,15 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import Workload, workload_of
 from dra_lab.session.gang_answer import GangAnswer
+from dra_lab.session.job import Run
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
+    from dra_lab.model.gang import GangPlan
     from dra_lab.pictures.charts.amounts import Amounts
+    from dra_lab.planner.fleet.why_stranded import WhyStranded
 
 FIRST_SECONDS = 0.7
 """Seconds until the first plan; a plan that is not proven by then is improved."""
@@ -140,64 +143,73 @@ class FleetAnswer(Struct, frozen=True):
         }
 
 
-def fleet_answers(
-    question: FleetQuestion,
-    stop: threading.Event,
-    progress: Callable[[Any], None],
-    time_limit: float | None,
-) -> Iterator[FleetAnswer]:
+P = TypeVar("P", FleetPlan, "GangPlan")
+
+
+def anytime_plans(find: Callable[[float | None], P], run: Run[FleetAnswer], time_limit: float | None) -> Iterator[P]:
+    """Yield a first plan, and if that is not proven, the better one of it and one with the time that is left."""
+    began = time.monotonic()
+    plan = find(FIRST_SECONDS)
+    yield plan
+    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not run.stop.is_set():
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
+        yield better(plan, find(left))
+
+
+def fleet_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
     """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, kube-scheduler's.
 
-    Raises as `plan_fleet` does.
+    Raises as `plan_fleet` does, and with gangs as `gang_answers`.
     """
+    if question.gangs:
+        from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
+
+        yield from gang_answers(question, run, time_limit)
+        return
     from dra_lab.planner.fleet import how_many_more, stranded
     from dra_lab.planner.fleet.pinned import plan_pinned
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
+
+    asked: dict[str, Any] = {"release": question.release, "cancel": run.stop}
 
     def planned(seconds: float | None) -> FleetPlan:
         return plan_pinned(
             question.cluster,
             question.workloads,
             question.pins,
-            release=question.release,
             goals=question.goals,
             time_limit=seconds,
-            progress=progress,
-            cancel=stop,
+            progress=run.report,
+            **asked,
         )
 
-    began = time.monotonic()
-    plan = planned(FIRST_SECONDS)
-    answer = with_amounts(FleetAnswer(question, plan))
-    yield answer
-    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not stop.is_set():
-        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-        plan = better(plan, planned(left))
+    for plan in anytime_plans(planned, run, time_limit):
         answer = with_amounts(FleetAnswer(question, plan))
         yield answer
-    if plan.status not in WITHOUT and not stop.is_set():
-        common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
-        common |= {"after": plan, "progress": progress}
-        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
+    if plan.status not in WITHOUT and not run.stop.is_set():
+        after = {**asked, "time_limit": AFTER_SECONDS, "after": plan, "progress": run.report}
+        headrooms = tuple(how_many_more(question.cluster, workload, **after) for workload in question.workloads)
         plan = plan.checked_against(headrooms)
         answer = replace(answer, plan=plan, headroom=headrooms)
         yield answer
         claims = [claim for workload in question.workloads for claim in workload.claims]
-        lost = stranded(question.cluster, claims, **common)
-        answer = with_amounts(replace(answer, stranded=lost))
-        if not stop.is_set():
+        answer = with_amounts(replace(answer, stranded=stranded(question.cluster, claims, **after)))
+        if not run.stop.is_set():
             yield answer
-            plan = with_first_fit(
-                question.cluster,
-                plan,
-                release=question.release,
-                goals=question.goals,
-                time_limit=COMPARE_SECONDS,
-                cancel=stop,
-            )
+            plan = with_first_fit(question.cluster, plan, goals=question.goals, time_limit=COMPARE_SECONDS, **asked)
             plan = changed(plan, regrets=with_measured(plan.regrets, question.measured))
             answer = replace(answer, plan=plan)
-    yield replace(answer, complete=not stop.is_set())
+    yield replace(answer, complete=not run.stop.is_set())
+
+
+def stranded_devices(question: FleetQuestion, plan: FleetPlan, node: str) -> WhyStranded:
+    """Return why devices of a node are stranded after a plan."""
+    from dra_lab.planner.fleet.why_stranded import WhyStranded, why_stranded
+
+    try:
+        return why_stranded(question.cluster, question.every, node, release=question.release, after=plan)
+    except DraLabError:  # the answer already says it
+        return WhyStranded(node)
 
 
 def values_of_amounts(amounts: Iterable[Amounts]) -> dict[str, KnownValue]:
@@ -236,13 +248,13 @@ def pods_words(pod: PodDrawing) -> str:
     return f"{counted(pod.replicas, 'gang')} of {counted(pod.gang.size, 'pod')}"
 
 
-def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
+def better(before: P, now: P) -> P:
     """Return the better of two plans of one question: the later one, unless its goals are worse."""
-    if not now.replicas and before.replicas:
-        return before
+    if not now.goals:
+        return before if before.goals else now
     values = [{goal.goal: goal.value for goal in plan.goals} for plan in (before, now)]
     order = [goal.goal for goal in now.goals]
-    if not before.replicas or any(name not in values[0] for name in order):
+    if any(name not in values[0] for name in order):
         return now
     return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 

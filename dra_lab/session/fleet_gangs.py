@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -22,24 +21,20 @@ from dra_lab.model.workload import HOST, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import (
     AFTER_SECONDS,
-    FIRST_SECONDS,
     WITHOUT,
     FleetAnswer,
     FleetQuestion,
+    anytime_plans,
     with_amounts,
 )
 from dra_lab.session.gang_answer import GangAnswer, NodeHeadroom
+from dra_lab.session.job import Run
 
 CHOICE_SECONDS = 6.0
 """Seconds for what all schedulers do with one gang."""
 
 
-def gang_answers(
-    question: FleetQuestion,
-    stop: threading.Event,
-    progress: Callable[[Any], None],
-    time_limit: float | None,
-) -> Iterator[FleetAnswer]:
+def gang_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
     """Yield the answer as it grows: a first plan, a better one, nodes, more gangs, what is stranded, schedulers.
 
     Raises as `plan_gangs` does, and InputError for pods that are pinned beside a gang.
@@ -50,40 +45,27 @@ def gang_answers(
     from dra_lab.planner.fleet import how_many_more, stranded
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
-    def planned(seconds: float | None) -> GangPlan:
-        return plan_gangs(
-            question.cluster,
-            question.gangs,
-            question.workloads,
-            release=question.release,
-            time_limit=seconds,
-            progress=progress,
-            cancel=stop,
-        )
+    asked: dict[str, Any] = {"release": question.release, "cancel": run.stop, "progress": run.report}
 
-    began = time.monotonic()
-    plan = planned(FIRST_SECONDS)
-    answer = _answer(question, plan)
-    yield answer
-    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not stop.is_set():
-        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-        plan = _better(plan, planned(left))
+    def planned(seconds: float | None) -> GangPlan:
+        return plan_gangs(question.cluster, question.gangs, question.workloads, time_limit=seconds, **asked)
+
+    for plan in anytime_plans(planned, run, time_limit):
         answer = _answer(question, plan)
         yield answer
-    for known in _after(question, answer.plan, GangAnswer(plan), stop, progress):
-        if stop.is_set():
+    after = {**asked, "time_limit": AFTER_SECONDS}
+    for known in _after(question, answer.plan, GangAnswer(plan), run.stop, after):
+        if run.stop.is_set():
             break
         answer = replace(answer, gangs=known)
         yield answer
-    if plan.status not in WITHOUT and not stop.is_set():
-        common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
-        common |= {"after": answer.plan, "progress": progress}
-        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
+    if plan.status not in WITHOUT and not run.stop.is_set():
+        after["after"] = answer.plan
+        headrooms = tuple(how_many_more(question.cluster, workload, **after) for workload in question.workloads)
         claims = [claim for workload in question.every for claim in workload.claims]
-        answer = with_amounts(
-            replace(answer, headroom=headrooms, stranded=stranded(question.cluster, claims, **common))
-        )
-    yield replace(answer, complete=not stop.is_set())
+        lost = stranded(question.cluster, claims, **after)
+        answer = with_amounts(replace(answer, headroom=headrooms, stranded=lost))
+    yield replace(answer, complete=not run.stop.is_set())
 
 
 def _after(
@@ -91,7 +73,7 @@ def _after(
     fleet: FleetPlan,
     known: GangAnswer,
     stop: threading.Event,
-    progress: Callable[[Any], None],
+    common: Mapping[str, Any],
 ) -> Iterator[GangAnswer]:
     """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers."""
     from dra_lab.planner.gangs.headroom import how_many_more_gangs
@@ -99,8 +81,6 @@ def _after(
     plan = known.plan
     if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
         return
-    common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
-    common["progress"] = progress
     headrooms = {gang.name: _node_headroom(question, gang, fleet, common) for gang in plan.gangs}
     yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
@@ -175,14 +155,6 @@ def hierarchy_of(cluster: Cluster, gang: Workload) -> Hierarchy | None:
     wanted = {level for level in (gang.level, gang.prefer_level) if level}
     able = (tree for tree in known if wanted <= {HOST, *(name for one in tree.levels for name in (one.name, one.key))})
     return next(able, known[0] if known else None)
-
-
-def _better(before: GangPlan, now: GangPlan) -> GangPlan:
-    """Return the better of two plans of one question: the later one, unless its goals are worse."""
-    if not now.goals:
-        return before if before.goals else now
-    old, new = ([goal.value for goal in plan.goals] for plan in (before, now))
-    return before if before.goals and old < new else now
 
 
 def _answer(question: FleetQuestion, plan: GangPlan) -> FleetAnswer:

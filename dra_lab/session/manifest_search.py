@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
@@ -17,20 +17,14 @@ MOST_SECONDS = 60.0
 """How long they are searched in all; what is open then stays reported as not searched."""
 
 
-def search_manifest(
-    cluster: Cluster,
-    sketch: ClaimSketch,
-    release: KubernetesRelease,
-    stop: threading.Event,
-    report: Callable[[tuple[Finding, ...]], None],
-    *,
-    fits: bool,
-) -> None:
-    """Tell what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
+def manifest_findings(
+    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, stop: threading.Event, *, fits: bool
+) -> Iterator[tuple[Finding, ...]]:
+    """Yield what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
 
-    `fits` says that an allocation exists. `report` gets all that is known, again after each part. Verdicts
-    of searches are kept, so that only new states cost time while a cluster is followed. Raises what compiling raises;
-    Cancelled when `stop` is set.
+    `fits` says that an allocation exists. All that is known comes again after each part. Verdicts of searches are kept,
+    so that only new states cost time while a cluster is followed. Raises what compiling raises; Cancelled when `stop`
+    is set.
     """
     from dra_lab.checks.document_checks import check_text
     from dra_lab.exports.manifests import manifest_yaml
@@ -42,6 +36,6 @@ def search_manifest(
     for _ in range(int(MOST_SECONDS / PART_SECONDS)):
         found = search_pod(claims, cluster, release, budget_of(PART_SECONDS, stop))
         nowhere = unallocated(found, claims, cluster, release, sketch.name) if fits else ()
-        report((*written, *judged(found, sketch.name, release), *nowhere))
+        yield (*written, *judged(found, sketch.name, release), *nowhere)
         if not found.skipped:
             return

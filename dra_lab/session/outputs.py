@@ -29,7 +29,7 @@ from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
     from dra_lab.pinning.written_manifests import Written
-    from dra_lab.session.planner_worker import PlannerWorker
+    from dra_lab.session.answering import Answering
     from dra_lab.session.session_fleet import SessionFleet
 
 POD_PINS = "pod-pins-not-written"
@@ -39,7 +39,7 @@ EXPORT_SECONDS = 180.0
 """Seconds for pins, for long searches, and for running first fit on an export; what was not run by then is reported."""
 
 
-def manifest(session: PlannerWorker) -> ManifestText:
+def manifest(session: Answering) -> ManifestText:
     """Return the manifests of the present drawing as YAML text.
 
     Args:
@@ -74,7 +74,7 @@ Runs = dict[object, "Written"]
 """What is written, by what it depends on."""
 
 
-def drawn_of(session: PlannerWorker) -> Drawn:
+def drawn_of(session: Answering) -> Drawn:
     """Return what an export of a session is made of, as it is now."""
     plan = None if session.stale else session.answer
     return Drawn(session.sketch, session.cluster, plan, session.drawing.node, session.drawing.goals)
@@ -124,7 +124,7 @@ def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
 
 
 def export(
-    answer: PlannerWorker | Plan | FleetPlan | GangPlan,
+    answer: Answering | Plan | FleetPlan | GangPlan,
     folder: str | Path,
     *,
     pin: bool = False,
@@ -186,7 +186,7 @@ def export(
 
 
 def measure(
-    session: PlannerWorker, folder: str | Path, *, namespace: str = "", overwrite: bool = False
+    session: Answering, folder: str | Path, *, namespace: str = "", overwrite: bool = False
 ) -> tuple[Path, ...]:
     """Write the Jobs that measure what the drawn links are worth; returns the files. Raises InputError, ExportError."""
     if session.answer is None or not session.is_answered:

@@ -22,6 +22,7 @@ from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.session.answering import Answering
 from dra_lab.session.content import Content, content_of, on_other_cluster
 from dra_lab.session.drawing_file import DrawingFile
 from dra_lab.session.history import History
@@ -29,7 +30,6 @@ from dra_lab.session.live import LiveCluster
 from dra_lab.session.loaded_scene import Loaded, Scene, with_settings
 from dra_lab.session.modes import MODES, mode_of, view_of
 from dra_lab.session.opening import READ, first_cluster, first_drawing, first_question, pinned_problem
-from dra_lab.session.planner_worker import PlannerWorker
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dra_lab.sources.live import Following
 
 
-class Session(PlannerWorker):
+class Session(Answering):
     """A cluster, a drawing with its undo history and its file, and the latest answer.
 
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
@@ -96,7 +96,7 @@ class Session(PlannerWorker):
         self.fleet = SessionFleet(self)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
-        self._answer_anew()
+        self.replan()
 
     # -- what is shown
 
@@ -300,19 +300,18 @@ class Session(PlannerWorker):
     def comparing(self) -> Comparing:
         """Return the kept plans side by side."""
         from dra_lab.session.comparing import Comparing
-        from dra_lab.session.outputs import manifest
 
-        return Comparing(self, lambda: manifest(self).text, self.fleet.kept_plans)
+        return Comparing(self)
 
-    def close(self) -> None:
-        """Stop following and solving, and end the threads."""
+    def close(self, timeout: float = 5.0) -> None:
+        """Stop following and solving; waits at most `timeout` seconds for each thread."""
         if "exporting" in vars(self):
             self.exporting.end()
         if "comparing" in vars(self):
             self.comparing.close()
         self._live.end()
         self.fleet.close()
-        self._worker.close()
+        super().close(timeout)
 
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
@@ -335,7 +334,7 @@ class Session(PlannerWorker):
                 self.drawing = replace(self.drawing, node="")
                 self.events.emit("problem")
         self.events.emit("cluster")
-        self._answer_anew()
+        self.replan()
 
     def _layer(self, snapshot: Cluster) -> None:
         """Plan on a snapshot with the layers that apply to it."""
@@ -397,12 +396,13 @@ class Session(PlannerWorker):
             self._save()
         self.events.emit(*events)
         if asks:
-            self._answer_anew()
+            self.replan()
         else:
             self.fleet.ask()
 
-    def _answer_anew(self) -> None:
-        super()._answer_anew()
+    def replan(self) -> None:
+        """Plan the present drawing again, and the fleet if it is shown."""
+        super().replan()
         self.fleet.ask()
 
     def _save(self) -> None:

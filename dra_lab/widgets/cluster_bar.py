@@ -9,9 +9,9 @@ import traitlets
 
 from dra_lab.model.release import RELEASES
 from dra_lab.session import MODES
+from dra_lab.session.job import Job
 from dra_lab.session.preparing import is_checked
 from dra_lab.sources.live import PREFIX, Context, contexts
-from dra_lab.widgets.cluster_loading import Loading
 from dra_lab.widgets.cluster_opening import ClusterOpening, OfferRow
 from dra_lab.widgets.cluster_rows import (
     MOST_NODES,
@@ -180,7 +180,7 @@ class ClusterBar(SessionView):
     _css = STATIC / "cluster_bar.css"
 
     panes = (Shown, ClusterOpening, ClusterShown)
-    loading: Loading
+    loading: Job[Any]
 
     @on
     def _dismiss_problem(self) -> None:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import traitlets
 
-from dra_lab.errors import DraLabError, SourceError
+from dra_lab.errors import Cancelled, DraLabError, SourceError
 from dra_lab.model.cluster import Cluster
 from dra_lab.session import READ
+from dra_lab.session.job import Job, Run
+from dra_lab.session.preparing import check, prepare
 from dra_lab.sources import PREFIX as SAMPLE
 from dra_lab.sources import load_texts
 from dra_lab.sources.confined import confined_source, why_refused
-from dra_lab.widgets.cluster_loading import Loading, Read, Show, reading_of
+from dra_lab.widgets.cluster_loading import Read, Show, reading_of
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.widgets.uploads import FileSize, Upload, plain_texts
@@ -50,11 +52,36 @@ class ClusterOpening(Pane):
         self._upload: Upload | None = None
         self._offered: tuple[Drawable, ...] = ()
         self._opened: Drawable | None = None
-        self.loading = self.view.loading = Loading(self.session.events.post, self._show_busy, self._take, self._refuse)
-        self.endings.append(self.loading.cancel)
+        post = self.session.events.post
+        # one that cannot be stopped must not hold up the next one
+        self.loading = self.view.loading = Job[Cluster | Show](
+            lambda: post(self._show_read), lambda: post(self._show_progress), overlaps=True
+        )
+        self.endings.append(self._give_up)
 
-    def _show_busy(self, words: str) -> None:
-        self.view.busy = words
+    def _show_progress(self) -> None:
+        if self.loading.progress:
+            self.view.busy = self.loading.progress
+
+    def _show_read(self) -> None:
+        """Show what was read, or why it could not be; nothing if it was given up on the way here."""
+        found, refusal = self.loading.answer, self.loading.refusal
+        if self.loading.stale or (found is None and refusal is None):
+            return
+        self.loading.drop()
+        if refusal is not None and not isinstance(refusal, Cancelled):
+            self._refuse(str(refusal))
+        elif isinstance(found, Cluster):
+            self._take(found)
+        elif found is not None:
+            found()
+        if not self.loading.stale:  # what was found may begin another reading
+            self.view.busy = ""
+
+    def _give_up(self) -> None:
+        """Give up what is being read; the present cluster stays."""
+        self.loading.drop()
+        self.view.busy = ""
 
     def _refuse(self, problem: str) -> None:
         self.view.refused = problem
@@ -113,7 +140,7 @@ class ClusterOpening(Pane):
     def cancel(self) -> None:
         """Give up what is being read."""
         self._upload = None
-        self.loading.cancel()
+        self._give_up()
 
     @on(tag="answer")
     def give_answer(self, id: str) -> None:  # noqa: A002  the field of the message
@@ -224,7 +251,17 @@ class ClusterOpening(Pane):
         """Read a cluster in a thread, and then show it, with a drawing if that is opened."""
         self._opened = opened
         self._refuse("")
-        self.loading.begin(words, read)
+        self.view.busy = words
+
+        def work(run: Run[Cluster | Show]) -> Cluster | Show:
+            found = read(run.stop, lambda far: run.report(f"{words} {far}"))
+            if isinstance(found, Cluster) and run.is_latest:
+                # Here, and not where the kernel waits; the cluster keeps it.
+                prepare(found, found.target_release())
+                check(found)
+            return found
+
+        self.loading.start(work)
 
     def _take(self, cluster: Cluster) -> None:
         if self._opened is None:

@@ -181,7 +181,7 @@ def _is_needed(session: Session) -> bool:
 def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> AddingRow:
     from dra_lab.words.added_document import added_sentence  # only those who ask wait for it
 
-    if adding.is_working:
+    if adding.stale:
         return replace(row, working=True)
     row = replace(row, stale=adding.question is not None and not question.is_same(adding.question))
     if adding.refusal is not None:

@@ -189,7 +189,7 @@ class FleetBars(Pane):
         node, stranded, answer = row[0], row[7], self.session.fleet.answer
         if answer is None or not stranded or node not in answer.question.cluster.node_by_name:
             return WhyStrandedRow()
-        title, found = f"Why not more on {node}?", self.session.fleet.stranding.ask(answer, node)
+        title, found = f"Why not more on {node}?", self.session.fleet.why_stranded(node)
         if found is None:
             return WhyStrandedRow(title=title, lines=("Finding out …",))
         requests = tuple(stranded_bars(found, answer.question.cluster, answer.question.release))

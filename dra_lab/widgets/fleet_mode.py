@@ -142,17 +142,17 @@ class FleetMode(Pane):
     @on
     def keep_scenario(self, name: str = "") -> None:
         """Keep the present answer as a scenario; without a name it gets the words of its changes."""
-        self.session.fleet.keep(name.strip())
+        self.session.comparing.keep_fleet(name.strip())
 
     @on
     def restore_scenario(self, name: str) -> None:
         """Take the workloads and changes of a kept plan."""
-        self.session.fleet.restore(name)
+        self.session.comparing.restore(name)
 
     @on
     def forget_scenario(self, name: str) -> None:
         """Remove a kept plan."""
-        self.session.fleet.drop(name)
+        self.session.comparing.remove(name)
 
     @on
     def compare_plans(self) -> None:
@@ -211,9 +211,9 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
 
 
 def _scenarios(session: Session) -> ScenarioTable:
-    fleet = session.fleet
+    fleet, every = session.fleet, session.comparing.every
     # figures of another cluster say nothing beside those of this one
-    shown = {kept.name: kept.figures if kept.cluster == session.snapshot.name else {} for kept in fleet.kept}
+    shown = {kept.name: kept.figures if kept.cluster == session.snapshot.name else {} for kept in every}
     before = fleet.unchanged if fleet.layers else None
     present = [one.figures for one in (fleet.answer, before) if one is not None]
     columns = scenario_columns([*present, *shown.values()])
@@ -223,5 +223,5 @@ def _scenarios(session: Session) -> ScenarioTable:
     if fleet.answer is not None:
         words = ", ".join(layer.words for layer in fleet.layers) or "as it is"
         rows.append(scenario_row(f"now: {words}", fleet.answer.figures, tuple(columns), now=True))
-    rows += [scenario_row(kept.name, shown[kept.name], tuple(columns), kept=kept) for kept in fleet.kept]
+    rows += [scenario_row(kept.name, shown[kept.name], tuple(columns), kept=kept) for kept in every]
     return ScenarioTable(columns=tuple(columns.values()), rows=tuple(rows))

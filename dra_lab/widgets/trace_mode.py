@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import traitlets
 
+from dra_lab.errors import Cancelled
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
-from dra_lab.session.in_order import InOrder
-from dra_lab.session.tracing import Tracing
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.session.job import Job, Run
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane, attempt
 from dra_lab.widgets.trace_position import Prediction, TraceHead, TraceNow, TracePosition, TraceRow
 
 MODE = "trace"
 
+SECONDS = 10.0
+"""How long a search runs; one that goes on is shown as far as it is recorded."""
+
+REPORT_EVERY = 0.2
+"""Seconds between two numbers of candidates; a search that ends sooner gives none."""
+
+Move = Callable[[TracePosition], object]
+"""What is done with a search: it goes to a step, or looks into a row."""
+
+_STOPPED = "You stopped the search before its first steps were recorded."
 _NARROWEST, _WIDEST = 320, 1100
 
 
@@ -47,15 +61,24 @@ class TraceMode(Pane):
 
     def begin(self) -> None:
         """Trace the shown node whenever the mode is on, and when answer, node or links change meanwhile."""
-        self._position: TracePosition | None = None
         self._traced: tuple[object, ...] = ()
-        self._tracing = Tracing(lambda: self.session.events.post(partial(attempt, self.view, "trace", self._show)))
-        self._steps, self._at = InOrder("dra-lab-steps"), 0
-        self.endings += [self._tracing.close, self._steps.close]
-        self.watch(self._search, "trace_links", "node", "mode")
+        self._position: TracePosition | None = None
+        self._search = Job[TracePosition](self._post(self._show), self._post(self._show_tried))
+        self._steps = Job[dict[str, Any]](self._post(self._show_step))
+        self._moves: deque[Move] = deque()
+        self._inside: dict[str, tuple[TraceRow, ...]] = {}
+        self._at = 0
+        self.endings += [self._search.close, self._steps.close]
+        self.watch(self._trace, "trace_links", "node", "mode")
         self.watch(self._go, "trace_predict")
         self.watch(self._step_chosen, "trace_step")
-        self.when(self._search, "cluster", "plan", "mode")
+        self.when(self._trace, "cluster", "plan", "mode")
+
+    def _post(self, show: Callable[[], None]) -> Callable[[], None]:
+        """Return what shows something on the kernel's loop."""
+        return lambda: self.session.events.post(partial(attempt, self.view, show.__qualname__, show))
+
+    # ------------------------------------------------------------ the search
 
     @property
     def _plan(self) -> Plan | None:
@@ -63,35 +86,51 @@ class TraceMode(Pane):
         answer = self.session.answer
         return answer if answer is not None and answer.cluster == self.session.cluster.name else None
 
-    def _search(self) -> None:
-        if self.session.mode != MODE:
+    def _trace(self) -> None:
+        session = self.session
+        if session.mode != MODE:
             return
         plan, node, links = wanted = self._plan, self.view.node, self.view.trace_links
         if self._traced and all(one is other or one == other for one, other in zip(wanted, self._traced, strict=True)):
             return
         self._traced = wanted
-        self._tracing.search(plan, node, links=links)
+        self._search.drop()
+        if plan is None:
+            self._show_error("There is no answer yet: the search is shown after the claim is planned.")
+            return
+        cluster, release = session.cluster, session.release
+
+        def found(run: Run[TracePosition]) -> TracePosition:
+            trace = plan.trace(node, links=links, time_limit=SECONDS, cancel=run.stop, progress=_seldom(run.report))
+            return TracePosition(trace, cluster, plan.sketch, release)
+
+        self._search.start(found)
+
+    def _show_tried(self) -> None:
+        if tried := self._search.progress:
+            self.assign(trace={**self.view.trace, "working": f"{tried:,} devices tried so far"})
 
     def _show(self) -> None:
-        """Show the search that was asked for: how far it is, or its steps."""
-        if not self._traced:
-            return
-        tracing = self._tracing
-        trace, plan = tracing.trace, tracing.plan
-        if tracing.running:
-            if tracing.tried:
-                self.assign(trace={**self.view.trace, "working": f"{tracing.tried:,} devices tried so far"})
-        elif trace is None or plan is None:
-            self._position = None
-            self._steps.clear()
-            head = TraceHead(node=self.view.node, error=tracing.error)
-            self.assign(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
-        elif self._position is None or self._position.trace is not trace:
-            self._position = TracePosition(trace, self.session.cluster, plan.sketch, self.session.release)
-            self._steps.clear()
-            self._at = 1
-            self.assign(trace=self._position.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
+        """Show the search that was asked for, or why there is none."""
+        position, refusal = self._search.answer, self._search.refusal
+        if refusal is not None:
+            self._show_error(_STOPPED if isinstance(refusal, Cancelled) else str(refusal))
+        elif position is not None and position is not self._position:
+            self._begin(position)
+            self.assign(trace=position.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
             self._go()
+
+    def _show_error(self, error: str) -> None:
+        self._begin(None)
+        head = TraceHead(node=self.view.node, error=error)
+        self.assign(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
+
+    def _begin(self, position: TracePosition | None) -> None:
+        self._steps.drop()
+        self._moves.clear()
+        self._position, self._inside, self._at = position, {}, 1
+
+    # ------------------------------------------------------------ its steps
 
     def _step_chosen(self) -> None:
         if self.view.trace_step != self._at:
@@ -100,59 +139,55 @@ class TraceMode(Pane):
     def _go(self) -> None:
         """Show the step that is asked for."""
         step = self._at = self.view.trace_step
-        self._move(lambda position: position.go(step), "go")
+        self._move(lambda position: position.go(step))
 
-    def _move(self, act: Callable[[TracePosition], object], name: str = "") -> None:
-        """Do something with the present search in the worker, and show the step that it leads to."""
-        position, session, plan = self._position, self.session, self._plan
-        if position is None or plan is None:
-            return
-        cluster, sketch, predicts = session.cluster, session.sketch, self.view.trace_predict
-        width = picture_width(self.view.width)
+    def _move(self, move: Move) -> None:
+        """Do something with the present search in the worker, after what was done before, and show its step."""
+        self._moves.append(move)
+        self._do_moves()
 
-        def seen() -> dict[str, object]:
-            from dra_lab.pictures.hardware import hardware_svg
+    def _do_moves(self) -> None:
+        position, plan, session = self._position, self._plan, self.session
+        if position is not None and plan is not None and self._moves and not self._steps.stale:
+            cluster, sketch = session.cluster, session.sketch
+            self._steps.start(lambda run: self._moved(run, position, plan, cluster, sketch))
 
-            act(position)
-            if predicts:
+    def _moved(
+        self, run: Run[dict[str, Any]], position: TracePosition, plan: Plan, cluster: Cluster, sketch: ClaimSketch
+    ) -> dict[str, Any]:
+        """Return the traits of the step to which all moves lead; each step on the way that is drawn is shown."""
+        from dra_lab.pictures.hardware import hardware_svg
+
+        shown: dict[str, Any] = {}
+        while self._moves and run.is_latest:
+            while self._moves:
+                self._moves.popleft()(position)
+            if self.view.trace_predict:
                 position.ask()
-            svg = hardware_svg(cluster, position.trace.node, plan=position.allocated(plan), sketch=sketch, width=width)
-            return {"trace_now": position.now(), "trace_svg": svg, "trace_prediction": position.prediction}
+            node, width = position.trace.node, picture_width(self.view.width)
+            svg = hardware_svg(cluster, node, plan=position.allocated(plan), sketch=sketch, width=width)
+            shown = {"trace_now": position.now(), "trace_svg": svg, "trace_prediction": position.prediction}
+            shown |= {"trace_inside": dict(self._inside), "trace_step": position.step}
+            run.show(shown)
+        return shown
 
-        self._later(position, seen, name)
-
-    def _later(self, position: TracePosition, work: Callable[[], dict[str, object]], name: str = "") -> None:
-        """Compute traits in the worker, and show them if the search is still the present one."""
-        post = self.session.events.post
-
-        def job(number: int) -> None:
-            try:
-                found: dict[str, object] | Exception = work()
-            except Exception as error:  # noqa: BLE001  the pane says it, as any defect of the loop
-                found = error
-            show = partial(self._show_step, number, position, position.step, found)
-            post(partial(attempt, self.view, "trace step", show))
-
-        self._steps.submit(job, name)
-
-    def _show_step(self, number: int, position: TracePosition, step: int, found: dict[str, Any] | Exception) -> None:
-        if position is not self._position:
-            return
-        if isinstance(found, Exception):
-            raise found
-        if number == self._steps.latest:
-            # A person who went on meanwhile is not taken back.
-            self._at = step
-            self.assign(trace_step=step)
-        self.assign(**{**found, "trace_inside": {**self.view.trace_inside, **found.get("trace_inside", {})}})
+    def _show_step(self) -> None:
+        if (refusal := self._steps.refusal) is not None:
+            raise refusal.with_traceback(None)
+        shown = dict(self._steps.answer or {})
+        if self._moves:  # a person who went on meanwhile is not taken back
+            shown.pop("trace_step", None)
+        else:
+            self._at = shown.get("trace_step", self._at)
+        self.assign(**shown)
+        self._do_moves()
 
     # ------------------------------------------------------------ what the person did
 
     @on
     def open_trace_row(self, first: int, last: int) -> None:
         """Send the rows inside a folded row of the trace."""
-        if position := self._position:
-            self._later(position, lambda: {"trace_inside": {f"{first}-{last}": position.inside(first, last)}})
+        self._move(lambda position: self._inside.update({f"{first}-{last}": position.inside(first, last)}))
 
     @on
     def next_allocation(self) -> None:
@@ -167,4 +202,17 @@ class TraceMode(Pane):
     @on
     def stop_trace(self) -> None:
         """Stop the search of the Trace mode; what is recorded of it is shown."""
-        self._tracing.cancel()
+        self._search.cancel()
+
+
+def _seldom(report: Callable[[int], None]) -> Callable[[int], None]:
+    """Return what reports a number, some time after the number before."""
+    reported = time.monotonic()
+
+    def seldom(number: int) -> None:
+        nonlocal reported
+        if time.monotonic() - reported > REPORT_EVERY:
+            reported = time.monotonic()
+            report(number)
+
+    return seldom
