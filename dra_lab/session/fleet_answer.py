@@ -159,13 +159,8 @@ def anytime_plans(find: Callable[[float | None], P], run: Run[FleetAnswer], time
 def fleet_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
     """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, kube-scheduler's.
 
-    Raises as `plan_fleet` does, and with gangs as `gang_answers`.
+    Raises as `plan_fleet` does.
     """
-    if question.gangs:
-        from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
-
-        yield from gang_answers(question, run, time_limit)
-        return
     from dra_lab.planner.fleet import how_many_more, stranded
     from dra_lab.planner.fleet.pinned import plan_pinned
     from dra_lab.planner.fleet.plan_fleet import with_first_fit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -238,7 +238,7 @@ class SessionFleet(Job[FleetAnswer]):
 
     def _solve(self, run: Run[FleetAnswer], question: FleetQuestion, *, plain: bool) -> FleetAnswer | None:
         answer = None
-        for answer in fleet_answers(question, run, self._session.time_limit):
+        for answer in _answers(question, run, self._session.time_limit):
             if not run.is_latest:
                 return None
             run.show(answer)
@@ -281,6 +281,14 @@ class SessionFleet(Job[FleetAnswer]):
     def _change(self, content: Content) -> None:
         check_pods(content.workloads)
         self._session.change(content)
+
+
+def _answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
+    if not question.gangs:
+        return fleet_answers(question, run, time_limit)
+    from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
+
+    return gang_answers(question, run, time_limit)
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:
