@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,11 +16,10 @@ from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
 from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease, has_gate
-from dra_lab.model.sketch import ClaimSketch, Drawing
+from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.events import Events
 from dra_lab.session.job import Job, Run
-from dra_lab.session.manifest_search import manifest_findings
 from dra_lab.session.preparing import (
     check,
     checked_findings,
@@ -110,9 +110,10 @@ class Answering(Job[Plan]):
     def replan(self) -> None:
         """Plan the present drawing again."""
         with self._lock:  # of two threads that ask, the later one asks about what is the present drawing then
+            self.outdate()
             cluster, drawing, self.searching = self.cluster, self.drawing, False
+            self.events.emit("solving")
             self.start(lambda run: self._solve(run, cluster, drawing))
-        self.events.emit("solving")
 
     def hide_answer(self, *, hidden: bool) -> None:
         """Keep the answer from the views from now on, or show it; it is computed all the same."""
@@ -215,3 +216,34 @@ class Answering(Job[Plan]):
                     self.manifest_findings = found
                     self.events.emit("findings")
         searching(False)
+
+
+PART_SECONDS = 5.0
+"""How long the node states are searched until what is known so far is reported, with how many states are still open."""
+
+MOST_SECONDS = 60.0
+"""How long they are searched in all; what is open then stays reported as not searched."""
+
+
+def manifest_findings(
+    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, stop: threading.Event, *, fits: bool
+) -> Iterator[tuple[Finding, ...]]:
+    """Yield what is wrong with the manifest, and what kube-scheduler's search for it does on every node state.
+
+    `fits` says that an allocation exists. All that is known comes again after each part. Verdicts of searches are kept,
+    so that only new states cost time while a cluster is followed. Raises what compiling raises; Cancelled when `stop`
+    is set.
+    """
+    from dra_lab.checks.document_checks import check_text
+    from dra_lab.exports.manifests import manifest_yaml
+    from dra_lab.pinning.node_search import judged, search_pod, unallocated
+    from dra_lab.pinning.pin_budget import budget_of
+
+    written = check_text(manifest_yaml(sketch, cluster, release).text, "the manifest", release)
+    claims = claims_of(sketch)
+    for _ in range(int(MOST_SECONDS / PART_SECONDS)):
+        found = search_pod(claims, cluster, release, budget_of(PART_SECONDS, stop))
+        nowhere = unallocated(found, claims, cluster, release, sketch.name) if fits else ()
+        yield (*written, *judged(found, sketch.name, release), *nowhere)
+        if not found.skipped:
+            return

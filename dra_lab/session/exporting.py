@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,14 @@ from dra_lab.exports.file_changes import FileChange, file_changes
 from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
+from dra_lab.findings import Finding
 from dra_lab.manifests.pod_templates import PodField
-from dra_lab.session.gang_exporting import drawn_gangs, gang_folder, planned_gang, set_queue
+from dra_lab.model.cluster import Cluster
 from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_bundle, fleet_of, not_selected
 from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.object_names import object_name
+from dra_lab.topology.gang_levels import gang_with_levels
 
 if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
@@ -340,3 +344,42 @@ class Exporting:
             for name, value in values.items():
                 setattr(self, name, value)
             self._session.events.emit("export")
+
+
+def drawn_gangs(fleet: SessionFleet) -> tuple[str, ...]:
+    """Return the names of the workloads that are gangs; one without a request takes no part in a plan."""
+    pods = (pod for pod in fleet.workloads if pod.gang is not None)
+    return tuple(pod.pod for pod in pods if any(claim.requests for claim in pod.claims))
+
+
+def exports_fleet(mode: str, fleet: SessionFleet) -> bool:
+    """Say whether the workloads are exported, not the drawing as a pod: in mode Fleet, and if the drawing is a gang."""
+    return mode == "fleet" or fleet.editing in drawn_gangs(fleet)
+
+
+def gang_folder(name: str) -> str:
+    """Return the folder of a gang's files, so that those of two gangs do not replace each other."""
+    return f"manifests-{object_name(name)}"
+
+
+def planned_gang(fleet: SessionFleet, name: str, read: Cluster, findings: tuple[Finding, ...] = ()) -> PlannedGang:
+    """Return a gang of the latest plan as its files are made from it; `read` is the cluster that the record names.
+
+    Raises InputError if there is no plan of it, or if the cluster lacks its levels.
+    """
+    answer = fleet.answer
+    if answer is None or answer.gangs is None or not fleet.is_current:
+        raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
+    cluster, drawn = answer.question.cluster, fleet.workload(name).gang
+    known = {gang.name: gang_with_levels(gang, cluster, gang.name) for gang in answer.gangs.plan.gangs}
+    plan = replace(answer.gangs.plan, gangs=tuple(gang for gang, _ in known.values()))
+    queue = drawn.queue if drawn is not None else ""
+    release = answer.question.release
+    return PlannedGang(*known[name], plan, cluster, read, release, queue=queue, findings=findings)
+
+
+def set_queue(fleet: SessionFleet, name: str, queue: str) -> None:
+    """Give a gang another queue: one undo step, because the plan file has it too. Raises InputError."""
+    drawn = fleet.workload(name).gang
+    if drawn is not None and drawn.queue != queue:
+        fleet.set_gang(name, msgspec.structs.replace(drawn, queue=queue))

@@ -18,16 +18,45 @@ from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import Workload, workload_of
-from dra_lab.session.gang_answer import GangAnswer
 from dra_lab.session.job import Run
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang import GangPlan
+    from dra_lab.model.gang import GangCount, GangPlan
+    from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.pictures.charts.amounts import Amounts
+    from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.planner.fleet.why_stranded import WhyStranded
+
+
+class NodeHeadroom(Struct, frozen=True):
+    """How many pods of a gang each node holds alone: `idle` if nothing were in use, `now`, and `left` after the plan.
+
+    `exact` says that all three are proven and that nodes do not share devices, so that they may be added.
+    """
+
+    idle: Mapping[str, int] = {}
+    now: Mapping[str, int] = {}
+    left: Mapping[str, int] = {}
+    exact: bool = False
+
+
+class GangAnswer(Struct, frozen=True):
+    """What is known of gangs so far, by the name of the gang where it is about one.
+
+    `more` counts the gangs that fit after the plan, `total` those that fit on the cluster without it, with every level.
+    `choices` are what schedulers do, and `verdicts` what Kueue's quota says, in place of it why that is not known.
+    """
+
+    plan: GangPlan
+    nodes: Mapping[str, NodeHeadroom] = {}
+    more: Mapping[str, GangCount] = {}
+    total: Mapping[str, GangCount] = {}
+    choices: Mapping[str, tuple[GangChoice, ...]] = {}
+    verdicts: Mapping[str, GangVerdicts | str] = {}
+
 
 FIRST_SECONDS = 0.7
 """Seconds until the first plan; a plan that is not proven by then is improved."""

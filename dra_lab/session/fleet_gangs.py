@@ -24,10 +24,11 @@ from dra_lab.session.fleet_answer import (
     WITHOUT,
     FleetAnswer,
     FleetQuestion,
+    GangAnswer,
+    NodeHeadroom,
     anytime_plans,
     with_amounts,
 )
-from dra_lab.session.gang_answer import GangAnswer, NodeHeadroom
 from dra_lab.session.job import Run
 
 CHOICE_SECONDS = 6.0

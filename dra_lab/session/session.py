@@ -24,7 +24,7 @@ from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.answering import Answering
 from dra_lab.session.content import Content, content_of, on_other_cluster
-from dra_lab.session.drawing_file import DrawingFile
+from dra_lab.session.drawings import DrawingFile
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
 from dra_lab.session.loaded_scene import Loaded, Scene, with_settings
@@ -291,8 +291,7 @@ class Session(Answering):
     @cached_property
     def exporting(self) -> Exporting:
         """Return the export that a person looks at, closed at first."""
-        from dra_lab.session.exporting import Exporting
-        from dra_lab.session.gang_exporting import exports_fleet
+        from dra_lab.session.exporting import Exporting, exports_fleet
 
         return Exporting(self, self.fleet, lambda: exports_fleet(self.mode, self.fleet))
 

@@ -18,8 +18,7 @@ from dra_lab.model.sketch import ClaimSketch, Link, claims_of
 from dra_lab.session import Session
 from dra_lab.sketch.links import LinkOption, link_options
 from dra_lab.sketch.object_names import claim_objects
-from dra_lab.widgets.part_rows import ConfigRow, PartRow, config_rows, missing_fields, part_rows
-from dra_lab.widgets.selector_words import without_text
+from dra_lab.widgets.part_rows import ConfigRow, PartRow, config_rows, missing_fields, part_rows, without_text
 from dra_lab.widgets.session_view import latest_plan
 from dra_lab.widgets.wire import Row
 

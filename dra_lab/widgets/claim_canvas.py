@@ -8,8 +8,12 @@ from typing import Any
 
 import msgspec
 import traitlets
+from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError, SketchError
+from dra_lab.checks.selectors import check_opaque
+from dra_lab.errors import DraLabError, ManifestError, SketchError
+from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.claims import DeviceClaimConfiguration, OpaqueDeviceConfiguration
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.sketch_rules import check_sketch
@@ -20,7 +24,6 @@ from dra_lab.widgets.canvas_rows import CanvasStatus, PaletteRow, ProblemRow, pa
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import drawing_parts
-from dra_lab.widgets.typed_configuration import with_config
 from dra_lab.widgets.wire import Row, wire
 from dra_lab.words.document import Part
 
@@ -259,3 +262,24 @@ def _is_place(value: object) -> bool:
 
 def _positions_of(session: Session) -> dict[str, list[float]]:
     return {name: [x, y] for name, (x, y) in session.drawing.layout.items()}
+
+
+def with_config(sketch: ClaimSketch, index: int, requests: tuple[str, ...], driver: str, text: str) -> ClaimSketch:
+    """Return the drawing with typed parameters in `config[]`; with an empty text, without that entry.
+
+    Raises ManifestError, with the line, for a text that is no YAML or JSON object or that the API server refuses.
+    """
+    entries = list(sketch.config)
+    if not text.strip():
+        return replace(sketch, config=tuple(entry for at, entry in enumerate(entries) if at != index))
+    found = [document.value for document in load_yaml(text) if document.value is not None]
+    if len(found) != 1 or not isinstance(found[0], dict):
+        raise ManifestError("the parameters are one YAML or JSON object, such as `sharing: {strategy: TimeSlicing}`")
+    driver = driver.strip()
+    for error in check_opaque({"opaque": {"driver": driver, "parameters": found[0]}}, ""):
+        raise ManifestError(f"{error.field.removeprefix('.opaque.')}: {error.message}")
+    entry = DeviceClaimConfiguration(
+        requests=requests, opaque=OpaqueDeviceConfiguration(driver=driver, parameters=found[0])
+    )
+    entries[index : index + 1] = [entry]
+    return replace(sketch, config=tuple(entries))

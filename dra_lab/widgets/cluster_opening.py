@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import traitlets
+from msgspec import Struct
 
 from dra_lab.errors import Cancelled, DraLabError, SourceError
+from dra_lab.manifests.file_text import as_utf8
 from dra_lab.model.cluster import Cluster
 from dra_lab.session import READ
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import check, prepare
 from dra_lab.sources import PREFIX as SAMPLE
-from dra_lab.sources import load_texts
+from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.confined import confined_source, why_refused
-from dra_lab.widgets.cluster_loading import Read, Show, reading_of
+from dra_lab.sources.files import is_archive
+from dra_lab.sources.live import PREFIX, Progress, load_context
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.widgets.uploads import FileSize, Upload, plain_texts
 from dra_lab.widgets.wire import Row
 
 if TYPE_CHECKING:
@@ -37,6 +40,13 @@ class OfferRow(Row, frozen=True):
 
     text: str = ""
     options: tuple[DrawableRow, ...] = ()
+
+
+class FileSize(Struct, frozen=True, forbid_unknown_fields=True):
+    """The name and the bytes of a file that is about to be sent."""
+
+    name: str
+    size: int
 
 
 class ClusterOpening(Pane):
@@ -268,3 +278,83 @@ class ClusterOpening(Pane):
             self.session.load(cluster)
         else:
             self.session.open(self._opened.drawing, cluster, whole=self._opened.is_plan)
+
+
+MAX_UPLOAD_BYTES = 256 * 2**20
+"""Bytes of files that are taken from the browser at once; larger ones are read from where they lie, by their path."""
+
+
+class Upload:
+    """The files of one drop: announced with names and sizes, then filled piece by piece, in order."""
+
+    def __init__(self, number: int, files: Sequence[FileSize]) -> None:
+        """Take what is announced. Raises SourceError beyond MAX_UPLOAD_BYTES."""
+        self.number = number
+        self._sizes = [(file.name, file.size) for file in files]
+        total = sum(size for _, size in self._sizes)
+        if total > MAX_UPLOAD_BYTES:
+            limit = f"{MAX_UPLOAD_BYTES // 2**20} MiB"
+            advice = "save it beside the notebook and give its path"
+            raise SourceError(f"files of {total / 2**20:,.0f} MiB exceed the limit of {limit}; {advice}")
+        self._data = bytearray()
+        self._total = total
+
+    @property
+    def received(self) -> int:
+        """Return how many bytes are here."""
+        return len(self._data)
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether every byte is here."""
+        return len(self._data) >= self._total
+
+    def add(self, piece: bytes | bytearray | memoryview) -> None:
+        """Take the next piece; what is beyond the announced sizes is refused with SourceError."""
+        self._data += piece
+        if len(self._data) > self._total:
+            raise SourceError("the browser sent more than it announced; drop the files again")
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files by name."""
+        found, at = {}, 0
+        for name, size in self._sizes:
+            found[name] = bytes(self._data[at : at + size])
+            at += size
+        return found
+
+
+def plain_texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
+    """Return files as texts; none where one of them is an archive."""
+    if any(is_archive(name) for name in files):
+        return {}
+    return {
+        name: data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
+        for name, data in files.items()
+    }
+
+
+Show = Callable[[], None]
+"""Shows what was found in place of a cluster."""
+Read = Callable[[threading.Event, Callable[[str], None]], Cluster | Show]
+"""Reads a cluster, or what is shown in its place; may look at the event to stop early, and say how far it is."""
+
+
+def reading_of(source: str) -> Read:
+    """Return how to read what `load_cluster` takes; a running cluster tells how far it is and can be stopped."""
+    if not source.startswith(PREFIX):
+        return lambda _stop, _progress: load_cluster(source)
+
+    def read(stop: threading.Event, progress: Callable[[str], None]) -> Cluster:
+        return load_context(source, progress=lambda counts: progress(progress_words(counts)), cancel=stop)
+
+    return read
+
+
+def progress_words(counts: Progress) -> str:
+    """Return `5,000 Node, 1,500 of about 15,000 ResourceSlice` for what was read so far."""
+    return ", ".join(
+        f"{read.done:,}{f' of about {read.total:,}' if read.total > read.done else ''} {read.kind}"
+        for read in counts
+        if read.done
+    )

@@ -10,11 +10,32 @@ from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import CORDONED, DAMAGE, NodeClass, NodeFit, Plan
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.heat_map import HeatCell, HeatMap
 from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words
 from dra_lab.words.plan_document import place_words
 from dra_lab.words.verdict import short_of_pairs
+
+
+class HeatCell(Row, frozen=True):
+    """A rack of a heat map: `grade` from 0 to 4 is its colour, `words` all of it, `id` what a click chooses.
+
+    That is a node of the rack in Plan, and the row of the rack in Fleet.
+    """
+
+    rack: str
+    grade: int
+    words: str
+    id: str = ""
+
+
+class HeatMap(Row, frozen=True):
+    """Racks by a value: `title` says what it counts, `grades` what each colour means, `source` what makes a rack."""
+
+    title: str = ""
+    source: str = ""
+    grades: tuple[str, ...] = ()
+    cells: tuple[HeatCell, ...] = ()
+
 
 Fit = Literal["best", "worse", "no", "unknown"]
 

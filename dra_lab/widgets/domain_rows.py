@@ -22,6 +22,7 @@ from dra_lab.session.fleet_gangs import hierarchy_of
 from dra_lab.session.gang_domains import MOST_NAMED, DomainChange, DomainPods, GangDomains, changes
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
+from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.domain_values import (
     BoxRow,
     DomainCard,
@@ -34,7 +35,6 @@ from dra_lab.widgets.domain_values import (
     StopRow,
     WouldFitRow,
 )
-from dra_lab.widgets.heat_map import HeatCell, HeatMap
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.gang_verdict import (
     KUEUE_NOTE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dra_lab.widgets.heat_map import HeatMap
+from dra_lab.widgets.device_rows import HeatMap
 from dra_lab.widgets.wire import Row
 from dra_lab.words.why_not_document import TestBars
 

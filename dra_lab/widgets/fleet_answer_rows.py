@@ -7,8 +7,7 @@ from typing import Any
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
 from dra_lab.model.plan import PlanStatus
 from dra_lab.session import MODES, Session
-from dra_lab.session.fleet_answer import FleetAnswer
-from dra_lab.session.gang_answer import GangAnswer
+from dra_lab.session.fleet_answer import FleetAnswer, GangAnswer
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.domain_rows import is_kueue, scheduler_row
 from dra_lab.widgets.wire import Row

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import traitlets
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_labels
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.topology.hierarchy_findings import plural
-from dra_lab.widgets.fleet_filters import FilterRow, filter_rows, matching
+from dra_lab.topology.node_tree import natural_order
+from dra_lab.widgets.device_rows import HeatMap
 from dra_lab.widgets.fleet_mode import letters_of
-from dra_lab.widgets.fleet_rows import FEW_NODES, BarRow, Bars, free_lines
-from dra_lab.widgets.heat_map import HeatMap
+from dra_lab.widgets.fleet_rows import FEW_NODES, BarRow, Bars, free_lines, hardware_types
 from dra_lab.widgets.session_view import Pane
 from dra_lab.widgets.wire import Row
 from dra_lab.words.why_not_document import TestBars
@@ -22,6 +25,13 @@ MOST_NAMES = 300
 """Nodes up to which fields offer their names."""
 
 _NOTHING = "No devices here. Load a cluster."
+
+
+class FilterRow(Row, frozen=True):
+    """One filter of the bars: its name, and its values with the number of nodes of each."""
+
+    name: str
+    values: tuple[tuple[str, int], ...] = ()
 
 
 class BarTable(Row, frozen=True):
@@ -211,3 +221,56 @@ class FleetBars(Pane):
 def _names(cluster: Cluster) -> tuple[str, ...]:
     """Return the names of the nodes that a field can offer; none of many."""
     return cluster.node_names if len(cluster.node_names) <= MOST_NAMES else ()
+
+
+MOST_VALUES = 40
+"""Values up to which a label is offered; one with more, or one for each node, says little about any node."""
+
+
+@once_per_labels
+def _values(cluster: Cluster) -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """Return the nodes of each value of each filter."""
+    labels: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    drivers: dict[str, set[str]] = defaultdict(set)
+    types: dict[str, set[str]] = defaultdict(set)
+    for name, node in cluster.node_by_name.items():
+        for key, value in node.metadata.labels.items():
+            labels[key][value].add(name)
+        for slice_ in cluster.slices_by_node.get(name, ()):
+            drivers[slice_.spec.driver].add(name)
+    for name, words in hardware_types(cluster).items():
+        types[words].add(name)
+    label_values = {
+        f"{key}={value}": nodes
+        for key, found in labels.items()
+        if len(found) <= min(MOST_VALUES, len(cluster.node_names) - 1)
+        for value, nodes in found.items()
+    }
+    every = len(cluster.node_names)
+    return {
+        name: {value: frozenset(nodes) for value, nodes in found.items() if len(nodes) < every}
+        for name, found in (("label", label_values), ("driver", drivers), ("hardware type", types))
+    }
+
+
+def filter_rows(cluster: Cluster) -> tuple[FilterRow, ...]:
+    """Return the filters with their values and how many nodes each keeps; values of all nodes are left out."""
+    return tuple(
+        FilterRow(name=name, values=tuple((value, len(found[value])) for value in sorted(found, key=natural_order)))
+        for name, found in _values(cluster).items()
+        if found
+    )
+
+
+def matching(cluster: Cluster, chosen: Sequence[str]) -> frozenset[str] | None:
+    """Return the nodes with one of the chosen values of each filter (`driver:dra.net`), None if none is chosen."""
+    known, wanted = _values(cluster), defaultdict[str, list[str]](list)
+    for text in chosen:
+        name, _, value = text.partition(":")
+        if value in known.get(name, {}):
+            wanted[name].append(value)
+    if not wanted:
+        return None
+    return frozenset.intersection(
+        *(frozenset[str]().union(*(known[name][value] for value in values)) for name, values in wanted.items())
+    )

@@ -7,6 +7,7 @@ import traitlets
 from dra_lab.model.workload import Workload
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import GangDomains, gang_domains
+from dra_lab.widgets.device_rows import HeatMap
 from dra_lab.widgets.domain_rows import (
     asked_gang,
     chosen_gang,
@@ -17,7 +18,6 @@ from dra_lab.widgets.domain_rows import (
     first_gang,
 )
 from dra_lab.widgets.domain_values import DomainCard, DomainTable
-from dra_lab.widgets.heat_map import HeatMap
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.gang_verdict import level_word

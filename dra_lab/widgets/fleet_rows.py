@@ -15,7 +15,7 @@ from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_files import admitted
 from dra_lab.topology.locality import localities
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.heat_map import HeatCell, HeatMap
+from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import KINDS, counted
 from dra_lab.words.fleet_verdict import claim_words

@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import traitlets
+from msgspec.structs import replace
 
+from dra_lab.drivers import known_drivers, profile
+from dra_lab.index.driver_kinds import guessed_kinds
+from dra_lab.index.pools import gather_pools
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import KindRule
 from dra_lab.model.plan import Plan
+from dra_lab.model.sketch import asks
 from dra_lab.session import EXAMPLE_CLUSTER
 from dra_lab.sketch.by_example import Example
+from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.widgets.device_rows import Fleet, equal_nodes, fleet
-from dra_lab.widgets.example_values import ExampleRow, example_rows
-from dra_lab.widgets.kind_rows import DriverKindRow, driver_kind_rows
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
 from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.widgets.trace_mode import TraceMode, picture_width
+from dra_lab.widgets.wire import Row
 from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")
 _NO_SLICES = "This cluster has no ResourceSlices, so there is no hardware to show."
 _TRY_SAMPLE = "Try a sample"
+
+
+class DriverKindRow(Row, frozen=True):
+    """A driver of the node: the kind of its devices, whether it is guessed, and the text of its profile file.
+
+    `kind` is "" if the attributes of each device decide.
+    """
+
+    driver: str
+    kind: str
+    guessed: bool = False
+    profile: str = ""
+
+
+class ExampleRow(Row, frozen=True):
+    """One claim: `title` says how general it is, `lines` its requests and links, `matching` what it would take."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    matching: str = ""
 
 
 class NodePicture(Pane):
@@ -214,3 +242,41 @@ def _compared(plan: Plan) -> list[str]:
     if plan.first_fit is None or over_each_other(plan):
         return []
     return ["kube-scheduler takes the same" if plan.first_fit.placements else "kube-scheduler takes none"]
+
+
+def driver_kind_rows(cluster: Cluster, node: str) -> tuple[DriverKindRow, ...]:
+    """Return a row for each driver on a node that dra_lab has no data file for, by name."""
+    drivers = {pool.driver for pool in gather_pools(cluster, node)} - set(known_drivers())
+    return tuple(_row(cluster, driver) for driver in sorted(drivers))
+
+
+def _row(cluster: Cluster, driver: str) -> DriverKindRow:
+    from dra_lab.sources.driver_profiles import profile_text
+
+    known, guess = profile(driver, cluster.profiles), dict(guessed_kinds(cluster)).get(driver, "")
+    if not known.kinds:
+        known = replace(known, kinds=(KindRule(guess or "other"),))
+    kind = "" if not known.kinds or known.kinds[0].when else known.kinds[0].kind
+    return DriverKindRow(driver=driver, kind=kind, guessed=bool(guess), profile=profile_text(known))
+
+
+def example_rows(examples: Sequence[Example]) -> tuple[ExampleRow, ...]:
+    """Return a row for each claim, in order."""
+    return tuple(ExampleRow(example.title, tuple(_lines(example)), _matching(example)) for example in examples)
+
+
+def _lines(example: Example) -> list[str]:
+    lines = []
+    for request in example.sketch.requests:
+        for ask in asks(request):
+            lines.append(f"{request.name}: {ask.count} × {ask.device_class_name}")
+            lines += [f"  {text}" for text in ask.selectors]
+    for link in example.sketch.links:
+        lines.append(f"{' + '.join(link.requests)}: {link.how} at the {LEVEL_WORDS.get(link.where, link.where)}")
+    return lines
+
+
+def _matching(example: Example) -> str:
+    counts = ", ".join(f"{count} for {name}" for name, count in example.matching.items())
+    only = "; on this node nothing but the chosen devices" if example.exact else ""
+    return f"{counts} match in the whole cluster{only}"

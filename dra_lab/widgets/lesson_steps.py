@@ -15,7 +15,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.session import Session
-from dra_lab.session.drawing_file import DrawingFile
+from dra_lab.session.drawings import DrawingFile
 from dra_lab.session.outputs import manifest
 from dra_lab.widgets import lesson_rows as rows
 from dra_lab.widgets.claim_canvas import ClaimCanvas

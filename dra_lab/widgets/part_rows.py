@@ -19,7 +19,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_free
 from dra_lab.sketch.free_words import are_partitions
-from dra_lab.widgets.selector_words import without_text
 from dra_lab.widgets.wire import Row
 
 
@@ -191,3 +190,11 @@ def _unit(key: str) -> str:
     if "cpu" in name:
         return "CPUs"
     return "bytes" if any(word in name for word in _BYTES) else ""
+
+
+_QUOTED = re.compile(r"CEL selector `.*?` (?=does |must |may |fails )", re.DOTALL)
+
+
+def without_text(message: str) -> str:
+    """Return a message about a selector without the selector's text, so that what is wrong fits into a narrow place."""
+    return _QUOTED.sub("Selector ", message, count=1)

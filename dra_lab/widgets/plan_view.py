@@ -19,12 +19,16 @@ from dra_lab.widgets.answer_rows import (
     AnswerRow,
     GoalRow,
     ReasonRow,
+    RegretRow,
     SuggestionRow,
+    WhyRow,
     answer_row,
     goal_rows,
     progress_row,
     reason_rows,
+    regret_row,
     suggestion_rows,
+    why_row,
 )
 from dra_lab.widgets.canvas_gang import drawn_gang_words
 from dra_lab.widgets.claim_editor import ClaimEditor
@@ -38,7 +42,6 @@ from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.outgoing import Outgoing
-from dra_lab.widgets.reason_rows import RegretRow, WhyRow, regret_row, why_row
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
 from dra_lab.widgets.why_not import Why
 from dra_lab.widgets.wire import wire
