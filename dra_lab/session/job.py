@@ -14,13 +14,16 @@ from dra_lab.planner.waiting import WaitingBar
 
 T = TypeVar("T")
 
+_LINGER = 1.0
+"""Seconds that a thread waits for the next question, as edits come in bursts: a new thread would delay the first."""
+
 
 def _nothing() -> None:
     """Do nothing."""
 
 
 class Job(Generic[T]):
-    """Answers the latest question in a daemon thread, which ends when nothing is left to do.
+    """Answers the latest question in a daemon thread, which ends a moment after nothing is left to do.
 
     A newer question asks the older one to stop, and what that finds is dropped. `answer` is the latest answer, which
     may be one to an earlier question while the job is `stale`, `refusal` why the latest question has none, and
@@ -39,7 +42,7 @@ class Job(Generic[T]):
         self._changed, self._progressed, self._overlaps = changed, progressed or changed, overlaps
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
-        self._threads = 0
+        self._threads = self._running = 0
         self._next: tuple[Run[T], Callable[[Run[T]], T | None]] | None = None
         self._stop = threading.Event()  # of the latest question
         self._closed = False
@@ -61,7 +64,8 @@ class Job(Generic[T]):
                 return
             self.outdate()
             self._next = Run(self, self.number, self._stop), work
-            if not self._threads or self._overlaps:
+            self._idle.notify_all()
+            if not self._threads or (self._overlaps and self._running == self._threads):
                 self._threads += 1
                 threading.Thread(target=self._work, name="dra-lab job", daemon=True).start()
                 _OPEN.add(self)
@@ -83,6 +87,7 @@ class Job(Generic[T]):
         with self._lock:
             self._stop.set()
             self._stop, self._next, self.progress = threading.Event(), None, None
+            self._idle.notify_all()
             self.number += 1
 
     def cancel(self) -> None:
@@ -90,13 +95,14 @@ class Job(Generic[T]):
         with self._lock:
             waiting, self._next = self._next, None
             self._stop.set()
+            self._idle.notify_all()
         if waiting is not None:
             waiting[0].end(None, Cancelled("cancelled before there was any answer"))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing runs or waits; returns False when the time (in seconds) is over before."""
         with self._idle:
-            return self._idle.wait_for(lambda: not self._threads, timeout)
+            return self._idle.wait_for(lambda: not self._running and self._next is None, timeout)
 
     def finished(self, *, bar: bool | None = None) -> T:
         """Return the answer to the latest question; waits for it and obeys an interrupt.
@@ -122,6 +128,7 @@ class Job(Generic[T]):
         with self._lock:
             self._closed, self._next = True, None
             self._stop.set()
+            self._idle.notify_all()
         self.wait(timeout)
 
     def settled(self, answer: T | None) -> None:
@@ -132,17 +139,21 @@ class Job(Generic[T]):
     def _work(self) -> None:
         while True:
             with self._idle:
+                self._idle.wait_for(lambda: self._next is not None or self._closed, _LINGER)
                 if self._next is None:
                     self._threads -= 1
-                    self._idle.notify_all()
                     return
                 (run, work), self._next = self._next, None
+                self._running += 1
             try:
                 run.settle(lambda: work(run))  # noqa: B023  it is called here
             except Exception:  # noqa: BLE001  a defect of ours is reported as in any thread, and the next question is answered
                 threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             finally:
                 del run, work  # who asked may be gone by now
+                with self._idle:
+                    self._running -= 1
+                    self._idle.notify_all()
 
 
 class Run(Generic[T]):
