@@ -18,7 +18,6 @@ from .model.claims import ExactDeviceRequest as ExactDeviceRequest
 from .model.claims import ResourceClaim as ResourceClaim
 from .model.cluster import Cluster as Cluster
 from .model.fleet import FleetPlan as FleetPlan
-from .model.gang import GangPlan as GangPlan
 from .model.names import DeviceID as DeviceID
 from .model.node_type import NewDomains as NewDomains
 from .model.node_type import NodeType as NodeType
@@ -43,12 +42,10 @@ from .planner import make_plan as make_plan
 from .planner.fleet import how_many_more as how_many_more
 from .planner.fleet import largest_job as largest_job
 from .planner.fleet import multiple as multiple
-from .planner.fleet import plan_fleet as plan_fleet
 from .planner.fleet import stranded as stranded
 from .planner.gangs import gang_verdicts as gang_verdicts
 from .planner.gangs import how_many_more_gangs as how_many_more_gangs
 from .planner.gangs import nodes_to_add as nodes_to_add
-from .planner.gangs import plan_gangs as plan_gangs
 from .planner.scenarios import Scenario as Scenario
 from .planner.scenarios import plan_scenarios as plan_scenarios
 from .session import Session as Session

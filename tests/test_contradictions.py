@@ -18,7 +18,7 @@ from small_nodes import cluster as small
 from dra_lab import how_many_more
 from dra_lab.cli import main
 from dra_lab.manifests.yaml_text import dump_yaml
-from dra_lab.model.fleet import Headroom
+from dra_lab.model.headroom import Headroom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch

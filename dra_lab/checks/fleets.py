@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from msgspec.structs import replace as changed
@@ -13,12 +13,11 @@ from dra_lab.checks.node_view import InUse, NodeView, broken
 from dra_lab.checks.plans import PodRules
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.names import MARK
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workload import Workload
 
 
 def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> tuple[Finding, ...]:
@@ -37,17 +36,17 @@ def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -
     return sort_findings(found or list(_devices(cluster, plan, cluster.target_release(release))))
 
 
-def drawn(workload: Workload) -> ClaimSketch:
+def drawn(claims: Sequence[ClaimSketch]) -> ClaimSketch:
     """Return the claims of a pod as one drawing, with requests `claim:request` if there are several claims."""
-    if len(workload.claims) == 1:
-        return workload.claims[0]
+    if len(claims) == 1:
+        return claims[0]
     requests, links = [], []
-    for claim in workload.claims:
+    for claim in claims:
         requests += [changed(request, name=f"{claim.name}{MARK}{request.name}") for request in claim.requests]
         for link in claim.links:
             ends = tuple(f"{claim.name}{MARK}{name}" for name in link.requests)
             links.append(changed(link, name=f"{claim.name}{MARK}{link.name}", requests=ends))
-    return ClaimSketch(workload.name, tuple(requests), tuple(links))
+    return ClaimSketch("pod", tuple(requests), tuple(links))
 
 
 def _numbers(cluster: Cluster, plan: FleetPlan) -> Iterator[Finding]:
@@ -57,28 +56,33 @@ def _numbers(cluster: Cluster, plan: FleetPlan) -> Iterator[Finding]:
     for node in sorted(plan.on_node.keys() & cluster.cordoned):
         yield broken("node", node, "the node is cordoned, and the plan has a pod there")
     wanted = {workload.name: workload.replicas for workload in plan.workloads}
-    for (name, number), times in Counter((r.workload, r.number) for r in plan.replicas).items():
-        if name not in wanted:
-            yield broken("workload", name, "the plan has no such workload")
-        elif times > 1 or not 0 <= number < wanted[name]:
-            yield broken("replicas", name, f"replica {number} is there {times} times, {wanted[name]} are wanted")
-    if bool(plan.replicas) != (plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)):
-        yield broken("status", plan.status, f"{len(plan.replicas)} replicas are placed")
-    missing = sum(wanted.values()) - len(plan.replicas)
-    if plan.replicas and plan.objective == "nodes" and missing:
+    known = plan.claims_of
+    for pod, times in Counter((pod.workload, pod.group, pod.replica, pod.number) for pod in plan.pods).items():
+        name, group, replica, _ = pod
+        if (name, group) not in known:
+            yield broken("workload", name, f"the plan has no such workload or group {group}".rstrip())
+        elif times > 1 or not 0 <= replica < wanted[name]:
+            yield broken("replicas", name, f"replica {replica} is there {times} times, {wanted[name]} are wanted")
+    if bool(plan.pods) != (plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE)):
+        yield broken("status", plan.status, f"{len(plan.pods)} replicas are placed")
+    missing = sum(wanted.values()) - sum(plan.placed.values())
+    if plan.pods and plan.objective == "nodes" and missing:
         yield broken("replicas", "nodes", f"{missing} replicas are not placed, but all were asked for")
 
 
 def _devices(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> Iterator[Finding]:
     matching, in_use = Matching(cluster, release), InUse(cluster)
-    sketches = {workload.name: drawn(workload) for workload in plan.workloads}
-    views = {name: NodeView(cluster, name, matching, release) for name in plan.on_node}
-    pods = [(one, PodRules(views[one.node], in_use, sketches[one.workload], one.placements)) for one in plan.replicas]
+    sketches = {name: drawn(claims) for name, claims in plan.claims_of.items()}
+    placed: list[tuple[PlacedPod | SharedClaim, ClaimSketch]] = [
+        (one, sketches[one.workload, one.group]) for one in plan.pods
+    ]
+    placed += [(one, sketches[one.workload, f"{one.group}/shared"]) for one in plan.shared]
+    views = {node: NodeView(cluster, node, matching, release) for node in {one.node for one, _ in placed}}
+    pods = [(one.name, PodRules(views[one.node], in_use, sketch, one.devices)) for one, sketch in placed]
     for _, pod in pods:
         pod.hold()
-    for replica, pod in pods:
+    for subject, pod in pods:
         pod.hold(-1)
-        subject = f"{replica.workload}/{replica.number}"
         if not pod.placements and pod.sketch.requests:
             yield broken("served", subject, "it has no devices")
         for finding in pod.findings():

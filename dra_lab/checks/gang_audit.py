@@ -10,20 +10,19 @@ from dra_lab.checks.node_view import broken
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Replica
-from dra_lab.model.gang import GangPlan, PlacedGang
+from dra_lab.model.fleet import FleetPlan, PlacedPod, PlacedReplica, SharedClaim
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
 
 
 def check_gangs(
-    cluster: Cluster, plan: GangPlan, hierarchies: Sequence[Hierarchy], release: KubernetesRelease
+    cluster: Cluster, plan: FleetPlan, hierarchies: Sequence[Hierarchy], release: KubernetesRelease
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan for gangs breaks, as errors.
 
     Each gang is in one domain of its level, has its minimum and whole slices, and sees its shared claims. The devices
-    of all pods keep the rules of `check_fleet`, as if each group of each gang were a workload. Values, bounds and
+    of all pods keep the rules of `check_fleet`. Values, bounds and
     proofs of the goals are not checked.
 
     Args:
@@ -33,15 +32,15 @@ def check_gangs(
         release: The Kubernetes release of the plan.
     """
     audit = _Audit(cluster, plan, hierarchies)
-    found = [finding for placed in plan.placed for finding in audit.gang(placed)]
+    found = [finding for placed in plan.placed_gangs for finding in audit.gang(placed)]
     found += audit.numbers()
     if not found:
-        found += check_fleet(cluster, plan.as_fleet(), release)
+        found += check_fleet(cluster, plan, release)
     return sort_findings(found)
 
 
 class _Audit:
-    def __init__(self, cluster: Cluster, plan: GangPlan, hierarchies: Sequence[Hierarchy]) -> None:
+    def __init__(self, cluster: Cluster, plan: FleetPlan, hierarchies: Sequence[Hierarchy]) -> None:
         self.cluster, self.plan = cluster, plan
         self.hierarchies = {hierarchy.name: hierarchy for hierarchy in hierarchies}
         self.gangs = {gang.name: gang for gang in plan.gangs}
@@ -62,35 +61,35 @@ class _Audit:
 
     def numbers(self) -> Iterator[Finding]:
         """No more gangs and pods are placed than wanted, none on a cordoned node, and each has its own number."""
-        for key, times in Counter((placed.gang, placed.number) for placed in self.plan.placed).items():
+        for key, times in Counter((placed.workload, placed.replica) for placed in self.plan.placed_gangs).items():
             if key[0] not in self.gangs or times > 1 or not 0 <= key[1] < self.gangs[key[0]].replicas:
                 yield broken("gang", key[0], f"gang {key[1]} is there {times} times")
         closed = {node.name for node in self.cluster.nodes if node.spec.unschedulable}
-        for replica in self.pods():
-            if replica.node in closed:
-                yield broken("node", replica.node, "the node is cordoned, and the plan has a pod there")
+        for one in self.plan.with_devices:
+            if one.node in closed:
+                yield broken("node", one.node, "the node is cordoned, and the plan has a pod there")
 
-    def gang(self, placed: PlacedGang) -> Iterator[Finding]:
+    def gang(self, placed: PlacedReplica) -> Iterator[Finding]:
         """Yield what one placed gang breaks."""
-        gang = self.gangs.get(placed.gang)
+        gang = self.gangs.get(placed.workload)
         if gang is None:
             return
-        name = f"{placed.gang}/{placed.number}"
-        nodes = {replica.node for replica in placed.replicas}
+        name = f"{placed.workload}/{placed.replica}"
+        nodes = {replica.node for replica in placed.pods}
         if not self.are_inside(gang, gang.level, nodes):
             yield broken("level", name, f"its pods are not in one domain of {gang.level}")
-        held = [placed.shared] if placed.shared is not None else []
+        held = [one for one in placed.shared if not one.group]
         if len(held) != bool(gang.shared_claims) or not all(self.see(nodes, one) for one in held):
             yield broken("shared", name, "its pods share claims and do not see their devices")
         for group in gang.pods:
-            mine = [replica for replica in placed.replicas if replica.workload == group.name]
+            mine = [pod for pod in placed.pods if pod.group == group.name]
             yield from self.group(gang, group, name, mine)
-            held = [replica for replica in placed.group_shared if replica.workload == group.name]
+            held = [one for one in placed.shared if one.group == group.name]
             if len(held) != bool(group.shared_claims) or not all(self.see({p.node for p in mine}, o) for o in held):
                 where = f"{name}/{group.name}"
                 yield broken("shared", where, "its pods share claims and do not see their devices")
 
-    def group(self, gang: Workload, group: PodGroup, name: str, pods: Sequence[Replica]) -> Iterator[Finding]:
+    def group(self, gang: Workload, group: PodGroup, name: str, pods: Sequence[PlacedPod]) -> Iterator[Finding]:
         """Yield what one group of a placed gang breaks."""
         where = f"{name}/{group.name}"
         if not group.least <= len(pods) <= group.count:
@@ -103,25 +102,15 @@ class _Audit:
             if None in counted or any(count % size for count in counted.values()):
                 yield broken("slices", where, f"its pods are not in slices of {size} in {level}")
 
-    def see(self, nodes: set[str], shared: Replica) -> bool:
+    def see(self, nodes: set[str], shared: SharedClaim) -> bool:
         """Say whether nodes see all devices of a shared claim: those of its own node, or of a network."""
         if nodes <= {shared.node}:
             return True
         pools = [pool for node in nodes for pool in gather_pools(self.cluster, node)]
         seen = Counter(one.id for pool in pools for one in pool.devices if one.on_node)
-        return all(seen[placement.device] == len(nodes) for placement in shared.placements)
+        return all(seen[placement.device] == len(nodes) for placement in shared.devices)
 
     def are_inside(self, gang: Workload, level: str, nodes: set[str]) -> bool:
         """Say whether nodes are in one domain of a level."""
         domains = self.domains(gang, level)
         return not level or (nodes <= domains.keys() and len({domains[node] for node in nodes}) <= 1)
-
-    # ------------------------------------------------------------------ the pods
-
-    def pods(self) -> Iterator[Replica]:
-        """Yield all pods, those that stand for shared claims too."""
-        yield from self.plan.replicas
-        for placed in self.plan.placed:
-            yield from (*placed.replicas, *placed.group_shared)
-            if placed.shared is not None:
-                yield placed.shared

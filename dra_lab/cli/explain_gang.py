@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.cli.gang_options import gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
@@ -33,7 +33,7 @@ def explain_gangs(options: argparse.Namespace) -> int:
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.planner.gangs import plan_gangs
-    from dra_lab.words.gang_json import gang_outcome
+    from dra_lab.words.plan_outcome import plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
         if value:
@@ -42,14 +42,13 @@ def explain_gangs(options: argparse.Namespace) -> int:
     given = gangs_of(options)
     found: list[tuple[Workload, GangChoice]] = []
     with command_waits() as (show, cancel):
-        gangs = [one.gang for one in given.gangs]
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_gangs(given.cluster, gangs, given.workloads, progress=show, **limits)
+        plan = plan_gangs(given.cluster, given.every, progress=show, **limits)
         for one in given.gangs:
             common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
             choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)
             found += ((one.gang, choice) for choice in _asked(choices, options.scheduler))
-    outcome = gang_outcome(plan)
+    outcome = plan_outcome(plan)
     read = cluster_of(options)
     findings = sort_findings(dict.fromkeys((*given.findings, *read.findings, *check_cluster(read), *plan.findings)))
     answer = partial(_json, plan, found, outcome, findings)
@@ -63,12 +62,15 @@ def _asked(choices: Sequence[GangChoice], scheduler: str | None) -> Iterator[Gan
         yield by_name[name]
 
 
-def _parts(options: argparse.Namespace, plan: GangPlan, found: Sequence[tuple[Workload, GangChoice]]) -> Iterator[Part]:
+def _parts(
+    options: argparse.Namespace, plan: FleetPlan, found: Sequence[tuple[Workload, GangChoice]]
+) -> Iterator[Part]:
     """Yield the answer of the planner, then what each scheduler does."""
     from dra_lab.words.document import Sentence, Words
-    from dra_lab.words.gang_document import choice_sentence, domains_table, gang_sentence
+    from dra_lab.words.fleet_document import fleet_sentence
+    from dra_lab.words.gang_document import choice_sentence, domains_table
 
-    yield Sentence(gang_sentence(plan))
+    yield Sentence(fleet_sentence(plan))
     for gang, choice in found:
         replay = choice.replay
         yield Words(choice_sentence(choice, gang))
@@ -80,7 +82,7 @@ def _parts(options: argparse.Namespace, plan: GangPlan, found: Sequence[tuple[Wo
 
 
 def _json(
-    plan: GangPlan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
+    plan: FleetPlan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
 ) -> dict[str, Any]:
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.gang_json import choice_json

@@ -14,12 +14,12 @@ from dra_lab.cli.gang_options import GangInput, GangsInput, gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.gang import GangCount, GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import GangCount
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import command_waits
-from dra_lab.words.gang_json import gang_outcome
-from dra_lab.words.plan_outcome import DOES_NOT_FIT
+from dra_lab.words.plan_outcome import DOES_NOT_FIT, plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
@@ -51,8 +51,7 @@ def run_gangs(options: argparse.Namespace) -> int:
     with command_waits() as (show, cancel):
         plan = plan_gangs(
             given.cluster,
-            [one.gang for one in given.gangs],
-            given.workloads,
+            given.every,
             release=release,
             time_limit=options.time_limit,
             progress=show,
@@ -68,7 +67,7 @@ def run_gangs(options: argparse.Namespace) -> int:
     whole, queues = replace(plan, findings=findings), {one.gang.name: one.queue for one in given.gangs}
     parts = _shown(options.detail, plan, counts, choices, verdicts, added)
     answer = partial(gang_json, whole, counts, choices, queues, verdicts, added)
-    return print_answer(options, answer, parts, findings, gang_outcome(plan))
+    return print_answer(options, answer, parts, findings, plan_outcome(plan))
 
 
 def refuse_options(options: argparse.Namespace) -> None:
@@ -84,7 +83,7 @@ def refuse_options(options: argparse.Namespace) -> None:
 
 
 def queue_verdicts(
-    given: GangsInput, plan: GangPlan, release: KubernetesRelease
+    given: GangsInput, plan: FleetPlan, release: KubernetesRelease
 ) -> tuple[dict[str, GangVerdicts], tuple[Finding, ...]]:
     """Return what quota, Kueue's counts and devices say of each gang with a queue, and queues that are not there."""
     from dra_lab.planner.gangs import gang_verdicts
@@ -104,24 +103,21 @@ def queue_verdicts(
 
 
 def nodes_that_help(
-    given: GangsInput, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+    given: GangsInput, plan: FleetPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
 ) -> AddedNodes | None:
     """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
     from dra_lab.model.node_type import NodeType
     from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 
-    if gang_outcome(plan) != DOES_NOT_FIT or cancel.is_set():
+    if plan_outcome(plan) != DOES_NOT_FIT or cancel.is_set():
         return None
     kinds: dict[Hashable, str] = {}
     for node, slices in given.cluster.slices_by_node.items():
         kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
     types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
     limit = _TO_ADD if time_limit is None else min(time_limit, _TO_ADD)
-    gangs = [one.gang for one in given.gangs]
     try:
-        found = nodes_to_add(
-            given.cluster, gangs, given.workloads, types=types, release=release, time_limit=limit, cancel=cancel
-        )
+        found = nodes_to_add(given.cluster, given.every, types, release=release, time_limit=limit, cancel=cancel)
     except (InputError, UnsupportedFeature):
         return None
     return found if found.count else None
@@ -129,7 +125,7 @@ def nodes_that_help(
 
 def _counts(
     given: GangsInput,
-    plan: GangPlan,
+    plan: FleetPlan,
     release: KubernetesRelease,
     time_limit: float | None,
     progress: Any,
@@ -153,7 +149,7 @@ def _counts(
 
 
 def _choices(
-    given: GangsInput, plan: GangPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+    given: GangsInput, plan: FleetPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
 ) -> tuple[list[Sequence[GangChoice]], tuple[Finding, ...]]:
     """Return what schedulers do with each gang, and what is not known of that."""
     from dra_lab.pinning.gang_choices import gang_choices
@@ -193,18 +189,19 @@ def _unknown_requests(one: GangInput) -> Finding:
 
 def _shown(
     detail: str,
-    plan: GangPlan,
+    plan: FleetPlan,
     counts: Sequence[tuple[GangCount, GangCount]],
     choices: Sequence[Sequence[GangChoice]],
     verdicts: Mapping[str, GangVerdicts],
     added: AddedNodes | None,
 ) -> Iterator[Part]:
     from dra_lab.words.document import Sentence, Words
-    from dra_lab.words.gang_document import added_words, gang_sentence, long_gang_parts, short_gang_parts
+    from dra_lab.words.fleet_document import fleet_sentence
+    from dra_lab.words.gang_document import added_words, long_gang_parts, short_gang_parts
     from dra_lab.words.gang_verdicts_document import verdict_parts, verdict_sentence
 
     if detail == "answer":
-        yield Sentence(gang_sentence(plan))
+        yield Sentence(fleet_sentence(plan))
         yield from (Sentence(verdict_sentence(found)) for found in verdicts.values())
         return
     first, *rest = (long_gang_parts if detail == "all" else short_gang_parts)(plan, counts, choices)

@@ -17,7 +17,7 @@ from dra_lab.cli.output import print_findings, print_yaml
 from dra_lab.cli.workload_options import namespace_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
@@ -109,19 +109,19 @@ def _placeholders(one: GangInput) -> Iterator[Finding]:
         yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
 
 
-def _write(options: argparse.Namespace, made: GangBundle, plan: GangPlan) -> int:
+def _write(options: argparse.Namespace, made: GangBundle, plan: FleetPlan) -> int:
     """Write or print the files and the answer, or say why nothing is written; return the exit status."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, NOT_SIMULATED, title_of
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence, Words
-    from dra_lab.words.gang_document import gang_sentence
-    from dra_lab.words.gang_json import gang_outcome
+    from dra_lab.words.fleet_document import fleet_sentence
+    from dra_lab.words.plan_outcome import plan_outcome
 
-    outcome, yaml = gang_outcome(plan), options.format == "yaml"
+    outcome, yaml = plan_outcome(plan), options.format == "yaml"
     refused = made.is_worse and not options.allow_worse
     files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
-    sentence, record, status = gang_sentence(plan), made.record, status_of(outcome)
+    sentence, record, status = fleet_sentence(plan), made.record, status_of(outcome)
     if yaml:
         print_yaml({name: text for name, text in made.texts.items() if not refused and name not in FRAGMENTS})
         print_findings(options, made.findings)

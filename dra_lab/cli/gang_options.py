@@ -50,6 +50,11 @@ class GangsInput(Struct, frozen=True):
     cluster: Cluster
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def every(self) -> tuple[Workload, ...]:
+        """Return all workloads, the gangs first."""
+        return (*(one.gang for one in self.gangs), *self.workloads)
+
 
 class _Found(Struct, frozen=True):
     """What one --claim asks for."""

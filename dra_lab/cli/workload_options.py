@@ -31,7 +31,8 @@ from dra_lab.cli.options import (
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Headroom, LargestJob, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -321,7 +322,7 @@ def _started(
                 time_limit=seconds,
                 cancel=cancel,
             )
-    return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.replicas else plan
+    return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.pods else plan
 
 
 class _After(NamedTuple):
@@ -372,7 +373,7 @@ def _shown(
     if detail == "answer":
         yield Sentence(fleet_sentence(plan))
         return
-    explained = not plan.replicas and plan.status is PlanStatus.INFEASIBLE
+    explained = not plan.pods and plan.status is PlanStatus.INFEASIBLE
     causes = [_reasons(wanted.cluster, wanted.workloads, release)] if explained else []
     unread = unread_words(wanted.cluster)
     if detail == "short":

@@ -14,8 +14,7 @@ from msgspec.structs import asdict, replace
 from dra_lab.course.lesson_text import LessonNeed, LessonText
 from dra_lab.index.node_index import NodeIndex, node_index
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.gang import GangPlan, PlacedGang
+from dra_lab.model.fleet import FleetPlan, PlacedReplica
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Plan
@@ -69,7 +68,7 @@ class DrawnAnswer:
         return plan_fleet(self.cluster, [Workload("pod", self.sketch, replicas=self.lesson.replicas)])
 
     @cached_property
-    def gangs(self) -> GangPlan | None:
+    def gangs(self) -> FleetPlan | None:
         """Return the plan of the gang of the drawn claim, None if it is no gang."""
         pod = self.gang_pod
         return plan_gangs(self.cluster, [workload_of(pod)]) if pod and pod.gang else None
@@ -185,25 +184,25 @@ def _nodes(answer: DrawnAnswer, wanted: int) -> bool:
 
 
 def _placed(answer: DrawnAnswer, wanted: int) -> bool:
-    return len(answer.fleet.replicas) >= wanted
+    return len(answer.fleet.pods) >= wanted
 
 
 def _gangs(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
     """Say whether the gang starts with `pods` pods or not at all, in one domain with so few domains of each level."""
     pod, plan = answer.gang_pod, answer.gangs
-    if pod is None or pod.gang is None or plan is None or not plan.placed:
+    if pod is None or pod.gang is None or plan is None or not plan.placed_gangs:
         return False
     least = pod.gang.size if pod.gang.min is None else pod.gang.min
     trees = hierarchies(answer.cluster)
     levels = {level: most for level, most in wanted.items() if level != "pods"}
     return least >= wanted.get("pods", 1) and all(
         one.domain and len(_domains(trees, level, _nodes_in(answer.cluster, trees, one))) <= most
-        for one in plan.placed
+        for one in plan.placed_gangs
         for level, most in levels.items()
     )
 
 
-def _nodes_in(cluster: Cluster, trees: Sequence[Hierarchy], gang: PlacedGang) -> Sequence[str]:
+def _nodes_in(cluster: Cluster, trees: Sequence[Hierarchy], gang: PlacedReplica) -> Sequence[str]:
     """Return every node on which the pods could have been placed: the level must demand what it achieved."""
     depth = len(gang.domain)
     inside = [node for node in cluster.node_names if any(tree.path_of(node)[:depth] == gang.domain for tree in trees)]

@@ -41,7 +41,7 @@ def simulation_of(plan: Plan | FleetPlan | None, replay: Replay | None) -> Simul
     why = sentence("; ".join(answer["reasons"][:3]))
     if replay is not None and replay.never_starts:
         return Simulation(False, "kube-scheduler starts no pod with these manifests.", why)
-    if answer["outcome"] != FITS and not (isinstance(plan, FleetPlan) and plan.replicas):
+    if answer["outcome"] != FITS and not (isinstance(plan, FleetPlan) and plan.pods):
         return _without_place(plan, answer["outcome"])
     if replay is None or answer["asPlanned"] is None:
         return Simulation(None, "Whether kube-scheduler allocates this plan is not known.", why)

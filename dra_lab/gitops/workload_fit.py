@@ -18,7 +18,8 @@ from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch

@@ -5,63 +5,98 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.goals import NODES, UNPLACED
+from dra_lab.model.headroom import GangHeadroom, Headroom
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
 from dra_lab.model.printing import printed
 from dra_lab.model.regret import Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 
-UNPLACED = "unplaced"
-NODES = "nodes"
 
-FLEET_GOALS: Mapping[str, str] = {
-    UNPLACED: "replicas without a place",
-    **{name: words.of_fleet for name, words in GOAL_WORDS.items() if words.of_fleet},
-    NODES: "nodes used",
-}
-"""The goals of a fleet, most important first, all minimised; each is a sum over the placed replicas."""
+class PlacedPod(Struct, frozen=True, gc=False):
+    """One pod with a place.
 
-
-class Replica(Struct, frozen=True, gc=False):
-    """One placed pod of a workload.
-
-    `number` counts from 0 within the workload; `placements` name the claim they are for where the pod has several;
-    `goals` are the values of this pod alone.
+    `replica` counts the replicas of its workload from 0, and `number` the pods of its group in the replica. `group` is
+    the name of the group, "" in a workload of single pods. `devices` name the claim they are for where the pod has
+    several; `goals` are the values of this pod alone. `domain` is the path of the domain of the required level that has
+    its replica, () if no level is required; for `host` it is the name of the node.
     """
 
     workload: str
-    number: int
+    replica: int
     node: str
-    placements: tuple[Placement, ...]
+    devices: tuple[Placement, ...]
     goals: tuple[GoalValue, ...] = ()
+    group: str = ""
+    number: int = 0
+    domain: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return `WORKLOAD/REPLICA`, or `WORKLOAD/REPLICA/GROUP/NUMBER` in a gang."""
+        return "/".join([self.workload, str(self.replica), *([self.group, str(self.number)] if self.group else [])])
+
+
+class SharedClaim(Struct, frozen=True, gc=False):
+    """The devices of the claims that all pods of a replica use together, or with `group` those of one group."""
+
+    workload: str
+    replica: int
+    group: str
+    node: str
+    devices: tuple[Placement, ...]
+    goals: tuple[GoalValue, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return `WORKLOAD/REPLICA/shared`, or `WORKLOAD/REPLICA/GROUP/shared`."""
+        return "/".join(filter(None, (self.workload, str(self.replica), self.group, "shared")))
+
+
+class PlacedReplica(Struct, frozen=True):
+    """A replica with a place: its pods in the order of their groups, and what its shared claims have."""
+
+    workload: str
+    replica: int
+    domain: tuple[str, ...]
+    pods: tuple[PlacedPod, ...]
+    shared: tuple[SharedClaim, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes of its pods, sorted."""
+        return tuple(sorted({pod.node for pod in self.pods}))
 
 
 @dataclass(frozen=True)
 class FleetPlan:
-    """Where the replicas of workloads go, with what is proven of it.
+    """Where the pods of workloads go, with what is proven of it.
 
-    `goals` are in order of importance, each the sum over all placed replicas: `unplaced` (replicas for which there is
-    no place) first, then the goals of one claim, then `nodes` (nodes used). All are minimised; `bound` is the least
-    value that could still exist, the goals before it being kept, and `proven` says that no better one does. `status` is
-    OPTIMAL only when every goal is proven, and FEASIBLE when one is not. It is INFEASIBLE when it is proven that not
-    one replica fits (with `objective` "nodes": that not all of them do). It is STOPPED when it was ended before any
-    answer, and NOT_CHECKED when required data could not be read. `first_fit` is kube-scheduler with the same replicas
-    (see `planner.fleet`), None if not requested. `regrets` are its costs over the nodes that were compared. If the time
-    did not suffice for all, `first_fit` is STOPPED, and its `compared` names them. `parts` are the seconds of each part
-    of the work (`scan`, `patterns`, `master`, `first fit`), `states` the number of distinct node states, `not_examined`
-    the nodes that were not examined before the time limit. `start` says whether the pods of every workload start with
-    their manifests. `on` is the cluster itself, None for a plan that was read or comes from another process.
+    `goals` are in order of importance, each the sum over all placed pods: `unplaced` (replicas for which there is no
+    place) first, then the goals of one claim, then `nodes` (nodes used); with gangs those of `GANG_GOALS`. All are
+    minimised; `bound` is the least value that could still exist, the goals before it being kept, and `proven` says that
+    no better one does. `status` is OPTIMAL only when every goal is proven, and FEASIBLE when one is not. It is
+    INFEASIBLE when it is proven that not one replica fits (with `objective` "nodes": that not all of them do). It is
+    STOPPED when it was ended before any answer, and NOT_CHECKED when required data could not be read. `shared` has the
+    devices of claims that several pods use. `where` has for each gang what every domain of its required level has,
+    before the plan. `first_fit` is kube-scheduler with the same replicas (see `planner.fleet`), None if not requested.
+    `regrets` are its costs over the nodes that were compared. If the time did not suffice for all, `first_fit` is
+    STOPPED, and its `compared` names them. `parts` are the seconds of each part of the work, `states` the number of
+    distinct node states, `not_examined` the nodes that were not examined before the time limit, and `cordoned` the
+    nodes that take no pods of gangs. `start` says whether the pods of every workload start with their manifests. `on`
+    is the cluster itself, None for a plan that was read or comes from another process.
 
     Example:
-        >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch
+        >>> from dra_lab import Workload, load_cluster, make_plan, read_sketch
         >>> pods = Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=2)
-        >>> plan_fleet(load_cluster("sample:two-sockets"), [pods]).goal("unplaced").value
+        >>> make_plan(load_cluster("sample:two-sockets"), [pods]).goal("unplaced").value
         0
     """
 
@@ -69,7 +104,7 @@ class FleetPlan:
     workloads: tuple[Workload, ...]
     cluster: str = ""
     release: str = ""
-    replicas: tuple[Replica, ...] = ()
+    pods: tuple[PlacedPod, ...] = ()
     goals: tuple[GoalValue, ...] = ()
     first_fit: FleetPlan | None = None
     shortfalls: tuple[Shortfall, ...] = ()
@@ -83,10 +118,13 @@ class FleetPlan:
     compared: tuple[str, ...] = ()
     start: Start = Start.NOT_SEARCHED
     on: Cluster | None = field(default=None, compare=False, repr=False)
+    shared: tuple[SharedClaim, ...] = ()
+    where: tuple[GangHeadroom, ...] = ()
+    cordoned: int = 0
 
     def __hash__(self) -> int:
         """Return the hash of what is placed where; plans that differ in their seconds alone are equal."""
-        return hash((self.status, self.cluster, self.release, tuple((pod.workload, pod.node) for pod in self.replicas)))
+        return hash((self.status, self.cluster, self.release, tuple((pod.name, pod.node) for pod in self.pods)))
 
     def __str__(self) -> str:
         """Return the answer as a terminal shows it; many equal nodes are one line."""
@@ -96,7 +134,7 @@ class FleetPlan:
         """Return what tells plans apart in a line; `print` tells the answer, the fields hold all of it."""
         names = ", ".join(workload.name for workload in self.workloads)
         wanted = sum(workload.replicas for workload in self.workloads)
-        placed = f"{len(self.replicas)} of {wanted} replicas placed"
+        placed = f"{sum(self.placed.values())} of {wanted} replicas placed"
         return f"<FleetPlan of {names} for {self.cluster!r}, {self.status.value}: {placed}; print it for more>"
 
     @property
@@ -104,24 +142,89 @@ class FleetPlan:
         """Say whether nothing better exists, or the misfit is proven."""
         return self.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
 
-    @property
+    @cached_property
     def placed(self) -> Mapping[str, int]:
         """Return how many replicas of each workload are placed."""
-        counted = Counter(replica.workload for replica in self.replicas)
+        counted = Counter(name for name, _ in {(pod.workload, pod.replica) for pod in self.pods})
         return {workload.name: counted[workload.name] for workload in self.workloads}
+
+    @property
+    def claims_of(self) -> Mapping[tuple[str, str], tuple[ClaimSketch, ...]]:
+        """Return the claims of a pod by workload and group, and those that pods share under `GROUP/shared`."""
+        found: dict[tuple[str, str], tuple[ClaimSketch, ...]] = {}
+        for workload in self.workloads:
+            found[workload.name, ""] = workload.claims
+            found[workload.name, "/shared"] = workload.shared_claims
+            for group in workload.pods:
+                found[workload.name, group.name] = group.claims
+                found[workload.name, f"{group.name}/shared"] = group.shared_claims
+        return found
+
+    @property
+    def with_devices(self) -> tuple[PlacedPod | SharedClaim, ...]:
+        """Return what has devices: the pods, and the claims that several of them use."""
+        return (*self.pods, *self.shared)
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """Return the nodes that are used, sorted."""
-        return tuple(sorted({replica.node for replica in self.replicas}))
+        return tuple(sorted({pod.node for pod in self.pods}))
 
     @property
-    def on_node(self) -> Mapping[str, tuple[Replica, ...]]:
-        """Return the replicas of every node that is used, by its name."""
-        found: dict[str, list[Replica]] = {}
-        for replica in self.replicas:
-            found.setdefault(replica.node, []).append(replica)
+    def on_node(self) -> Mapping[str, tuple[PlacedPod, ...]]:
+        """Return the pods of every node that is used, by its name."""
+        found: dict[str, list[PlacedPod]] = {}
+        for pod in self.pods:
+            found.setdefault(pod.node, []).append(pod)
         return {node: tuple(found[node]) for node in sorted(found)}
+
+    @property
+    def gangs(self) -> tuple[Workload, ...]:
+        """Return the workloads of which a replica is more than one pod anywhere."""
+        return tuple(workload for workload in self.workloads if workload.is_gang)
+
+    @property
+    def single_pods(self) -> tuple[PlacedPod, ...]:
+        """Return the pods of the other workloads."""
+        gangs = {gang.name for gang in self.gangs}
+        return tuple(pod for pod in self.pods if pod.workload not in gangs)
+
+    @cached_property
+    def placed_gangs(self) -> tuple[PlacedReplica, ...]:
+        """Return the replicas of gangs that have a place, in the order of the workloads."""
+        order = {gang.name: at for at, gang in enumerate(self.gangs)}
+        pods: dict[tuple[int, int], list[PlacedPod]] = {}
+        shared: dict[tuple[int, int], list[SharedClaim]] = {}
+        for pod in (pod for pod in self.pods if pod.workload in order):
+            pods.setdefault((order[pod.workload], pod.replica), []).append(pod)
+        for claim in self.shared:
+            shared.setdefault((order[claim.workload], claim.replica), []).append(claim)
+        return tuple(
+            PlacedReplica(mine[0].workload, key[1], mine[0].domain, tuple(mine), tuple(shared.get(key, ())))
+            for key, mine in sorted(pods.items())
+        )
+
+    @property
+    def why(self) -> Mapping[str, str]:
+        """Return for each domain how many pods it has for the first gang that is not placed, or the first one."""
+        short = [gang.name for gang in self.gangs if self.placed[gang.name] < gang.replicas]
+        return self.why_of((short or [gang.name for gang in self.gangs] or [""])[0])
+
+    def why_of(self, gang: str) -> Mapping[str, str]:
+        """Return for each domain of its required level how many pods of a gang it has, and what the others lack.
+
+        Args:
+            gang: The name of the gang.
+
+        Returns:
+            The words by domain: by its own value, or by its path where two domains have the same value.
+        """
+        mine = [headroom for headroom in self.where if headroom.gang == gang]
+        values = Counter(headroom.domain[-1:] for headroom in mine)
+        return {
+            "/".join(headroom.domain if values[headroom.domain[-1:]] > 1 else headroom.domain[-1:]): str(headroom)
+            for headroom in mine
+        }
 
     @property
     def against_first_fit(self) -> Mapping[str, tuple[int, int]]:
@@ -132,7 +235,7 @@ class FleetPlan:
         mine = {goal.goal: goal.value for goal in self.goals}
         if found.status is PlanStatus.STOPPED:
             nodes = frozenset(found.compared)
-            here = [goal for replica in self.replicas if replica.node in nodes for goal in replica.goals]
+            here = [goal for pod in self.pods if pod.node in nodes for goal in pod.goals]
             mine = {name: sum(goal.value for goal in here if goal.goal == name) for name in mine}
             mine |= {UNPLACED: 0, NODES: len(nodes)}
         return {goal.goal: (mine[goal.goal], goal.value) for goal in found.goals if goal.goal in mine}
@@ -141,7 +244,7 @@ class FleetPlan:
         """Return a goal with its bound.
 
         Args:
-            name: The name of the goal, one of FLEET_GOALS.
+            name: One of FLEET_GOALS; with gangs one of GANG_GOALS, with the priority if there are several.
 
         Returns:
             The goal, or None if the plan has none of that name.
@@ -168,139 +271,7 @@ class FleetPlan:
         message = f"after this plan {fit} fit, so the plan is not the best, and nothing in it counts as proven"
         advice = "Plan again with another time limit, and report this as a defect of dra-lab."
         found = Finding("proof-withdrawn", Severity.WARNING, ", ".join(r.workload for r in more), message, advice)
-        status = PlanStatus.FEASIBLE if self.replicas else PlanStatus.STOPPED
+        status = PlanStatus.FEASIBLE if self.pods else PlanStatus.STOPPED
         goals = tuple(replace(goal, bound=None, proven=False) for goal in self.goals)
-        reasons = () if self.replicas else (Shortfall("limit", found.subject, message, advice=advice),)
+        reasons = () if self.pods else (Shortfall("limit", found.subject, message, advice=advice),)
         return replace(self, status=status, goals=goals, shortfalls=reasons, findings=(*self.findings, found))
-
-
-MOST_COUNTED = 10_000
-"""Where counting replicas on one node stops: a number this high is a cap, and more may fit."""
-
-
-class HeadroomOnNodes(Struct, frozen=True):
-    """How many more replicas each of some equal nodes holds; `bound` is the most it could, equal where it is proven."""
-
-    nodes: tuple[str, ...]
-    each: int
-    bound: int
-
-    @property
-    def proven(self) -> bool:
-        """Say whether no more fit."""
-        return self.each >= self.bound and not self.capped
-
-    @property
-    def capped(self) -> bool:
-        """Say whether counting stopped at MOST_COUNTED, so that more may fit."""
-        return self.each >= MOST_COUNTED
-
-
-class Headroom(Struct, frozen=True):
-    """How many more replicas of a workload fit, now or after a plan.
-
-    `count` replicas surely fit together, more than `bound` cannot. `classes` covers every node once: nodes with equal
-    numbers together; where devices are seen from several nodes, each such set of nodes is one class whose numbers
-    hold for all of it together (`together`).
-    """
-
-    workload: str
-    count: int
-    bound: int
-    classes: tuple[HeadroomOnNodes, ...] = ()
-    together: tuple[tuple[str, ...], ...] = ()
-    seconds: float = 0.0
-
-    @property
-    def proven(self) -> bool:
-        """Say whether the number is exact."""
-        return self.count >= self.bound and not self.capped
-
-    @property
-    def capped(self) -> bool:
-        """Say whether counting stopped at MOST_COUNTED on some node; `bound` then bounds only what was counted."""
-        return any(node_class.capped for node_class in self.classes)
-
-
-class LargestJob(Struct, frozen=True):
-    """The largest job of a claim that still fits.
-
-    `scale` is the largest whole multiple of the claim's requests (counts and capacities times `scale`) that one pod can
-    have on some node, 0 if not even the claim fits. `scale_bound` is the most it could be. `sketch` is the claim at
-    that scale, and `node` a node that can hold it. `replicas` is how many pods with the claim as drawn can start
-    together, at most `replicas_bound`; `capped` says that counting them stopped at MOST_COUNTED, and more may fit.
-    """
-
-    claim: str
-    scale: int
-    scale_bound: int
-    replicas: int
-    replicas_bound: int
-    node: str = ""
-    sketch: ClaimSketch | None = None
-    seconds: float = 0.0
-    capped: bool = False
-
-    @property
-    def proven(self) -> bool:
-        """Say whether both numbers are exact."""
-        return self.scale >= self.scale_bound and self.replicas >= self.replicas_bound and not self.capped
-
-
-class StrandedKind(Struct, frozen=True):
-    """Free capacity of one kind: `free` of it, `usable` by aligned claims, and surely no more of it than `bound`.
-
-    Devices are counted by kind (`gpu`, `nic`, `other`), CPUs in whole CPUs. `stranded` is what no aligned claim can use
-    in the best packing; at least `least` of it is stranded for certain. The free partitions are as many as shared
-    counters can provide at once. `partitions` of these share counters with others of another size: what is left of them
-    depends on which are in use, so that with them `stranded` is only what it can be at most.
-    """
-
-    kind: str
-    free: int
-    usable: int
-    bound: int
-    partitions: int = 0
-
-    @property
-    def stranded(self) -> int:
-        """Return the aligned capacity that no claim can use."""
-        return self.free - self.usable
-
-    @property
-    def least(self) -> int:
-        """Return what is stranded for certain."""
-        return max(0, self.free - self.partitions - self.bound) if self.partitions else self.free - self.bound
-
-    @property
-    def proven(self) -> bool:
-        """Say whether no packing uses more, and what it leaves over is stranded for certain."""
-        return self.usable >= self.bound and self.stranded == self.least
-
-
-class StrandedNodes(Struct, frozen=True):
-    """What is stranded on each of some equal nodes; on nodes that share devices it is on all of them `together`."""
-
-    nodes: tuple[str, ...]
-    kinds: tuple[StrandedKind, ...]
-    together: bool = False
-
-
-class Stranded(Struct, frozen=True):
-    """Fragmentation: aligned capacity that no claim can use, on each node and in all.
-
-    For every kind by itself: `free` less the most that replicas of the given claims, any number of each and every link
-    kept as a must, can use of it at once. `not_examined` counts the nodes that were not examined before the time limit:
-    nothing of them is in the numbers.
-    """
-
-    claims: tuple[str, ...]
-    kinds: tuple[StrandedKind, ...]
-    nodes: tuple[StrandedNodes, ...] = ()
-    seconds: float = 0.0
-    not_examined: int = 0
-
-    @property
-    def proven(self) -> bool:
-        """Say whether every number is exact, and of all nodes."""
-        return not self.not_examined and all(kind.proven for kind in self.kinds)

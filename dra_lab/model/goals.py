@@ -77,3 +77,35 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
 Goal 1 (replicas placed) and goal 8 (nodes used) are those of fleets: a claim is one replica on one node. `damage` is
 how many fewer replicas of the same claim fit on the node, every preferred link kept, once this one is there.
 """
+
+UNPLACED = "unplaced"
+NODES = "nodes"
+
+FLEET_GOALS: Mapping[str, str] = {
+    UNPLACED: "replicas without a place",
+    **{name: words.of_fleet for name, words in GOAL_WORDS.items() if words.of_fleet},
+    NODES: "nodes used",
+}
+"""The goals of a fleet, most important first, all minimised; each is a sum over the placed replicas."""
+
+GANGS = "gangs"
+BEYOND = "beyond"
+LEVELS = "levels"
+DOMAINS = "domains"
+
+GANG_GOALS: Mapping[str, str] = {
+    GANGS: "gangs without a place",
+    BEYOND: "pods beyond the minimum without a place",
+    UNPLACED: "ordinary replicas without a place",
+    "alternatives": GOAL_WORDS["alternatives"].of_fleet,
+    "preferences": GOAL_WORDS["preferences"].of_fleet,
+    LEVELS: "domains of preferred levels (sum over gangs)",
+    **{name: words.of_fleet for name, words in GOAL_WORDS.items() if words.of_fleet},
+    DOMAINS: "domains of required levels with a gang",
+    NODES: "nodes used",
+}
+"""The goals of a plan with gangs, most important first, all minimised.
+
+The first three are there once for every priority, from high to low: `gangs 10`, `beyond 10`, `gangs 0` and so on. With
+one priority they have no number.
+"""

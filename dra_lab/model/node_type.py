@@ -12,7 +12,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import NUMA_NODE, PCIE_ROOT
 from dra_lab.model.nodes import Node, ObjectMeta
@@ -312,7 +312,7 @@ class AddedNodes:
     shortfalls: tuple[Shortfall, ...] = ()
     cluster: Cluster = field(default_factory=Cluster, repr=False, compare=False)
     hierarchies: tuple[Hierarchy, ...] = field(default=(), repr=False)
-    plan: GangPlan | None = field(default=None, repr=False)
+    plan: FleetPlan | None = field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)

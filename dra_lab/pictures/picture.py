@@ -10,12 +10,11 @@ from typing import Any
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.graph_page import graph_frame, graph_page
 from dra_lab.pictures.hardware import hardware_svg
 
-AnyPlan = Plan | FleetPlan | GangPlan
+AnyPlan = Plan | FleetPlan
 
 SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
 """What a picture marks: the plan, kube-scheduler with the manifest or with counts and selectors only, and both."""
@@ -55,7 +54,7 @@ class NodePicture:
 
 
 def picture(
-    answer: Cluster | Plan | FleetPlan | GangPlan,
+    answer: Cluster | Plan | FleetPlan,
     node: str = "",
     *,
     plan: Any = None,
@@ -87,7 +86,7 @@ def picture(
         'lab-1'
     """
     cluster = answer if isinstance(answer, Cluster) else getattr(answer, "on", None)
-    if isinstance(answer, Plan | FleetPlan | GangPlan):
+    if isinstance(answer, Plan | FleetPlan):
         plan, node = plan or answer, node or _first_node(answer)
         if cluster is None:
             raise InputError("the plan has no cluster to draw; draw it on one: picture(cluster, node, plan=plan)")
@@ -107,16 +106,15 @@ def _first_node(plan: AnyPlan) -> str:
     """Return the first node that a plan uses, or else one that a reason names."""
     if isinstance(plan, Plan):
         return plan.node or next((reason.node for reason in plan.shortfalls if reason.node), "")
-    pods = plan.as_fleet().replicas if isinstance(plan, GangPlan) else plan.replicas
-    return min((pod.node for pod in pods), default="")
+    return min((pod.node for pod in plan.pods), default="")
 
 
 def _hardware(cluster: Cluster, node: str, plan: AnyPlan | None, show: str) -> NodePicture:
-    fleet = plan.as_fleet() if isinstance(plan, GangPlan) else plan
-    marked: Mapping[str, Any] = {"plan": fleet, "show": show}
-    if isinstance(fleet, FleetPlan):
-        pods = {placed.device: pod.workload for pod in fleet.on_node.get(node, ()) for placed in pod.placements}
-        marked = {"pods": pods, "workloads": [workload.name for workload in fleet.workloads]}
+    marked: Mapping[str, Any] = {"plan": plan, "show": show}
+    if isinstance(plan, FleetPlan):
+        here = [one for one in plan.with_devices if one.node == node]
+        pods = {placed.device: one.workload for one in here for placed in one.devices}
+        marked = {"pods": pods, "workloads": [workload.name for workload in plan.workloads]}
     svg = hardware_svg(cluster, node, **marked)
     return NodePicture(node, svg, svg)
 

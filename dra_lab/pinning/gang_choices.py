@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_replay import GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
@@ -74,7 +74,7 @@ def gang_choices(
     gang: Workload,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
-    plan: GangPlan,
+    plan: FleetPlan,
     *,
     requests: Requests | None = None,
     budget: PinBudget | None = None,
@@ -237,9 +237,9 @@ def _open(title: str, gang: Workload, why: Iterable[str]) -> GangChoice:
     return GangChoice(GangReplay(title, GangVerdict.MAYBE, "; ".join(why), gang=gang.name))
 
 
-def _fits_nowhere(plan: GangPlan, gang: Workload) -> bool:
+def _fits_nowhere(plan: FleetPlan, gang: Workload) -> bool:
     """Say whether it is proven that no gang has a place."""
-    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
+    headrooms = [headroom for headroom in plan.where if headroom.gang == gang.name]
     none = bool(headrooms) and all(headroom.proven and not headroom.gangs for headroom in headrooms)
     return none or plan.status is PlanStatus.INFEASIBLE
 

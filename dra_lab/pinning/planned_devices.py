@@ -64,7 +64,7 @@ def replicas_of(plan: Plan | FleetPlan) -> list[PlannedReplica]:
     if isinstance(plan, Plan):
         return [PlannedReplica(0, 0, plan.node, plan.placements, plan.goals)] if plan.fits else []
     index = {name: number for number, name in enumerate(names_of(plan))}
-    return [PlannedReplica(index[r.workload], r.number, r.node, r.placements, r.goals) for r in plan.replicas]
+    return [PlannedReplica(index[r.workload], r.replica, r.node, r.devices, r.goals) for r in plan.pods]
 
 
 def planned_of(plan: Plan | FleetPlan) -> Iterator[Planned]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from dra_lab.errors import InputError
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 
@@ -36,6 +37,30 @@ def workloads_given(name: str, values: Any) -> tuple[Workload, ...]:
     for number, workload in enumerate(found):
         _check_workload(f"{name}[{number}]", workload)
     _check_number(f"{name} want", "replicas", sum(workload.replicas * workload.size for workload in found))
+    return found
+
+
+def several_pods(what: Any) -> tuple[Workload, ...] | None:
+    """Return workloads, each drawing of a list as a workload; None for the claims of one pod. Raises InputError."""
+    if isinstance(what, Workload):
+        return (what,)
+    if isinstance(what, str | Mapping) or not isinstance(what, Iterable):
+        return None
+    every = tuple(what)
+    if any(isinstance(one, ResourceClaim) for one in every):
+        return None
+    every = tuple(Workload(one.name, one) if isinstance(one, ClaimSketch) else one for one in every)
+    for number, one in enumerate(every):
+        if not isinstance(one, Workload):
+            raise InputError(f"what[{number}] is a drawing or a Workload, not a {type(one).__name__}")
+    return every
+
+
+def workloads_of(what: Any) -> tuple[Workload, ...]:
+    """Return a drawing, a workload or a list of them as workloads. Raises InputError."""
+    found = several_pods([what] if isinstance(what, ClaimSketch) else what)
+    if found is None:
+        raise InputError(f"what is a drawing, a Workload or a list of them, not a {type(what).__name__}")
     return found
 
 

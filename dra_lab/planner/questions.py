@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack, overload
 
@@ -11,19 +11,18 @@ from dra_lab.errors import InputError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan, named_goals
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import given
+from dra_lab.planner.arguments import given, several_pods
 from dra_lab.planner.budget import Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sources import own_profiles
 
-AnyPlan = Plan | FleetPlan | GangPlan
+AnyPlan = Plan | FleetPlan
 OnePod = ClaimSketch | ResourceClaim | PodClaims | Mapping[str, ClaimSketch | ResourceClaim]
 ManyPods = Workload | Sequence[Workload | ClaimSketch]
 
@@ -45,7 +44,7 @@ class Options(TypedDict, total=False):
 @overload
 def make_plan(cluster: Cluster, what: OnePod | Sequence[ResourceClaim], **options: Unpack[Options]) -> Plan: ...
 @overload
-def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> Any: ...
+def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> FleetPlan: ...
 def make_plan(
     cluster: Cluster,
     what: Any,
@@ -82,7 +81,7 @@ def make_plan(
         solver: Name of the PuLP solver.
 
     Returns:
-        The plan of one pod (`Plan`), of many pods (`FleetPlan`), or with gangs (`GangPlan`). An answer that was ended
+        The plan of one pod (`Plan`) or of many pods (`FleetPlan`). An answer that was ended
         early is not proven; if there is none, the status is STOPPED. It is NOT_CHECKED if what the claims need of the
         cluster could not be read.
 
@@ -112,35 +111,17 @@ def make_plan(
         "cancel": cancel,
         "solver": solver,
     }
-    pods = pods_of(what)
+    pods = several_pods(what)
     if pods is None:
         return replace(plan_pod(on, what, node=node, goals=goals, **common), on=on)
     if node:
         raise InputError("node is for one pod; many pods go where there is room")
-    gangs = [one for one in pods if one.is_gang]
-    workloads = [one for one in pods if not one.is_gang]
-    if not gangs:
+    if not any(one.is_gang for one in pods):
         from dra_lab.planner.fleet.plan_fleet import plan_fleet
 
-        return replace(plan_fleet(on, workloads, goals=goals, **common), on=on)
+        return replace(plan_fleet(on, pods, goals=goals, **common), on=on)
     if goals:
         raise InputError("goals have one order for gangs; leave them out")
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
-    return replace(plan_gangs(on, gangs, workloads, **common), on=on)
-
-
-def pods_of(what: Any) -> tuple[Workload, ...] | None:
-    """Return workloads and gangs, each drawing of a list as a workload; None for the claims of one pod."""
-    if isinstance(what, Workload):
-        return (what,)
-    if isinstance(what, str | Mapping) or not isinstance(what, Iterable):
-        return None
-    every = tuple(what)
-    if any(isinstance(one, ResourceClaim) for one in every):
-        return None
-    every = tuple(Workload(one.name, one) if isinstance(one, ClaimSketch) else one for one in every)
-    for number, one in enumerate(every):
-        if not isinstance(one, Workload):
-            raise InputError(f"what[{number}] is a drawing or a Workload, not a {type(one).__name__}")
-    return every
+    return replace(plan_gangs(on, pods, **common), on=on)

@@ -72,7 +72,7 @@ def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
         if goal.goal in pairs and pairs[goal.goal][0] != pairs[goal.goal][1]
     )
     paths = (
-        sum((_paths(localities(cluster, r.node), r.placements) for r in p.replicas if r.node in nodes), Counter[str]())
+        sum((_paths(localities(cluster, r.node), r.devices) for r in p.pods if r.node in nodes), Counter[str]())
         for p in (plan, found)
     )
     return Regret("manifest", differing, *map(_shares, paths))

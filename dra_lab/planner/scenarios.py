@@ -13,7 +13,6 @@ from typing import Any
 from dra_lab.errors import Cancelled, DraLabError, InputError, SolverError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 
@@ -160,8 +159,6 @@ def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
         progress=lambda _: None,  # the bar counts scenarios
         cancel=cancel,
     )
-    if isinstance(plan, GangPlan):
-        raise InputError(f"scenario {scenario.name!r} has gangs, which scenarios do not compare; use make_plan")
     # A plan goes back to the process that asked, which has the cluster.
     return replace(plan, on=None)
 

@@ -88,9 +88,8 @@ class Adding(Job["AddedNodes"]):
         fleet, limit = question.fleet, self._session.time_limit
         return nodes_to_add(
             fleet.cluster,
-            fleet.gangs,
             fleet.workloads,
-            types=node_types(question),
+            node_types(question),
             release=fleet.release,
             time_limit=SECONDS if limit is None else limit,
             progress=run.report,
@@ -112,7 +111,7 @@ def tree_of(question: AddingQuestion) -> Hierarchy | None:
 
     known = [tree for tree in hierarchies(question.fleet.cluster) if tree.domains]
     chosen = next((tree for tree in known if tree.name == question.addable.hierarchy), None)
-    of_gangs = (hierarchy_of(question.fleet.cluster, gang) for gang in question.fleet.gangs)
+    of_gangs = (hierarchy_of(question.fleet.cluster, gang) for gang in question.fleet.workloads if gang.is_gang)
     return chosen or next((tree for tree in of_gangs if tree in known), next(iter(known), None))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Headroom
+from dra_lab.model.headroom import Headroom
 from dra_lab.model.layers import layered_release
 from dra_lab.model.plan import Plan
 from dra_lab.model.regret import with_measured
@@ -111,8 +111,9 @@ class Answering(Job[Plan]):
         """Plan the present drawing again."""
         with self._lock:  # of two threads that ask, the later one asks about what is the present drawing then
             self.outdate()
-            cluster, drawing, self.searching = self.cluster, self.drawing, False
+            self.searching = False
             self.events.emit("solving")
+            cluster, drawing = self.cluster, self.drawing
             self.start(lambda run: self._solve(run, cluster, drawing))
 
     def hide_answer(self, *, hidden: bool) -> None:

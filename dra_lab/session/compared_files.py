@@ -15,7 +15,7 @@ from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins, json_value
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
 from dra_lab.model.workload import workload_of
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
@@ -85,8 +85,7 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
 def _kept_gangs(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
     """Return a plan of gangs as a kept plan."""
     placed = plan["placed"]
-    pods = [pod for one in placed for pod in (*one["pods"], *one.get("groupShared", ()))] + plan["replicas"]
-    pods += [one["shared"] for one in placed if one.get("shared")]
+    pods = [pod for one in placed for pod in one["pods"]] + plan["replicas"]
     domains = [_domain(one, len(placed)) for one in placed if one["domain"]]
     return Kept(
         name=name,
@@ -128,14 +127,12 @@ def _of_plan_file(file: str, name: str) -> Kept:
     return kept[names.index(name)]
 
 
-def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> GangPlan:
+def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> FleetPlan:
     """Return the plan of the gangs and the other workloads of a plan file."""
     from dra_lab.planner.gangs import plan_gangs
 
-    gangs = [workload_of(pod) for pod in drawing.workloads if pod.gang is not None]
-    others = [workload_of(pod) for pod in drawing.workloads if pod.gang is None]
     on = fleet_cluster(cluster, drawing.workloads)
-    return plan_gangs(on, gangs, others, release=drawing.release or None, time_limit=_SECONDS)
+    return plan_gangs(on, [*map(workload_of, drawing.workloads)], release=drawing.release or None, time_limit=_SECONDS)
 
 
 def _planned(file: str, drivers: Sequence[str] | None) -> Kept:

@@ -268,7 +268,7 @@ class Exporting:
         session = self._session
         if self.gang:
             answer = self._fleet.answer
-            plan = answer.gangs.plan if answer is not None and answer.gangs is not None else None
+            plan = answer.plan if answer is not None and answer.gangs is not None else None
             return self._fleet.workload(self.gang), id(plan), self._fleet.is_current, session.release
         if self.of_fleet:
             return id(self._fleet.answer), session.release
@@ -290,7 +290,7 @@ class Exporting:
         def made(wanted: Wanted, pin: bool, stop: threading.Event) -> Bundle:  # noqa: FBT001
             return fleet_bundle(cluster, plan, target, wanted, pin=pin, cancel=stop, runs=runs)
 
-        return made, bool(plan.replicas)
+        return made, bool(plan.pods)
 
     def _gang_question(self, choice: ExportChoice) -> Made:
         """Return what makes the files of the gang. Raises what planning refused."""
@@ -371,8 +371,8 @@ def planned_gang(fleet: SessionFleet, name: str, read: Cluster, findings: tuple[
     if answer is None or answer.gangs is None or not fleet.is_current:
         raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
     cluster, drawn = answer.question.cluster, fleet.workload(name).gang
-    known = {gang.name: gang_with_levels(gang, cluster, gang.name) for gang in answer.gangs.plan.gangs}
-    plan = replace(answer.gangs.plan, gangs=tuple(gang for gang, _ in known.values()))
+    known = {gang.name: gang_with_levels(gang, cluster, gang.name) for gang in answer.plan.gangs}
+    plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
     queue = drawn.queue if drawn is not None else ""
     release = answer.question.release
     return PlannedGang(*known[name], plan, cluster, read, release, queue=queue, findings=findings)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace as changed
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import Workload, workload_of
-from dra_lab.session.job import Run
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.headroom import GangCount
     from dra_lab.pictures.charts.amounts import Amounts
     from dra_lab.pinning.gang_choices import GangChoice
-    from dra_lab.planner.fleet.why_stranded import WhyStranded
 
 
 class NodeHeadroom(Struct, frozen=True):
@@ -50,7 +46,6 @@ class GangAnswer(Struct, frozen=True):
     `choices` are what schedulers do, and `verdicts` what Kueue's quota says, in place of it why that is not known.
     """
 
-    plan: GangPlan
     nodes: Mapping[str, NodeHeadroom] = {}
     more: Mapping[str, GangCount] = {}
     total: Mapping[str, GangCount] = {}
@@ -58,20 +53,8 @@ class GangAnswer(Struct, frozen=True):
     verdicts: Mapping[str, GangVerdicts | str] = {}
 
 
-FIRST_SECONDS = 0.7
-"""Seconds until the first plan; a plan that is not proven by then is improved."""
-
-AFTER_SECONDS = 10.0
-"""Seconds for each question after the plan: how many more pods fit, and what is stranded."""
-
-COMPARE_SECONDS = 2.0
-"""Seconds for what kube-scheduler would take instead, on as many nodes as that allows."""
-
 AMOUNTS = ("in_use", "planned", "free", "stranded", "blocked")
 """The amounts of a fleet's bars, in their order."""
-
-WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
-"""Statuses of a plan after which nothing else is asked."""
 
 
 class FleetQuestion(Struct, frozen=True):
@@ -88,22 +71,13 @@ class FleetQuestion(Struct, frozen=True):
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        """Return the workloads that are no gangs as the planner takes them; one without a request takes no part."""
-        return tuple(workload_of(pod) for pod in self._asking if pod.gang is None)
+        """Return the workloads as the planner takes them; one without a request takes no part."""
+        return tuple(workload_of(pod) for pod in self.pods if any(claim.requests for claim in pod.claims))
 
     @property
-    def gangs(self) -> tuple[Workload, ...]:
-        """Return the workloads that are gangs."""
-        return tuple(workload_of(pod) for pod in self._asking if pod.gang is not None)
-
-    @property
-    def every(self) -> tuple[Workload, ...]:
-        """Return all workloads with all their pods, gangs among them."""
-        return tuple(Workload(pod.pod, pod.claims, replicas=pods_of(pod)) for pod in self._asking)
-
-    @property
-    def _asking(self) -> tuple[PodDrawing, ...]:
-        return tuple(pod for pod in self.pods if any(claim.requests for claim in pod.claims))
+    def has_gangs(self) -> bool:
+        """Say whether a workload is drawn as a gang, if only of one pod."""
+        return any(pod.gang is not None for pod in self.pods)
 
     @property
     def pins(self) -> Mapping[str, Mapping[str, int]]:
@@ -135,23 +109,22 @@ class FleetAnswer(Struct, frozen=True):
     @property
     def is_planned(self) -> bool:
         """Say whether the plan is final; what else is known of it may still grow."""
-        return self.complete or (self.gangs is not None and (self.gangs.plan.proven or bool(self.gangs.nodes)))
+        return self.complete or (self.gangs is not None and (self.plan.proven or bool(self.gangs.nodes)))
 
     @property
     def sentence(self) -> str:
         """Return the answer in one to three short sentences."""
         from dra_lab.words.fleet_document import fleet_sentence
-        from dra_lab.words.gang_document import gang_sentence
 
-        return fleet_sentence(self.plan) if self.gangs is None else gang_sentence(self.gangs.plan)
+        return fleet_sentence(self.plan)
 
     @property
     def figures(self) -> Mapping[str, KnownValue]:
         """Return the numbers of the answer by name, as a kept plan has them (`model.sketch.Kept`)."""
-        wanted = sum(workload.replicas for workload in self.question.every)
+        wanted = sum(workload.replicas * workload.size for workload in self.question.workloads)
         least = None if self.gangs is not None else self.plan.goal(UNPLACED)
         bound = wanted - least.bound if least is not None and least.bound is not None else None
-        found = {"placed": KnownValue(value=len(self.plan.replicas), bound=bound), "wanted": KnownValue(value=wanted)}
+        found = {"placed": KnownValue(value=len(self.plan.pods), bound=bound), "wanted": KnownValue(value=wanted)}
         found["nodes"] = KnownValue(value=len(self.plan.nodes))
         first_fit = self.plan.first_fit
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
@@ -170,70 +143,6 @@ class FleetAnswer(Struct, frozen=True):
             for goal in self.plan.goals
             if goal.goal not in found
         }
-
-
-P = TypeVar("P", FleetPlan, "GangPlan")
-
-
-def anytime_plans(find: Callable[[float | None], P], run: Run[FleetAnswer], time_limit: float | None) -> Iterator[P]:
-    """Yield a first plan, and if that is not proven, the better one of it and one with the time that is left."""
-    began = time.monotonic()
-    plan = find(FIRST_SECONDS)
-    yield plan
-    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not run.stop.is_set():
-        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-        yield better(plan, find(left))
-
-
-def fleet_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
-    """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, kube-scheduler's.
-
-    Raises as `plan_fleet` does.
-    """
-    from dra_lab.planner.fleet import how_many_more, stranded
-    from dra_lab.planner.fleet.pinned import plan_pinned
-    from dra_lab.planner.fleet.plan_fleet import with_first_fit
-
-    asked: dict[str, Any] = {"release": question.release, "cancel": run.stop}
-
-    def planned(seconds: float | None) -> FleetPlan:
-        return plan_pinned(
-            question.cluster,
-            question.workloads,
-            question.pins,
-            goals=question.goals,
-            time_limit=seconds,
-            progress=run.report,
-            **asked,
-        )
-
-    for plan in anytime_plans(planned, run, time_limit):
-        answer = with_amounts(FleetAnswer(question, plan))
-        yield answer
-    if plan.status not in WITHOUT and not run.stop.is_set():
-        after = {**asked, "time_limit": AFTER_SECONDS, "after": plan, "progress": run.report}
-        headrooms = tuple(how_many_more(question.cluster, workload, **after) for workload in question.workloads)
-        plan = plan.checked_against(headrooms)
-        answer = replace(answer, plan=plan, headroom=headrooms)
-        yield answer
-        claims = [claim for workload in question.workloads for claim in workload.claims]
-        answer = with_amounts(replace(answer, stranded=stranded(question.cluster, claims, **after)))
-        if not run.stop.is_set():
-            yield answer
-            plan = with_first_fit(question.cluster, plan, goals=question.goals, time_limit=COMPARE_SECONDS, **asked)
-            plan = changed(plan, regrets=with_measured(plan.regrets, question.measured))
-            answer = replace(answer, plan=plan)
-    yield replace(answer, complete=not run.stop.is_set())
-
-
-def stranded_devices(question: FleetQuestion, plan: FleetPlan, node: str) -> WhyStranded:
-    """Return why devices of a node are stranded after a plan."""
-    from dra_lab.planner.fleet.why_stranded import WhyStranded, why_stranded
-
-    try:
-        return why_stranded(question.cluster, question.every, node, release=question.release, after=plan)
-    except DraLabError:  # the answer already says it
-        return WhyStranded(node)
 
 
 def values_of_amounts(amounts: Iterable[Amounts]) -> dict[str, KnownValue]:
@@ -270,17 +179,6 @@ def pods_words(pod: PodDrawing) -> str:
     if pod.gang is None:
         return counted(pod.replicas, "pod")
     return f"{counted(pod.replicas, 'gang')} of {counted(pod.gang.size, 'pod')}"
-
-
-def better(before: P, now: P) -> P:
-    """Return the better of two plans of one question: the later one, unless its goals are worse."""
-    if not now.goals:
-        return before if before.goals else now
-    values = [{goal.goal: goal.value for goal in plan.goals} for plan in (before, now)]
-    order = [goal.goal for goal in now.goals]
-    if any(name not in values[0] for name in order):
-        return now
-    return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 
 
 def with_amounts(answer: FleetAnswer) -> FleetAnswer:

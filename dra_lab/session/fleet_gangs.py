@@ -9,85 +9,42 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError, InputError
+from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Headroom
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
+from dra_lab.model.headroom import Headroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.what_if import uncordoned, when_idle
 from dra_lab.model.workload import HOST, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import (
-    AFTER_SECONDS,
-    WITHOUT,
-    FleetAnswer,
     FleetQuestion,
     GangAnswer,
     NodeHeadroom,
-    anytime_plans,
-    with_amounts,
 )
-from dra_lab.session.job import Run
 
 CHOICE_SECONDS = 6.0
 """Seconds for what all schedulers do with one gang."""
 
 
-def gang_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
-    """Yield the answer as it grows: a first plan, a better one, nodes, more gangs, what is stranded, schedulers.
+def known_of_gangs(question: FleetQuestion, plan: FleetPlan, common: Mapping[str, Any]) -> Iterator[GangAnswer]:
+    """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers.
 
-    Raises as `plan_gangs` does, and InputError for pods that are pinned beside a gang.
+    `common` are arguments of every question to the planner.
     """
-    if question.pins:
-        names = " and ".join(question.pins)
-        raise InputError(f"{names}: a plan with gangs takes no pinned pods. Unpin them, or give up the gangs")
-    from dra_lab.planner.fleet import how_many_more, stranded
-    from dra_lab.planner.gangs.plan_gangs import plan_gangs
-
-    asked: dict[str, Any] = {"release": question.release, "cancel": run.stop, "progress": run.report}
-
-    def planned(seconds: float | None) -> GangPlan:
-        return plan_gangs(question.cluster, question.gangs, question.workloads, time_limit=seconds, **asked)
-
-    for plan in anytime_plans(planned, run, time_limit):
-        answer = _answer(question, plan)
-        yield answer
-    after = {**asked, "time_limit": AFTER_SECONDS}
-    for known in _after(question, answer.plan, GangAnswer(plan), run.stop, after):
-        if run.stop.is_set():
-            break
-        answer = replace(answer, gangs=known)
-        yield answer
-    if plan.status not in WITHOUT and not run.stop.is_set():
-        after["after"] = answer.plan
-        headrooms = tuple(how_many_more(question.cluster, workload, **after) for workload in question.workloads)
-        claims = [claim for workload in question.every for claim in workload.claims]
-        lost = stranded(question.cluster, claims, **after)
-        answer = with_amounts(replace(answer, headroom=headrooms, stranded=lost))
-    yield replace(answer, complete=not run.stop.is_set())
-
-
-def _after(
-    question: FleetQuestion,
-    fleet: FleetPlan,
-    known: GangAnswer,
-    stop: threading.Event,
-    common: Mapping[str, Any],
-) -> Iterator[GangAnswer]:
-    """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers."""
     from dra_lab.planner.gangs.headroom import how_many_more_gangs
 
-    plan = known.plan
+    known, stop = GangAnswer(), common["cancel"]
     if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
         return
-    headrooms = {gang.name: _node_headroom(question, gang, fleet, common) for gang in plan.gangs}
+    headrooms = {gang.name: _node_headroom(question, gang, plan, common) for gang in plan.gangs}
     yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
         more = how_many_more_gangs(question.cluster, gang, after=plan, **common)
         yield (known := replace(known, more={**known.more, gang.name: more}))
-        total = how_many_more_gangs(question.cluster, gang, **common) if plan.placed or plan.replicas else more
+        total = how_many_more_gangs(question.cluster, gang, **common) if plan.pods else more
         yield (known := replace(known, total={**known.total, gang.name: total}))
     for gang in plan.gangs:
         known = replace(
@@ -108,7 +65,7 @@ def _node_headroom(
     cluster = uncordoned(question.cluster, question.cluster.cordoned)
     now = how_many_more(cluster, member, **common)
     idle = how_many_more(when_idle(cluster), member, **common)
-    left = how_many_more(cluster, member, after=fleet, **common) if fleet.replicas else now
+    left = how_many_more(cluster, member, after=fleet, **common) if fleet.pods else now
     every = (idle, now, left)
     exact = all(headroom.proven and not headroom.together for headroom in every)
     return NodeHeadroom(_by_node(idle), _by_node(now), _by_node(left), exact)
@@ -120,7 +77,7 @@ def _by_node(headroom: Headroom) -> dict[str, int]:
     return {node: kind.each for kind in headroom.classes for node in kind.nodes if node not in shared}
 
 
-def _choices(question: FleetQuestion, gang: Workload, plan: GangPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
+def _choices(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
     """Return what schedulers do with a gang; nothing for what they cannot be asked."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
@@ -133,7 +90,7 @@ def _choices(question: FleetQuestion, gang: Workload, plan: GangPlan, stop: thre
     return ()
 
 
-def _verdicts(question: FleetQuestion, gang: Workload, plan: GangPlan, stop: threading.Event) -> GangVerdicts | str:
+def _verdicts(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: threading.Event) -> GangVerdicts | str:
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
     from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts
 
@@ -156,30 +113,3 @@ def hierarchy_of(cluster: Cluster, gang: Workload) -> Hierarchy | None:
     wanted = {level for level in (gang.level, gang.prefer_level) if level}
     able = (tree for tree in known if wanted <= {HOST, *(name for one in tree.levels for name in (one.name, one.key))})
     return next(able, known[0] if known else None)
-
-
-def _answer(question: FleetQuestion, plan: GangPlan) -> FleetAnswer:
-    return with_amounts(FleetAnswer(question, fleet_plan(plan, question.every), gangs=GangAnswer(plan)))
-
-
-def fleet_plan(plan: GangPlan, every: tuple[Workload, ...]) -> FleetPlan:
-    """Return the pods of a plan with gangs as those of a fleet, in which each gang is one workload."""
-    sizes = {gang.name: gang.size for gang in plan.gangs}
-    members = [
-        replace(replica, workload=placed.gang, number=placed.number * sizes[placed.gang] + number)
-        for placed in plan.placed
-        for number, replica in enumerate(placed.replicas)
-    ]
-    return FleetPlan(
-        plan.status,
-        every,
-        plan.cluster,
-        plan.release,
-        (*plan.replicas, *members),
-        plan.goals,
-        shortfalls=plan.shortfalls,
-        findings=plan.findings,
-        seconds=plan.seconds,
-        states=plan.states,
-        not_examined=plan.not_examined,
-    )

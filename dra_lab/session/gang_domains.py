@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from dra_lab.model.gang import GangHeadroom
+from dra_lab.model.headroom import GangHeadroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import HOST, Workload
 from dra_lab.session.fleet_answer import FleetAnswer, NodeHeadroom
@@ -83,11 +83,11 @@ def gang_domains(answer: FleetAnswer, gang: Workload) -> GangDomains:
     cluster = answer.question.cluster
     headrooms = answer.gangs.nodes.get(gang.name, NodeHeadroom())
     placed: dict[str, int] = {}
-    for one in answer.gangs.plan.placed:
-        for replica in one.replicas if one.gang == gang.name else ():
+    for one in answer.plan.placed_gangs:
+        for replica in one.pods if one.workload == gang.name else ():
             placed[replica.node] = placed.get(replica.node, 0) + 1
     level, tree = gang.level or gang.prefer_level, hierarchy_of(cluster, gang)
-    found = {headroom.domain: headroom for headroom in answer.gangs.plan.headroom if headroom.gang == gang.name}
+    found = {headroom.domain: headroom for headroom in answer.plan.where if headroom.gang == gang.name}
     total = answer.gangs.total.get(gang.name)
     gangs = {headroom.domain: headroom.gangs for headroom in total.headroom} if total is not None else {}
 

@@ -18,7 +18,6 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.gang import GangPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, claims_of
@@ -124,7 +123,7 @@ def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
 
 
 def export(
-    answer: Answering | Plan | FleetPlan | GangPlan,
+    answer: Answering | Plan | FleetPlan,
     folder: str | Path,
     *,
     pin: bool = False,
@@ -167,7 +166,7 @@ def export(
         >>> [file.name for file in export(plan, "manifests", pin=True)]
         ['resourceclaimtemplate.yaml', 'pod.yaml', 'kustomization.yaml', 'plan.json']
     """
-    if isinstance(answer, GangPlan):
+    if isinstance(answer, FleetPlan) and answer.gangs:
         raise InputError("a gang is written for one scheduler; use gang_files")
     release = release_of_text(answer.release) if isinstance(answer, Plan | FleetPlan) else answer.release
     release = KubernetesRelease(release.version, {**release.gates, **(gates or {})})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -18,11 +18,10 @@ from dra_lab.session.content import Content
 from dra_lab.session.fleet_answer import (
     FleetAnswer,
     FleetQuestion,
-    fleet_answers,
     pods_of,
-    stranded_devices,
 )
 from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
+from dra_lab.session.fleet_planning import fleet_answers, stranded_devices
 from dra_lab.session.job import Job, Run
 from dra_lab.topology.layered import with_layers
 
@@ -238,7 +237,7 @@ class SessionFleet(Job[FleetAnswer]):
 
     def _solve(self, run: Run[FleetAnswer], question: FleetQuestion, *, plain: bool) -> FleetAnswer | None:
         answer = None
-        for answer in _answers(question, run, self._session.time_limit):
+        for answer in fleet_answers(question, run, self._session.time_limit):
             if not run.is_latest:
                 return None
             run.show(answer)
@@ -281,14 +280,6 @@ class SessionFleet(Job[FleetAnswer]):
     def _change(self, content: Content) -> None:
         check_pods(content.workloads)
         self._session.change(content)
-
-
-def _answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
-    if not question.gangs:
-        return fleet_answers(question, run, time_limit)
-    from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
-
-    return gang_answers(question, run, time_limit)
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Headroom
+from dra_lab.model.headroom import Headroom
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import FIXED_GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch

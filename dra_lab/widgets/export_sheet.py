@@ -37,7 +37,7 @@ from dra_lab.widgets.export_values import (
     Verdict,
 )
 from dra_lab.widgets.finding_rows import finding_rows
-from dra_lab.widgets.gang_sheet import gang_outcome_row, gang_sheet_row
+from dra_lab.widgets.gang_sheet import gang_sheet_row, plan_outcome_row
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.facts import counted
@@ -173,7 +173,7 @@ def export_row(session: Session) -> ExportRow:
         extras=tuple(_extras(exporting)),
         containers=exporting.containers,
         namespaces=_namespaces(session.cluster),
-        plain=gang_outcome_row(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
+        plain=plan_outcome_row(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
         pinned=_outcome(exporting.pinned) if pins else None,
         pins=pins,
         pin=exporting.pins,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
 from dra_lab.model.plan import PlanStatus
 from dra_lab.session import MODES, Session
@@ -67,7 +68,7 @@ def answer_row(session: Session) -> FleetAnswerRow:
         state=_state(answer),
         verdict=_verdict(answer),
         proof=_proof(answer, pins),
-        scheduler=_scheduler(answer.gangs) if answer.gangs is not None and is_current else "",
+        scheduler=_scheduler(answer.plan, answer.gangs) if answer.gangs is not None and is_current else "",
         tiles=_tiles(answer),
         stale=not is_current,
         working=working,
@@ -79,23 +80,23 @@ def answer_row(session: Session) -> FleetAnswerRow:
 
 def _verdict(answer: FleetAnswer) -> str:
     if answer.gangs is not None:
-        return gang_verdict(answer.gangs.plan, answer.gangs.more)
+        return gang_verdict(answer.plan, answer.gangs.more)
     return verdict_words(answer.plan, len(answer.question.cluster.node_names))
 
 
 def _proof(answer: FleetAnswer, pins: int) -> str:
     if answer.gangs is not None:
-        return gang_proof(answer.gangs.plan)
+        return gang_proof(answer.plan)
     return " ".join(filter(None, (proof_words(answer.plan, pins), cost_words(answer.plan))))
 
 
-def _scheduler(gangs: GangAnswer) -> str:
+def _scheduler(plan: FleetPlan, gangs: GangAnswer) -> str:
     """Return what stops the first gang in its queue, else what Kueue does with it."""
-    name = gangs.plan.gangs[0].name if gangs.plan.gangs else ""
+    name = plan.gangs[0].name if plan.gangs else ""
     verdicts = gangs.verdicts.get(name)
     if isinstance(verdicts, GangVerdicts) and verdicts.quota.row.says in STOPS:
         return quota_words(verdicts.quota.row.sentence)
-    if gangs.plan.status is PlanStatus.INFEASIBLE:
+    if plan.status is PlanStatus.INFEASIBLE:
         return ""  # no scheduler can do what is impossible
     kueue = next((one for one in gangs.choices.get(name, ()) if is_kueue(one)), None)
     return scheduler_row(kueue).text if kueue is not None and kueue.replay.domains else ""
@@ -103,7 +104,7 @@ def _scheduler(gangs: GangAnswer) -> str:
 
 def _working_words(answer: FleetAnswer, progress: Any) -> str:
     if answer.gangs is not None and answer.gangs.nodes:
-        wanted = len(answer.gangs.plan.gangs)
+        wanted = len(answer.plan.gangs)
         if len(answer.gangs.total) < wanted:
             return "Counting how many more gangs fit"
         return "Simulating schedulers" if len(answer.gangs.choices) < wanted else "Finding what is stranded"
@@ -119,7 +120,7 @@ def _state(answer: FleetAnswer) -> State:
     plan = answer.plan
     if plan.status is PlanStatus.EMPTY:
         return "empty"
-    if not plan.replicas:
+    if not plan.pods:
         return "misfit" if plan.proven else "stopped"
     return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
 
@@ -144,7 +145,7 @@ def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain")
 
 
 def _gang_tiles(gangs: GangAnswer) -> list[Tile]:
-    several = len(gangs.plan.gangs) > 1
+    several = len(gangs.more) > 1
     found = [(name, count) for name, count in gangs.more.items()][:2]
     return [
         _tile(

@@ -213,7 +213,7 @@ class FleetBars(Pane):
         pods = {
             placement.device: replica.workload
             for replica in (answer.plan.on_node.get(node, ()) if answer is not None else ())
-            for placement in replica.placements
+            for placement in replica.devices
         }
         return hardware_svg(bars.cluster, node, pods=pods, workloads=[pod.pod for pod in workloads])
 

@@ -54,7 +54,7 @@ class FleetDomains(Pane):
             self._domains = None
             self.assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
             return
-        gang = chosen_gang(answer.gangs.plan.gangs, self.view.fleet_gang)
+        gang = chosen_gang(answer.plan.gangs, self.view.fleet_gang)
         if gang is None:
             return
         known = self._domains_of

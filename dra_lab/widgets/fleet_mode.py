@@ -191,7 +191,6 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     more = {headroom.workload: more_number(headroom) for headroom in answer.headroom} if answer is not None else {}
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
-        placed = {**placed, **gangs.plan.counts}
         more |= {name: number_words(count.count, count.bound) for name, count in gangs.more.items()}
     letters = letters_of(fleet.workloads)
     return tuple(

@@ -91,7 +91,7 @@ class Bars:
             if amount.total:
                 self.by_kind[amount.kind][amount.node] = amount.values
         self._pods: dict[str, Counter[str]] = defaultdict(Counter)
-        for replica in answer.plan.replicas if answer is not None else ():
+        for replica in answer.plan.pods if answer is not None else ():
             self._pods[replica.node][replica.workload] += 1
 
     @property

@@ -76,7 +76,7 @@ def _others(names: list[str]) -> str:
     return f"{pods} {are} planned with the gang and not in these files. Open {them} in Plan to export it."
 
 
-def gang_outcome_row(session: Session, made: Bundle) -> OutcomeRow:
+def plan_outcome_row(session: Session, made: Bundle) -> OutcomeRow:
     """Return whether the gang has its place, and what the chosen scheduler does with it, if that is known.
 
     It warns if the scheduler may choose a domain where the claims do not fit, or finds none.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dra_lab.model.fleet import MOST_COUNTED
 from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.headroom import MOST_COUNTED
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
 
 KINDS: Mapping[str, str] = {

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dra_lab.model.fleet import (
-    FLEET_GOALS,
-    UNPLACED,
-    FleetPlan,
-    Headroom,
-    HeadroomOnNodes,
-    LargestJob,
-    Stranded,
-    StrandedKind,
-)
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import FLEET_GOALS, UNPLACED
+from dra_lab.model.headroom import Headroom, HeadroomOnNodes, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Start
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
+from dra_lab.words.gang_document import gang_parts, gang_sentence
 from dra_lab.words.plan_document import NAMES, answer_sentence
 from dra_lab.words.reason_words import finding_lines, regret_parts, shortfall_item
 
@@ -28,6 +22,8 @@ MANY = 40
 
 def fleet_sentence(plan: FleetPlan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it; names are made printable."""
+    if plan.gangs:
+        return gang_sentence(plan)
     if plan.status is PlanStatus.EMPTY:
         return "No replicas are requested."
     if plan.status is PlanStatus.NOT_CHECKED:
@@ -51,10 +47,10 @@ def _wanted(plan: FleetPlan) -> int:
 
 def _placed(plan: FleetPlan) -> Iterator[str]:
     nodes = len(plan.nodes)
-    counts = f"{len(plan.replicas):,} of {_wanted(plan):,} replicas placed on {counted(nodes, 'node')}"
+    counts = f"{len(plan.pods):,} of {_wanted(plan):,} replicas placed on {counted(nodes, 'node')}"
     if plan.start is Start.NEVER:
         # "placed" would say that the pods run
-        counts = f"An allocation exists for {len(plan.replicas):,} of {_wanted(plan):,} replicas"
+        counts = f"An allocation exists for {len(plan.pods):,} of {_wanted(plan):,} replicas"
         yield f"{counts}, but not every pod starts with its manifest."
         return
     if plan.start is Start.OPEN:
@@ -111,7 +107,7 @@ def short_fleet_parts(
     yield _nodes_table(plan, most=NAMES)
     yield _headroom_lines(headroom)
     yield from causes
-    if plan.replicas:
+    if plan.pods:
         yield Words("-v shows the goals with their proof, the bandwidth, the largest job and the stranded devices.")
     elif plan.status is not PlanStatus.EMPTY:
         yield Words("-v shows all reasons.")
@@ -147,8 +143,11 @@ def fleet_parts(
         jobs: The largest jobs that still fit after it.
         unread: Which claims were not read (`free_words.unread_words`).
     """
+    if plan.gangs:
+        yield from gang_parts(plan)
+        return
     yield from _first_parts(plan, unread)
-    if plan.replicas:
+    if plan.pods:
         yield fleet_goals_table(plan)
     yield from regret_parts(plan.regrets)
     yield _nodes_table(plan)
@@ -165,7 +164,7 @@ def fleet_parts(
 def workloads_table(plan: FleetPlan) -> Table:
     """Return the workloads with the replicas that are wanted and placed, and the number of nodes that they use."""
     nodes: dict[str, set[str]] = {}
-    for replica in plan.replicas:
+    for replica in plan.pods:
         nodes.setdefault(replica.workload, set()).add(replica.node)
     placed = plan.placed
     rows = [(w.name, w.replicas, placed[w.name], len(nodes.get(w.name, ()))) for w in plan.workloads]

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Replica, Stranded, StrandedKind
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.headroom import Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
@@ -29,7 +30,7 @@ def fleet_json(plan: FleetPlan) -> dict[str, Any]:
         "release": plan.release,
         "workloads": [_workload(plan, workload) for workload in plan.workloads],
         "nodes": list(plan.nodes),
-        "replicas": [replica_value(replica) for replica in plan.replicas],
+        "replicas": [replica_value(replica) for replica in plan.pods],
         "firstFit": _first_fit(plan),
         "regrets": [regret_json(regret) for regret in plan.regrets],
         "states": plan.states,
@@ -47,13 +48,13 @@ def _workload(plan: FleetPlan, workload: Workload) -> dict[str, Any]:
     }
 
 
-def replica_value(replica: Replica) -> dict[str, Any]:
+def replica_value(replica: PlacedPod) -> dict[str, Any]:
     """Return a placed pod as plain values."""
     return {
         "workload": replica.workload,
-        "number": replica.number,
+        "number": replica.replica,
         "node": replica.node,
-        "devices": [placement_value(placement) for placement in replica.placements],
+        "devices": [placement_value(placement) for placement in replica.devices],
         "goals": {goal.goal: goal.value for goal in replica.goals},
     }
 

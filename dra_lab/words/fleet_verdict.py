@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.regret import YOURS
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
@@ -43,7 +45,7 @@ def _pods_words(pod: PodDrawing) -> str:
 
 def verdict_words(plan: FleetPlan, nodes: int) -> str:
     """Return the verdict: how many pods have a place, on how many of the nodes, and whether each GPU has its NIC."""
-    wanted, placed = sum(workload.replicas for workload in plan.workloads), len(plan.replicas)
+    wanted, placed = sum(workload.replicas for workload in plan.workloads), len(plan.pods)
     if plan.status is PlanStatus.EMPTY or not wanted:
         return "No pod is wanted."
     if plan.status is PlanStatus.NOT_CHECKED:

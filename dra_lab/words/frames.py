@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FLEET_GOALS, FleetPlan, Headroom, Replica, Stranded
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.gang_verdicts import GangVerdicts
+from dra_lab.model.goals import FLEET_GOALS
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.model.regret import PathShare
@@ -36,7 +37,6 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
     - `Cluster`: devices, in-use, counters, audit, findings.
     - plan of one pod: devices, nodes, goals, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
     - plan of many pods: devices, workloads, goals, pods, bandwidth, reasons, findings.
-    - plan with gangs: devices, reasons, findings.
     - `how_many_more`, one or several: nodes.
     - `stranded`, `nodes_to_add`: nodes.
     - `gang_verdicts`: questions.
@@ -49,8 +49,9 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
         view: The name of the view; default "": the first one of this answer.
 
     Returns:
-        Rows of the view. `devices` of a plan has `workload`, `number` (of the pod, from 0), `node`, `claim` ("" for a
-        pod with one claim), `request`, `device` and `takes` (the capacity of a shareable device). `devices` of a
+        Rows of the view. `devices` of a plan has `workload`, `replica` (from 0), `group` and `number` (of the pod in a
+        gang; None for a claim that pods share), `node`, `claim` ("" for a pod with one claim), `request`, `device` and
+        `takes` (the capacity of a shareable device). `devices` of a
         cluster has a row for each node that sees a device; `state` is "free", "shared", "in use", "blocked" (partitions
         in use leave too little of its counters), "tainted" or "skipped" (kube-scheduler ignores its pool). In `goals`,
         `regret` is what kube-scheduler's value is worse than `best`. In `tests`, `left` devices pass the test and all
@@ -92,20 +93,19 @@ def _views_of(answer: Any) -> _Views:
     return found
 
 
-def _devices(plan: Plan | FleetPlan | GangPlan) -> pd.DataFrame:
-    rows = []
-    for pod in sorted(_pods(plan), key=lambda pod: (pod.workload, pod.number)):
-        for placed in pod.placements:
-            takes = ", ".join(f"{key}: {amount}" for key, amount in placed.consumed.items())
-            head = [pod.workload, pod.number, pod.node]
-            rows.append([*head, placed.claim, placed.request, str(placed.device), takes])
-    return frame_of(rows, ("workload", "number", "node", "claim", "request", "device", "takes"))
-
-
-def _pods(plan: Plan | FleetPlan | GangPlan) -> Sequence[Replica]:
+def _devices(plan: Plan | FleetPlan) -> pd.DataFrame:
     if isinstance(plan, Plan):
-        return [Replica(plan.sketch.name, 0, plan.node, plan.placements)]
-    return plan.as_fleet().replicas if isinstance(plan, GangPlan) else plan.replicas
+        every: tuple[PlacedPod | SharedClaim, ...] = (PlacedPod(plan.sketch.name, 0, plan.node, plan.placements),)
+    else:
+        every = plan.with_devices
+    rows = []
+    for one in sorted(every, key=lambda one: (one.workload, one.replica)):
+        number = one.number if isinstance(one, PlacedPod) else None
+        for placed in one.devices:
+            takes = ", ".join(f"{key}: {amount}" for key, amount in placed.consumed.items())
+            head = [one.workload, one.replica, one.group, number, one.node]
+            rows.append([*head, placed.claim, placed.request, str(placed.device), takes])
+    return frame_of(rows, ("workload", "replica", "group", "number", "node", "claim", "request", "device", "takes"))
 
 
 def _nodes_of_plan(plan: Plan) -> pd.DataFrame:
@@ -124,11 +124,11 @@ def _findings(findings: Iterable[Finding]) -> pd.DataFrame:
     return frame_of(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
 
 
-def _findings_of(answer: Cluster | Plan | FleetPlan | GangPlan) -> pd.DataFrame:
+def _findings_of(answer: Cluster | Plan | FleetPlan) -> pd.DataFrame:
     return _findings(answer.findings)
 
 
-def _reasons(plan: Plan | FleetPlan | GangPlan) -> pd.DataFrame:
+def _reasons(plan: Plan | FleetPlan) -> pd.DataFrame:
     rows = [[s.rule, s.subject, s.node, s.needed, s.available, s.message, s.advice] for s in plan.shortfalls]
     return frame_of(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
 
@@ -185,16 +185,16 @@ def _bandwidth(plan: Plan | FleetPlan) -> pd.DataFrame:
 
 def _pods_against_first_fit(plan: FleetPlan) -> pd.DataFrame:
     """Return one row for each pod and goal, beside the value of the pod that first fit put in its place."""
-    theirs = {(r.workload, r.number): r for r in (plan.first_fit.replicas if plan.first_fit else ())}
+    theirs = {(r.workload, r.replica): r for r in (plan.first_fit.pods if plan.first_fit else ())}
     rows = []
-    for replica in sorted(plan.replicas, key=lambda r: (r.workload, r.number)):
-        found = theirs.get((replica.workload, replica.number))
+    for replica in sorted(plan.pods, key=lambda r: (r.workload, r.replica)):
+        found = theirs.get((replica.workload, replica.replica))
         values = {goal.goal: goal.value for goal in found.goals} if found else {}
         for goal in replica.goals:
             value = values.get(goal.goal)
             regret = None if value is None else value - goal.value
-            rows.append([replica.workload, replica.number, replica.node, goal.goal, goal.value, value, regret])
-    return frame_of(rows, ("workload", "number", "node", "goal", "best", "first_fit", "regret"))
+            rows.append([replica.workload, replica.replica, replica.node, goal.goal, goal.value, value, regret])
+    return frame_of(rows, ("workload", "replica", "node", "goal", "best", "first_fit", "regret"))
 
 
 def _nodes_of_headroom(headrooms: Iterable[Headroom]) -> pd.DataFrame:
@@ -238,7 +238,7 @@ def _numbers(plan: Plan | FleetPlan | None) -> tuple[int | None, int | None, int
     if plan is None:
         return None, None, None
     if isinstance(plan, FleetPlan):
-        return len(plan.replicas), sum(w.replicas for w in plan.workloads), len(plan.nodes)
+        return len(plan.pods), sum(w.replicas * w.size for w in plan.workloads), len(plan.nodes)
     return int(plan.fits), 1, int(plan.fits)
 
 
@@ -271,7 +271,6 @@ _OF_ONE: Mapping[type, _Views] = {
         "reasons": _reasons,
         "findings": _findings_of,
     },
-    GangPlan: {"devices": _devices, "reasons": _reasons, "findings": _findings_of},
     Headroom: {"nodes": lambda headroom: _nodes_of_headroom([headroom])},
     Stranded: {"nodes": _nodes_of_stranded},
     AddedNodes: {"nodes": lambda added: as_frame(added_table(added))},

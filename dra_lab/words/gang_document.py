@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import GANG_GOALS, GANGS, GangCount, GangHeadroom, GangPlan, PlacedGang
+from dra_lab.model.fleet import FleetPlan, PlacedReplica
+from dra_lab.model.goals import GANG_GOALS, GANGS, UNPLACED
+from dra_lab.model.headroom import GangCount, GangHeadroom
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
@@ -30,7 +31,7 @@ _REASONS = 2
 """Reasons against a domain that are shown if it has many."""
 
 
-def gang_sentence(plan: GangPlan) -> str:
+def gang_sentence(plan: FleetPlan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it."""
     if plan.status is PlanStatus.EMPTY:
         return "No gangs are requested."
@@ -43,12 +44,12 @@ def gang_sentence(plan: GangPlan) -> str:
     return printable(" ".join(filter(None, _placed(plan))))
 
 
-def _misfit(plan: GangPlan) -> str:
+def _misfit(plan: FleetPlan) -> str:
     """Return that not one gang fits, with the domain that has most pods if there is one kind of gang."""
-    if len(plan.gangs) > 1 or plan.workloads:
+    if len(plan.workloads) > 1:
         return "Not one gang fits, proven."
     (gang,) = plan.gangs
-    best = max(plan.headroom, key=lambda headroom: headroom.most, default=None)
+    best = max(plan.where, key=lambda headroom: headroom.most, default=None)
     level = "node" if gang.level in HOSTS else gang.level
     if not gang.level:
         pods = f"; they have {best.most:,} of {best.size:,} pods" if best is not None else ""
@@ -62,18 +63,16 @@ def _pods(gang: Workload) -> str:
     return f"all {gang.size:,} pods of the gang" if gang.least == gang.size else f"the least {gang.least:,} pods"
 
 
-def _placed(plan: GangPlan) -> Iterator[str]:
+def _placed(plan: FleetPlan) -> Iterator[str]:
     wanted = sum(gang.replicas for gang in plan.gangs)
-    if wanted == len(plan.placed) == 1 and not plan.workloads:
-        yield _one_placed(plan.placed[0], plan.gangs[0].size)
+    if wanted == len(plan.placed_gangs) == len(plan.workloads) == 1:
+        yield _one_placed(plan.placed_gangs[0], plan.gangs[0].size)
         yield _proof(plan, [])
         return
-    pods = sum(len(placed.replicas) for placed in plan.placed) + len(plan.replicas)
-    nodes = {pod.node for placed in plan.placed for pod in placed.replicas} | {pod.node for pod in plan.replicas}
-    counts = f"{len(plan.placed):,} of {counted(wanted, 'gang')} placed"
-    counts = f"{counts}, {counted(pods, 'pod')} on {counted(len(nodes), 'node')}"
+    counts = f"{len(plan.placed_gangs):,} of {counted(wanted, 'gang')} placed"
+    counts = f"{counts}, {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}"
     first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
-    if len(plan.placed) == wanted:
+    if len(plan.placed_gangs) == wanted:
         yield f"{counts}."
     else:
         proven = all(goal.proven for goal in first if goal.goal != UNPLACED)
@@ -81,14 +80,14 @@ def _placed(plan: GangPlan) -> Iterator[str]:
     yield _proof(plan, first)
 
 
-def _one_placed(placed: PlacedGang, size: int) -> str:
+def _one_placed(placed: PlacedReplica, size: int) -> str:
     where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
-    pods = len(placed.replicas)
+    pods = len(placed.pods)
     number = counted(pods, "pod") if pods == size else f"{pods:,} of {counted(size, 'pod')}"
     return f"The gang fits{where}: {number} on {counted(len(placed.nodes), 'node')}."
 
 
-def _proof(plan: GangPlan, first: list[GoalValue]) -> str:
+def _proof(plan: FleetPlan, first: list[GoalValue]) -> str:
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven and goal not in first[:1]]
     if open_goals:
         return f"Best so far, not proven: {', '.join(open_goals)}."
@@ -101,14 +100,14 @@ def _open(goal: GoalValue) -> str:
     return f"{words} {goal.value:,}" + (f" (at least {goal.bound:,})" if goal.bound is not None else "")
 
 
-def gang_parts(plan: GangPlan) -> Iterator[Part]:
+def gang_parts(plan: FleetPlan) -> Iterator[Part]:
     """Yield the answer, where each gang is, and for gangs without a place what each domain has."""
     yield Sentence(gang_sentence(plan))
     yield _placed_table(plan)
     yield shared_table(plan)
-    names = [gang.name for gang in plan.gangs if plan.counts[gang.name] < gang.replicas]
+    names = [gang.name for gang in plan.gangs if plan.placed[gang.name] < gang.replicas]
     for name in names[:MOST]:
-        yield headroom_lines([headroom for headroom in plan.headroom if headroom.gang == name])
+        yield headroom_lines([headroom for headroom in plan.where if headroom.gang == name])
     if plan.goals:
         yield Table(
             (Column("goal", "goal"), Column("value", "value"), Column("at least", "bound"), Column("", "proven")),
@@ -124,11 +123,11 @@ def _words(goal: GoalValue) -> str:
     return GANG_GOALS.get(name, name) + (f", priority {priority}" if priority else "")
 
 
-def _row(placed: PlacedGang) -> tuple[object, ...]:
-    pods = Counter(pod.node for pod in placed.replicas)
+def _row(placed: PlacedReplica) -> tuple[object, ...]:
+    pods = Counter(pod.node for pod in placed.pods)
     nodes = ", ".join(f"{node} ({count})" for node, count in sorted(pods.items())[:3])
     rest = f" and {len(pods) - 3:,} more" if len(pods) > 3 else ""
-    return f"{placed.gang} {placed.number}", "/".join(placed.domain), len(placed.replicas), nodes + rest
+    return f"{placed.workload} {placed.replica}", "/".join(placed.domain), len(placed.pods), nodes + rest
 
 
 def headroom_lines(headrooms: list[GangHeadroom]) -> Lines:
@@ -155,15 +154,15 @@ def count_parts(found: GangCount) -> Iterator[Part]:
 
 
 def short_gang_parts(
-    plan: GangPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+    plan: FleetPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
 ) -> Iterator[Part]:
     """Yield the answer, what each domain has, how many gangs fit, and what schedulers do with each gang.
 
     `counts` has for each gang how many fit now and after the plan.
     """
     yield Sentence(gang_sentence(plan))
-    several = len(plan.gangs) > 1 or plan.gangs[0].replicas > 1 or bool(plan.workloads)
-    if several and plan.placed:
+    several = len(plan.workloads) > 1 or plan.workloads[0].replicas > 1
+    if several and plan.placed_gangs:
         yield _placed_table(plan)
     yield shared_table(plan)
     for number, gang in enumerate(plan.gangs):
@@ -173,12 +172,12 @@ def short_gang_parts(
             start = f"For {gang.name}: " if name else ""
             yield Words(printable(start + more_words(*counts[number], gang)))
         if number < len(choices):
-            which = f" for {gang.name} alone" if len(plan.gangs) > 1 or plan.workloads else ""
+            which = f" for {gang.name} alone" if len(plan.workloads) > 1 else ""
             yield choice_lines(choices[number], gang, f"What schedulers find{which}")
 
 
 def long_gang_parts(
-    plan: GangPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+    plan: FleetPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
 ) -> Iterator[Part]:
     """Yield the short answer, then where each gang is, the goals, and the domains after the plan and in each replay."""
     shown = [*short_gang_parts(plan, counts, choices)]
@@ -193,40 +192,37 @@ def long_gang_parts(
             yield Table(("domain", "at least", "at most", "needed"), rows, printable(title))
 
 
-def _placed_table(plan: GangPlan) -> Table:
+def _placed_table(plan: FleetPlan) -> Table:
     heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
-    more = [f"{len(plan.placed) - MOST:,} more gangs are placed."] if len(plan.placed) > MOST else []
-    return Table(heads, [_row(placed) for placed in plan.placed[:MOST]], "Where the gangs are", more)
+    more = [f"{len(plan.placed_gangs) - MOST:,} more gangs are placed."] if len(plan.placed_gangs) > MOST else []
+    return Table(heads, [_row(placed) for placed in plan.placed_gangs[:MOST]], "Where the gangs are", more)
 
 
-def shared_table(plan: GangPlan) -> Table:
+def shared_table(plan: FleetPlan) -> Table:
     """Return the claims that pods use together, each with the pods, the node and the devices."""
     gangs = {gang.name: gang for gang in plan.gangs}
-    rows = [row for placed in plan.placed for row in _shared(placed, gangs[placed.gang])]
+    rows = [row for placed in plan.placed_gangs for row in _shared(placed, gangs[placed.workload])]
     heads = (Column("gang", "gang"), Column("claim", "claim"), Column("pods", "pods"), Column("node", "node"))
     more = [f"{len(rows) - MOST:,} more claims are shared."] if len(rows) > MOST else []
     return Table((*heads, Column("devices", "devices")), rows[:MOST], "Claims that pods share", more)
 
 
-def _shared(placed: PlacedGang, gang: Workload) -> Iterator[tuple[str, ...]]:
-    pods = Counter(pod.workload for pod in placed.replicas)
-    groups = [(group.name, group.shared_claims) for group in gang.pods if group.shared_claims]
-    rows = [
-        (one, claims, f"{pods[name]:,} of {name}")
-        for (name, claims), one in zip(groups, placed.group_shared, strict=True)
-    ]
-    rows += [(placed.shared, gang.shared_claims, f"all {len(placed.replicas):,}")] if placed.shared is not None else []
-    for one, claims, users in rows:
-        devices = [str(placement.device) for placement in one.placements]
+def _shared(placed: PlacedReplica, gang: Workload) -> Iterator[tuple[str, ...]]:
+    pods = Counter(pod.group for pod in placed.pods)
+    claims_of = {group.name: group.shared_claims for group in gang.pods} | {"": gang.shared_claims}
+    for one in placed.shared:
+        claims = claims_of[one.group]
+        users = f"{pods[one.group]:,} of {one.group}" if one.group else f"all {len(placed.pods):,}"
+        devices = [str(placement.device) for placement in one.devices]
         more = f" and {len(devices) - _DEVICES:,} more" if len(devices) > _DEVICES else ""
         names = ", ".join(claim.name for claim in claims)
-        yield f"{placed.gang} {placed.number}", names, users, one.node, ", ".join(devices[:_DEVICES]) + more
+        yield f"{placed.workload} {placed.replica}", names, users, one.node, ", ".join(devices[:_DEVICES]) + more
 
 
-def _domains_table(plan: GangPlan, gang: Workload, title: str) -> Table:
+def _domains_table(plan: FleetPlan, gang: Workload, title: str) -> Table:
     """Return what each domain has for one gang, those with most pods first."""
     headrooms = sorted(
-        (headroom for headroom in plan.headroom if headroom.gang == gang.name),
+        (headroom for headroom in plan.where if headroom.gang == gang.name),
         key=lambda headroom: (-headroom.most, headroom.domain),
     )
     rows = [

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dra_lab.model.fleet import MOST_COUNTED, UNPLACED
-from dra_lab.model.gang import GANGS, GangCount, GangHeadroom, GangPlan
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.fleet import FleetPlan, SharedClaim
+from dra_lab.model.headroom import MOST_COUNTED, GangCount, GangHeadroom
 from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.fleet_json import replica_value
 from dra_lab.words.gang_verdicts_document import verdicts_json
-from dra_lab.words.plan_json import goal_value, shortfall_value
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, NOT_CHECKED, STOPPED
+from dra_lab.words.plan_json import goal_value, placement_value, shortfall_value
+from dra_lab.words.plan_outcome import plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
@@ -23,20 +22,8 @@ if TYPE_CHECKING:
     from dra_lab.pinning.gang_choices import GangChoice
 
 
-def gang_outcome(plan: GangPlan) -> str:
-    """Return whether every gang and every ordinary replica has a place: fits, does-not-fit (proven), or open."""
-    if plan.status is PlanStatus.NOT_CHECKED:
-        return NOT_CHECKED
-    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
-    missing = any(plan.counts[gang.name] < gang.replicas for gang in plan.gangs) or any(g.value for g in first)
-    if plan.status is PlanStatus.EMPTY or (plan.status is not PlanStatus.STOPPED and not missing):
-        return FITS
-    proven = plan.status is PlanStatus.INFEASIBLE or any(goal.bound for goal in first)
-    return DOES_NOT_FIT if proven else STOPPED
-
-
 def gang_json(
-    plan: GangPlan,
+    plan: FleetPlan,
     counts: Sequence[tuple[GangCount, GangCount]] = (),
     choices: Sequence[Sequence[GangChoice]] = (),
     queues: Mapping[str, str] | None = None,
@@ -56,7 +43,7 @@ def gang_json(
         "gangs": [
             {
                 **_gang(plan, gang, (queues or {}).get(gang.name, "")),
-                "domains": [_domain(headroom) for headroom in plan.headroom if headroom.gang == gang.name],
+                "domains": [_domain(headroom) for headroom in plan.where if headroom.gang == gang.name],
                 "levels": _levels(counts[number][0]) if number < len(counts) else [],
                 "more": _more(counts[number][1]) if number < len(counts) else None,
                 "verdicts": _verdicts((verdicts or {}).get(gang.name)),
@@ -66,32 +53,39 @@ def gang_json(
         ],
         "placed": [
             {
-                "gang": placed.gang,
-                "number": placed.number,
+                "gang": placed.workload,
+                "number": placed.replica,
                 "domain": list(placed.domain),
                 "nodes": list(placed.nodes),
-                "pods": [replica_value(pod) for pod in placed.replicas],
-                "shared": None if placed.shared is None else replica_value(placed.shared),
-                "groupShared": [replica_value(one) for one in placed.group_shared],
+                "pods": [replica_value(pod) for pod in placed.pods],
+                "shared": [_shared(one) for one in placed.shared],
             }
-            for placed in plan.placed
+            for placed in plan.placed_gangs
         ],
-        "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads],
-        "replicas": [replica_value(pod) for pod in plan.replicas],
+        "workloads": [{"name": one.name, "replicas": one.replicas} for one in plan.workloads if not one.is_gang],
+        "replicas": [replica_value(pod) for pod in plan.single_pods],
         "nodesToAdd": None if added is None else _added(added),
         "states": plan.states,
         "notExamined": plan.not_examined,
         "cordoned": plan.cordoned,
         "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
     }
-    return answer_json("GangPlan", gang_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
+    return answer_json("GangPlan", plan_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
 
 
-def _gang(plan: GangPlan, gang: Workload, queue: str) -> dict[str, Any]:
+def _shared(claim: SharedClaim) -> dict[str, Any]:
+    return {
+        "group": claim.group,
+        "node": claim.node,
+        "devices": [placement_value(placement) for placement in claim.devices],
+    }
+
+
+def _gang(plan: FleetPlan, gang: Workload, queue: str) -> dict[str, Any]:
     return {
         "name": gang.name,
         "replicas": gang.replicas,
-        "placed": plan.counts[gang.name],
+        "placed": plan.placed[gang.name],
         "level": gang.level,
         "preferLevel": gang.prefer_level,
         "hierarchy": gang.hierarchy,

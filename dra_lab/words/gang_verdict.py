@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dra_lab.model.fleet import MOST_COUNTED, Replica
-from dra_lab.model.gang import BEYOND, GANGS, GangCount, GangHeadroom, GangPlan, PlacedGang
+from dra_lab.model.fleet import FleetPlan, PlacedPod, PlacedReplica
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
+from dra_lab.model.goals import BEYOND, GANGS
+from dra_lab.model.headroom import MOST_COUNTED, GangCount, GangHeadroom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.model.workload import HOST, Workload
@@ -61,7 +62,7 @@ def domain_name(domain: Sequence[str]) -> str:
     return _UUID.sub(_CUT, domain[-1]) if domain else "the cluster"
 
 
-def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
+def gang_verdict(plan: FleetPlan, more: Mapping[str, GangCount]) -> str:
     """Return whether gangs and other pods fit and where, then how many more gangs fit."""
     wanted = sum(gang.replicas for gang in plan.gangs)
     if plan.status is PlanStatus.EMPTY:
@@ -71,28 +72,29 @@ def gang_verdict(plan: GangPlan, more: Mapping[str, GangCount]) -> str:
     if plan.status is PlanStatus.STOPPED:
         return "No place is found yet."
     (first, *others) = [gang for gang in plan.gangs if gang.replicas] or plan.gangs
-    if not plan.placed and wanted:
+    if not plan.placed_gangs and wanted:
         words = _misfit(plan, first) if not others else f"Not one of {wanted:,} gangs fits."
-    elif len(plan.placed) == wanted == 1:
-        words = _one(first, plan.placed[0])
-    elif len(plan.placed) == wanted:
-        words = f"All {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
+    elif len(plan.placed_gangs) == wanted == 1:
+        words = _one(first, plan.placed_gangs[0])
+    elif len(plan.placed_gangs) == wanted:
+        words = f"All {wanted:,} gangs fit{_where(first, plan.placed_gangs) if not others else ''}."
     else:
-        words = f"{len(plan.placed):,} of {wanted:,} gangs fit{_where(first, plan.placed) if not others else ''}."
-    words += _ordinary(plan, plan.replicas)
-    if not others and first.name in more and len(plan.placed) == wanted:
+        where = _where(first, plan.placed_gangs) if not others else ""
+        words = f"{len(plan.placed_gangs):,} of {wanted:,} gangs fit{where}."
+    words += _ordinary(plan, plan.single_pods)
+    if not others and first.name in more and len(plan.placed_gangs) == wanted:
         words += f" {more_gangs(more[first.name])} such {'gang fits' if more[first.name].count == 1 else 'gangs fit'}"
         words += ", proven." if more[first.name].proven else "."
     return printable(words)
 
 
-def _one(gang: Workload, placed: PlacedGang) -> str:
-    pods = len(placed.replicas)
+def _one(gang: Workload, placed: PlacedReplica) -> str:
+    pods = len(placed.pods)
     head = f"All {counted(pods, 'pod')} fit" if pods == gang.size else f"{pods:,} of {gang.size:,} pods fit"
     return f"{head}{_where(gang, [placed])}."
 
 
-def _where(gang: Workload, placed: Sequence[PlacedGang]) -> str:
+def _where(gang: Workload, placed: Sequence[PlacedReplica]) -> str:
     """Return the domains of placed gangs: ` in rack r4`, ` in 2 racks: r1 and r4`."""
     if not gang.level:
         return f" on {counted(len({node for one in placed for node in one.nodes}), 'node')}"
@@ -104,8 +106,8 @@ def _where(gang: Workload, placed: Sequence[PlacedGang]) -> str:
     return f" in {len(names):,} {plural(word)}: {', '.join(names[: min(len(names), _NAMED) - 1])} and {last}"
 
 
-def _misfit(plan: GangPlan, gang: Workload) -> str:
-    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
+def _misfit(plan: FleetPlan, gang: Workload) -> str:
+    headrooms = [headroom for headroom in plan.where if headroom.gang == gang.name]
     best = max(headrooms, key=lambda headroom: headroom.most, default=None)
     pods = f"{gang.least:,} pods" if gang.least > 1 else "a pod"
     if best is None or not gang.level:
@@ -117,14 +119,14 @@ def _misfit(plan: GangPlan, gang: Workload) -> str:
     return f"No {level_word(gang.level)} holds {pods}. {where}."
 
 
-def _ordinary(plan: GangPlan, replicas: Sequence[Replica]) -> str:
-    wanted = sum(workload.replicas for workload in plan.workloads)
+def _ordinary(plan: FleetPlan, replicas: Sequence[PlacedPod]) -> str:
+    wanted = sum(workload.replicas for workload in plan.workloads if not workload.is_gang)
     if not wanted:
         return ""
     return f" {len(replicas):,} of {counted(wanted, 'other pod')} {'is' if len(replicas) == 1 else 'are'} placed."
 
 
-def gang_proof(plan: GangPlan) -> str:
+def gang_proof(plan: FleetPlan) -> str:
     """Return what is proven of the verdict."""
     if plan.status is PlanStatus.EMPTY:
         return ""

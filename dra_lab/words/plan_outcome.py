@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dra_lab.model.fleet import UNPLACED, FleetPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import GANGS, UNPLACED
 from dra_lab.model.plan import FirstFitStatus, Plan, PlanStatus, Start
 
 FITS, DOES_NOT_FIT, NOT_CHECKED, STOPPED = "fits", "does-not-fit", "not-checked", "stopped"
@@ -16,12 +17,11 @@ def plan_outcome(plan: Plan | FleetPlan) -> str:
         refused = plan.status is PlanStatus.INFEASIBLE
         held = plan.status is PlanStatus.EMPTY and bool(plan.allocated_claims)
         return FITS if plan.fits or held else DOES_NOT_FIT if refused else STOPPED
-    unplaced = plan.goal(UNPLACED)
-    if plan.status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE) and unplaced is not None and not unplaced.value:
+    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
+    missing = any(goal.value for goal in first) or not first
+    if plan.status is PlanStatus.EMPTY or (plan.status is not PlanStatus.STOPPED and not missing):
         return FITS
-    if plan.status is PlanStatus.EMPTY:
-        return FITS
-    proven = unplaced is not None and unplaced.bound is not None and unplaced.bound > 0
+    proven = any(goal.bound for goal in first)
     return DOES_NOT_FIT if plan.status is PlanStatus.INFEASIBLE or proven else STOPPED
 
 

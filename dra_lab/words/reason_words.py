@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dra_lab.findings import Finding, shortened, sort_findings
-from dra_lab.model.fleet import FLEET_GOALS
+from dra_lab.model.goals import FLEET_GOALS
 from dra_lab.model.plan import GOALS, Shortfall, Suggestion
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation
 from dra_lab.model.regret import YOURS, PathShare, Regret

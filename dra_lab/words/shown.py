@@ -13,9 +13,9 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text, escaped
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.headroom import GangCount
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.pod_reason import Explanation, PodReason
 
@@ -23,11 +23,10 @@ SHOWN = (
     "dra_lab.findings.Finding",
     "dra_lab.model.cluster.Cluster",
     "dra_lab.model.fleet.FleetPlan",
-    "dra_lab.model.fleet.LargestJob",
-    "dra_lab.model.fleet.Headroom",
-    "dra_lab.model.fleet.Stranded",
-    "dra_lab.model.gang.GangCount",
-    "dra_lab.model.gang.GangPlan",
+    "dra_lab.model.headroom.LargestJob",
+    "dra_lab.model.headroom.Headroom",
+    "dra_lab.model.headroom.Stranded",
+    "dra_lab.model.headroom.GangCount",
     "dra_lab.model.gang_replay.GangReplay",
     "dra_lab.model.gang_verdicts.GangVerdicts",
     "dra_lab.model.node_type.AddedNodes",
@@ -123,10 +122,10 @@ def _advice(value: Shortfall | Suggestion) -> Iterable[Part]:
 
 def _other(value: object) -> Iterable[Part]:
     """Return the document of a reason, or of an answer about a fleet."""
-    from dra_lab.model.fleet import FleetPlan, Headroom, LargestJob, Stranded
-    from dra_lab.model.gang import GangCount, GangPlan
+    from dra_lab.model.fleet import FleetPlan
     from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.headroom import GangCount, Headroom, LargestJob, Stranded
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.pod_reason import Explanation, PodReason
     from dra_lab.model.reasons import Reasons, Relaxation
@@ -137,7 +136,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
-        case GangPlan() | GangCount() | GangReplay() | GangVerdicts() | AddedNodes():
+        case GangCount() | GangReplay() | GangVerdicts() | AddedNodes():
             return _gang(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
@@ -172,16 +171,14 @@ def _pods(value: Explanation | PodReason) -> Iterable[Part]:
     return reason_parts(value) if isinstance(value, PodReason) else explanation_parts(value)
 
 
-def _gang(value: GangPlan | GangCount | GangReplay | GangVerdicts | AddedNodes) -> Iterable[Part]:
+def _gang(value: GangCount | GangReplay | GangVerdicts | AddedNodes) -> Iterable[Part]:
     """Return the document of an answer about gangs."""
-    from dra_lab.model.gang import GangCount, GangPlan
     from dra_lab.model.gang_replay import GangReplay
+    from dra_lab.model.headroom import GangCount
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.words import added_document, gang_document, gang_verdicts_document
 
     match value:
-        case GangPlan():
-            return gang_document.gang_parts(value)
         case GangCount():
             return gang_document.count_parts(value)
         case GangReplay():

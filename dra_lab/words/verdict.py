@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Headroom
 from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.headroom import Headroom
 from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall
 from dra_lab.model.reasons import Scarcity
 from dra_lab.model.regret import PathShare

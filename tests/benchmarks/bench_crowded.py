@@ -38,7 +38,7 @@ def _fleet(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float 
     wanted = sum(workload.replicas for workload in fleet)
     open_goal = next((goal for goal in plan.goals if not goal.proven), None)
     gap = f"{open_goal.goal}: {open_goal.value:,}, bound {open_goal.bound:,}" if open_goal else "all goals proven"
-    print(f"{what}, limit {limit:g} s: {len(plan.replicas):,} of {wanted:,} pods placed")
+    print(f"{what}, limit {limit:g} s: {len(plan.pods):,} of {wanted:,} pods placed")
     print(f"  {seconds:.1f} s ({computed:.1f} s of CPU); first goal that is not proven: {gap}")
 
 

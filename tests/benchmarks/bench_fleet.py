@@ -23,7 +23,7 @@ def summary(plan: FleetPlan) -> str:
         bound = "unknown" if unproven.bound is None else f"{unproven.bound:,}"
         proof = f"proven up to {unproven.goal}: {unproven.value:,}, bound {bound}"
     parts = ", ".join(f"{part} {seconds:.1f}" for part, seconds in plan.parts.items())
-    return f"{len(plan.replicas):,} placed; {proof} ({plan.states:,} states; seconds: {parts})"
+    return f"{len(plan.pods):,} placed; {proof} ({plan.states:,} states; seconds: {parts})"
 
 
 def measure(title: str, nodes: int, replicas: tuple[int, int, int], *, must: bool, limit: float, target: str) -> None:

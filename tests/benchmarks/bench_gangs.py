@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.node_type import NewDomains, NodeType
 from dra_lab.model.release import KubernetesRelease
@@ -157,7 +157,7 @@ CASES: dict[str, tuple[Callable[[str], Case], float]] = {
 }
 
 
-def summary(plan: GangPlan) -> str:
+def summary(plan: FleetPlan) -> str:
     """Return the goals with their bounds."""
     goals = [f"{g.goal} {g.value:,}" + ("" if g.proven else f" (>= {g.bound})") for g in plan.goals]
     parts = ", ".join(f"{part} {seconds:.1f}" for part, seconds in plan.parts.items())
@@ -175,7 +175,7 @@ def measure(name: str, limit: float) -> None:
     """Plan an instance and print what is proven of it."""
     cluster, hierarchy, gangs, plain = instance(name)
     began, cpu = time.perf_counter(), time.process_time()
-    plan = plan_gangs(cluster, gangs, plain, hierarchies=[hierarchy], release=RELEASE, time_limit=limit)
+    plan = plan_gangs(cluster, [*gangs, *plain], hierarchies=[hierarchy], release=RELEASE, time_limit=limit)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     print(f"{name}, limit {limit:g} s: {seconds:.1f} s ({cpu:.1f} s of CPU)\n  {summary(plan)}", flush=True)
     assert check_gangs(cluster, plan, [hierarchy], RELEASE) == ()

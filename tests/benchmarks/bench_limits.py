@@ -100,7 +100,9 @@ def main() -> None:
         )
     for name in ("slices", "priorities"):
         cluster, hierarchy, gangs, plain = bench_gangs.instance(name)
-        _measure(f"gangs, {name}", partial(plan_gangs, cluster, gangs, plain, hierarchies=[hierarchy]), LONG_CANCELS)
+        _measure(
+            f"gangs, {name}", partial(plan_gangs, cluster, [*gangs, *plain], hierarchies=[hierarchy]), LONG_CANCELS
+        )
 
 
 if __name__ == "__main__":

@@ -46,11 +46,11 @@ def _row(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float, *
     possible = wanted - ((unplaced.bound if unplaced is not None else 0) or 0)
     open_goals = ", ".join(f"{g.goal} {g.value:,}, bound {g.bound or 0:,}" for g in plan.goals if not g.proven)
     print(
-        f"{what}, limit {limit:g} s: {len(plan.replicas):,} of at most {possible:,} placed; {seconds:.2f} s "
+        f"{what}, limit {limit:g} s: {len(plan.pods):,} of at most {possible:,} placed; {seconds:.2f} s "
         f"({cpu:.2f} s of CPU); {'not proven: ' + open_goals if open_goals else 'all goals proven'}",
         flush=True,
     )
-    if checked and len(plan.replicas) <= _CHECKED:
+    if checked and len(plan.pods) <= _CHECKED:
         assert check_fleet(cluster, plan, RELEASE) == ()
 
 

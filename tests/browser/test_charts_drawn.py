@@ -14,7 +14,8 @@ def set_up():
     from dataclasses import replace
 
     from dra_lab import FleetPlan, KubernetesRelease, Workload, load_cluster, make_plan, read_sketch
-    from dra_lab.model import fleet as fleet_values
+    from dra_lab.model import headroom as left
+    from dra_lab.model.fleet import PlacedPod
     from dra_lab.model.plan import PlanStatus
     from dra_lab.pictures import charts
 
@@ -23,17 +24,17 @@ def set_up():
     renamed = replace(cluster, name=hostile)
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
-    replicas = (fleet_values.Replica("pairs", 0, plan.node, plan.placements, plan.goals),)
-    fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), replicas=replicas, goals=plan.goals)
-    each = tuple(fleet_values.HeadroomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
-    none = (fleet_values.HeadroomOnNodes(cluster.node_names, 0, 0),)
+    replicas = (PlacedPod("pairs", 0, plan.node, plan.placements, plan.goals),)
+    fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), pods=replicas, goals=plan.goals)
+    each = tuple(left.HeadroomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
+    none = (left.HeadroomOnNodes(cluster.node_names, 0, 0),)
     return charts, renamed, fleet, each, none
 
 
 CELLS = [
     code_of(set_up),
     "charts.chart(renamed, plan=fleet)",
-    "charts.chart([fleet_values.Headroom(hostile, 5, 7, each), fleet_values.Headroom('datum.x + 1', 0, 0, none)])",
+    "charts.chart([left.Headroom(hostile, 5, 7, each), left.Headroom('datum.x + 1', 0, 0, none)])",
     "charts.chart(plan)",
 ]
 

@@ -206,12 +206,12 @@ def fleet():
 
 
 FLEETS = {
-    "the devices of another pod": ("in-use", lambda one: {"node": one.node, "placements": one.placements}),
+    "the devices of another pod": ("in-use", lambda one: {"node": one.node, "devices": one.devices}),
     "an unknown node": ("node", lambda _: {"node": "nowhere"}),
     "an unknown workload": ("workload", lambda _: {"workload": "none"}),
-    "a number twice": ("replicas", lambda one: {"number": one.number}),
-    "a number too high": ("replicas", lambda _: {"number": 99}),
-    "no devices": ("served", lambda _: {"placements": ()}),
+    "a number twice": ("replicas", lambda one: {"replica": one.replica}),
+    "a number too high": ("replicas", lambda _: {"replica": 99}),
+    "no devices": ("served", lambda _: {"devices": ()}),
 }
 
 
@@ -225,8 +225,8 @@ def test_a_fleet_that_breaks_a_rule_is_found(name):
     """The second pod is changed, with the first one in place."""
     rule, change = FLEETS[name]
     plan = fleet()
-    first, second = plan.replicas
-    wrong = replace(plan, replicas=(first, changed(second, **change(first))))
+    first, second = plan.pods
+    wrong = replace(plan, pods=(first, changed(second, **change(first))))
     assert f"plan-{rule}" in {finding.rule for finding in check_fleet(SOCKETS, wrong, RELEASE)}
 
 
@@ -237,12 +237,9 @@ def gang():
 
 
 GANGS = {
-    "a pod less than the minimum": ("minimum", lambda placed, _: {"replicas": placed.replicas[1:]}),
-    "a pod on another host": (
-        "level",
-        lambda placed, other: {"replicas": (placed.replicas[0], changed(placed.replicas[1], node=other))},
-    ),
-    "an unknown gang": ("gang", lambda *_: {"gang": "none"}),
+    "a pod less than the minimum": ("minimum", lambda pods, _: pods[1:]),
+    "a pod on another host": ("level", lambda pods, other: (pods[0], changed(pods[1], node=other))),
+    "an unknown gang": ("workload", lambda pods, _: tuple(changed(pod, workload="none") for pod in pods)),
 }
 
 
@@ -256,9 +253,8 @@ def test_a_gang_that_breaks_a_rule_is_found(name):
     """Minimum, level and name of a placed gang are checked."""
     rule, change = GANGS[name]
     plan = gang()
-    [placed] = plan.placed
-    other = next(node for node in SOCKETS.node_names if node not in placed.nodes)
-    wrong = replace(plan, placed=(changed(placed, **change(placed, other)),))
+    other = next(node for node in SOCKETS.node_names if node not in plan.nodes)
+    wrong = replace(plan, pods=change(plan.pods, other))
     assert f"plan-{rule}" in {finding.rule for finding in check_gangs(SOCKETS, wrong, (), RELEASE)}
 
 

@@ -33,7 +33,7 @@ def planned(seed, drawn=random_export):
             plan = checked_fleet(cluster, workloads, release=R136, time_limit=10, first_fit=False)
         except DraLabError:
             continue  # drawings that the planner names as not supported are no case of an export
-        if plan.replicas:
+        if plan.pods:
             return cluster, plan
     raise AssertionError(f"nothing that can be planned in {MOST_DRAWN} drawings from {seed}")
 

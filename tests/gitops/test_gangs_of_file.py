@@ -343,4 +343,4 @@ def test_a_gang_that_was_read_is_planned(read, pods, placed):
     text = f"{head('batch/v1', 'Job')}spec: {{parallelism: {pods}, template: {template(required_topology=CLIQUE)}}}"
     [found] = read(text)
     gang = Workload(found.gang.name, found.gang.pods, level=found.gang.level, hierarchy="NVLink")
-    assert len(plan_gangs(found.cluster, [gang], hierarchies=hierarchies(found.cluster)).placed) == placed
+    assert len(plan_gangs(found.cluster, [gang], hierarchies=hierarchies(found.cluster)).placed_gangs) == placed

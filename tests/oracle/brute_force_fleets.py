@@ -10,7 +10,8 @@ from brute_force import COUNTED, BruteForce, Claims, TooLarge, by_name, may_pair
 from msgspec.structs import replace
 from random_devices import FABRIC
 
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.model.plan import DAMAGE, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
@@ -252,7 +253,7 @@ def hold_to(expected: tuple[int, ...] | None, plan: FleetPlan, seed: str) -> boo
 
     What is proven is equal, and no bound is above what exists.
     """
-    found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
+    found = tuple(goal.value for goal in plan.goals) if plan.pods else None
     assert expected is None or plan.status is not PlanStatus.INFEASIBLE, f"seed {seed}"
     assert found is None or (expected is not None and found >= expected), f"seed {seed}: {found}, not {expected}"
     for at, goal in enumerate(plan.goals if expected is not None else ()):

@@ -29,6 +29,8 @@ class BruteForceGangs:
     def __init__(
         self, cluster: Cluster, gangs: Sequence[Workload], workloads: Sequence[Workload], hierarchies, release
     ) -> None:
+        workloads = (*workloads, *(one for one in gangs if not one.is_gang))
+        gangs = [one for one in gangs if one.is_gang]
         self.gangs, self.workloads, self.hierarchies = gangs, workloads, hierarchies
         cordoned = {node.name for node in cluster.nodes if node.spec.unschedulable}
         self.names = cluster.node_names

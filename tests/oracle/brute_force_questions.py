@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from random_devices import CPU, KINDS
 
 from dra_lab.model.claims import ALL, CapacityRequirements
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.goals import UNPLACED
 from dra_lab.model.sketch import asks
 from dra_lab.model.workload import Workload
 

@@ -162,7 +162,7 @@ def goal_values(judge: Judge, plan: FleetPlan, workload: str, own: Sequence[tupl
             placements.append(Placement(reference, result.id, result.request, amounts))
     places = localities(judge.cluster, node)
     devices = {item.id: item.device for item in all_devices(judge.cluster) if item.id in places}
-    goals = next((r.goals for r in plan.replicas if r.workload == workload), ())
+    goals = next((r.goals for r in plan.pods if r.workload == workload), ())
     order = [goal.goal for goal in goals if goal.goal in COUNTED]
     paired = _paired(judge, sketch)
     scale = Scale(sketch, places, devices, paired)
@@ -189,8 +189,8 @@ def kept(judge: Judge, plan: FleetPlan, outcome: Outcome) -> tuple[int, int]:
     for workload in plan.workloads:
         planned = sorted(
             (0, *(goal.value for goal in r.goals if goal.goal in COUNTED))
-            for r in plan.replicas
+            for r in plan.pods
             if r.workload == workload.name
         )
         good += sum(have <= want for have, want in zip(sorted(served.get(workload.name, [])), planned, strict=False))
-    return good, len(plan.replicas)
+    return good, len(plan.pods)

@@ -18,7 +18,9 @@ from oracle_families import FAMILIES, random_claims
 from oracle_truth import Goals, Truth
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, Headroom, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workload import Workload
 from dra_lab.planner.fleet import how_many_more, largest_job, stranded
@@ -119,7 +121,7 @@ class Case:
         plan = checked_fleet(
             self.cluster, self.workloads, objective=objective, time_limit=SECONDS, first_fit=False, **more
         )
-        wanted, placed, best = sum(self.replicas), len(plan.replicas), self.truth.placeable
+        wanted, placed, best = sum(self.replicas), len(plan.pods), self.truth.placeable
         missing, all_on_few = plan.goal(UNPLACED), plan.objective == "nodes"
         if all_on_few:
             self._all_placed(question, plan, best == wanted)
@@ -127,7 +129,7 @@ class Case:
             self.between(question, placed, best, wanted - missing.bound, proven=missing.proven)
         else:
             self.between(question, placed, best, wanted, proven=plan.status is PlanStatus.INFEASIBLE)
-        if plan.replicas and placed == best:
+        if plan.pods and placed == best:
             self.goals(question, plan.goals, self.truth.least_goals(placed, nodes_first=all_on_few))
         return plan
 
@@ -135,14 +137,14 @@ class Case:
         self.asked[f"{question} {'proven' if plan.proven else 'open'}"] += 1
         if plan.status is PlanStatus.INFEASIBLE and fits:
             self.say(question, "it says that not all fit, but they do")
-        if plan.replicas and (not fits or len(plan.replicas) != sum(self.replicas)):
-            self.say(question, f"{len(plan.replicas)} replicas are placed")
+        if plan.pods and (not fits or len(plan.pods) != sum(self.replicas)):
+            self.say(question, f"{len(plan.pods)} replicas are placed")
 
     def ask_headroom(self, at: int = 0, after: FleetPlan | None = None) -> Headroom:
         """Ask `how_many_more` of one workload, now or after a plan."""
         question = "how_many_more" if after is None else "how_many_more after"
         headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
-        placed = after.replicas if after is not None else ()
+        placed = after.pods if after is not None else ()
         truth = {n.name: self.truth.most(at, n.free(placements_on(placed, n.name))) for n in self.nodes}
         self.between(question, headroom.count, sum(truth.values()), headroom.bound, proven=headroom.proven)
         for equal in headroom.classes:

@@ -24,7 +24,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Counter as Amount
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceCounterConsumption
-from dra_lab.model.fleet import Replica
+from dra_lab.model.fleet import PlacedPod
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Placement
@@ -124,9 +124,9 @@ class Node:
         return found
 
 
-def placements_on(replicas: Sequence[Replica], node: str) -> list[Placement]:
+def placements_on(replicas: Sequence[PlacedPod], node: str) -> list[Placement]:
     """Return what the pods of a plan take on a node."""
-    return [placement for replica in replicas if replica.node == node for placement in replica.placements]
+    return [placement for replica in replicas if replica.node == node for placement in replica.devices]
 
 
 def random_nodes(rng: random.Random, *, split: bool = False, roots: tuple[int, int] = (4, 16)) -> list[Node]:

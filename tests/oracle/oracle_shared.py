@@ -19,7 +19,8 @@ from random_devices import FABRIC, NIC
 from dra_lab.model import nodes as api
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.fleet import FleetPlan, Headroom, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
@@ -137,7 +138,7 @@ class SharedCase(Case):
     def ask_headroom(self, at: int = 0, after: FleetPlan | None = None) -> Headroom:
         """Ask `how_many_more`; what is left after a plan depends on which NICs it took."""
         headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
-        most = self.truth.total() - (len(after.replicas) if after is not None else 0)
+        most = self.truth.total() - (len(after.pods) if after is not None else 0)
         if after is None:
             self.between("how_many_more", headroom.count, most, headroom.bound, proven=headroom.proven)
         elif headroom.count > most:

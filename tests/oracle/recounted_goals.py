@@ -11,7 +11,8 @@ from dra_lab.checks.fleets import drawn
 from dra_lab.checks.node_view import InUse, NodeView
 from dra_lab.checks.plans import PodRules
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.model.plan import GoalValue, Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, asks
@@ -36,21 +37,21 @@ def wrong_sums(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) ->
     yield from _wrong_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.status is PlanStatus.OPTIMAL and not plan.goals:
         yield "the plan is called proven without a goal"
-    if not plan.replicas:
+    if not plan.pods:
         return
     matching, in_use = Matching(cluster, release), InUse(cluster)
-    sketches = {workload.name: drawn(workload) for workload in plan.workloads}
+    sketches = {workload.name: drawn(workload.claims) for workload in plan.workloads}
     pairs = {name: asks_for_nics(cluster, sketch, release) for name, sketch in sketches.items()}
     views = {name: NodeView(cluster, name, matching, release) for name in plan.on_node}
     sums: Counter[str] = Counter()
-    for one in plan.replicas:
-        pod = PodRules(views[one.node], in_use, sketches[one.workload], one.placements)
-        yield from _wrong_values(one.goals, goal_values(pod, pairs=pairs[one.workload]), f"{one.workload}/{one.number}")
+    for one in plan.pods:
+        pod = PodRules(views[one.node], in_use, sketches[one.workload], one.devices)
+        yield from _wrong_values(one.goals, goal_values(pod, pairs=pairs[one.workload]), one.name)
         sums.update({goal.goal: goal.value for goal in one.goals})
     if plan.goals and not sums.keys() <= {goal.goal for goal in plan.goals}:
         yield f"replicas have the goals {sorted(sums)}, and the plan does not"
     wanted = sum(workload.replicas for workload in plan.workloads)
-    counted = {**sums, UNPLACED: wanted - len(plan.replicas), NODES: len(plan.nodes)}
+    counted = {**sums, UNPLACED: wanted - len(plan.pods), NODES: len(plan.nodes)}
     yield from _wrong_values(plan.goals, {goal.goal: 0 for goal in plan.goals} | counted, "fleet")
 
 

@@ -25,7 +25,8 @@ from dra_lab import (
     with_more_nodes,
 )
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import Headroom, HeadroomOnNodes, Replica, Stranded, StrandedKind, StrandedNodes
+from dra_lab.model.fleet import PlacedPod
+from dra_lab.model.headroom import Headroom, HeadroomOnNodes, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
@@ -77,8 +78,8 @@ def strings(part, path: tuple[str, ...] = ()):
 
 def fleet_of(*placements: Placement) -> FleetPlan:
     """Return a fleet plan with one replica, on the node whose pool its first device is in."""
-    replica = Replica("w", 0, placements[0].device.pool, tuple(placements))
-    return FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), replicas=(replica,))
+    replica = PlacedPod("w", 0, placements[0].device.pool, tuple(placements))
+    return FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), pods=(replica,))
 
 
 @pytest.mark.parametrize("sample", [sample.name for sample in samples()])
@@ -188,11 +189,11 @@ def test_regret_tells_best_first_fit_and_difference(plan):
 
 def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> FleetPlan:
     """Return a fleet plan that wants 5 replicas of every workload and has places for some of them."""
-    replicas = tuple(Replica(name, at, f"n{at}", ()) for name, count in placed.items() for at in range(count))
+    replicas = tuple(PlacedPod(name, at, f"n{at}", ()) for name, count in placed.items() for at in range(count))
     missing = 5 * len(placed) - len(replicas)
     goals = (GoalValue("unplaced", missing, bound, proven=proven),)
     workloads = tuple(Workload(name, (), replicas=5) for name in placed)
-    return FleetPlan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, replicas=replicas, goals=goals)
+    return FleetPlan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, pods=replicas, goals=goals)
 
 
 def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload():

@@ -105,7 +105,7 @@ def started(seed: int) -> tuple[tuple[int, int], tuple[int, int], int]:
     _, _, gang, on, tree = drawn(seed)
     plan = plan_gangs(on, [gang], hierarchies=[tree], release=R136)
     group, kueue, *_ = gang_choices(on, gang, tree, R136, plan)
-    return group.started, kueue.started, len(plan.placed)
+    return group.started, kueue.started, len(plan.placed_gangs)
 
 
 def started_by_chance(draw, sizes, gang) -> int:

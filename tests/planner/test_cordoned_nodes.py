@@ -103,7 +103,7 @@ def test_with_all_nodes_cordoned_nothing_fits(lab, lesson):
     every = cordon(lab, "lab-1").with_objects(nodes=(*cordon(lab, "lab-1").nodes, *cordon(lab, "lab-2").nodes[-1:]))
     plan, pods = checked_plan(every, lesson), checked_fleet(every, [Workload("lesson", (lesson,), replicas=2)])
     assert plan.shortfalls[0].message == "all nodes are cordoned: kube-scheduler starts no new pod there"
-    assert (pods.status, pods.replicas) == (PlanStatus.INFEASIBLE, ())
+    assert (pods.status, pods.pods) == (PlanStatus.INFEASIBLE, ())
 
 
 def test_the_referee_refuses_a_pod_on_a_cordoned_node(lab, lesson):

@@ -16,7 +16,7 @@ from brute_force_fleets import best_fleet
 from checked_plans import checked_fleet
 from fleet_families import RELEASE, draw_axes, draw_fleet, placed_by_first_fit
 
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.goals import UNPLACED
 
 
 def seed_of_run() -> int:
@@ -52,7 +52,7 @@ def test_a_family_is_planned_as_well_as_it_can_be(size, number, axes):
     print(f"DRA_LAB_FAMILY_SEED={SEED} {size} {number}: {axes}")
     limit = LIMIT if size == "large" else None
     plan = checked_fleet(fleet.cluster, fleet.workloads, release=RELEASE, first_fit=False, time_limit=limit)
-    placed, wanted = len(plan.replicas), sum(workload.replicas for workload in fleet.workloads)
+    placed, wanted = len(plan.pods), sum(workload.replicas for workload in fleet.workloads)
     by_first_fit = placed_by_first_fit(fleet)
     assert placed <= fleet.most
     assert by_first_fit <= fleet.most
@@ -75,4 +75,4 @@ def assert_brute_force(fleet, plan) -> None:
     best = 0 if expected is None else wanted - expected[0]
     assert best <= fleet.most
     assert best == fleet.most or not fleet.exact
-    assert len(plan.replicas) == best or not plan.proven
+    assert len(plan.pods) == best or not plan.proven

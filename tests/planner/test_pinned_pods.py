@@ -8,7 +8,7 @@ import pytest
 from checked_plans import broken_rules, checked_fleet
 
 from dra_lab import Session, Workload, load_cluster, read_sketch
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import PlanStatus
 
 PAIRS = "gpu-nic-pairs"
@@ -44,9 +44,9 @@ def test_without_pins_it_is_the_plan_of_the_fleet():
 def test_a_pinned_pod_runs_on_its_node_wherever_it_fits(node):
     """A pin puts a pod on each node that holds one; numbers go on, no bound is above a value, and all rules hold."""
     plan = pinned(node)
-    assert (node in plan.nodes) == bool(pinned(node, 1).replicas)
+    assert (node in plan.nodes) == bool(pinned(node, 1).pods)
     assert broken_rules(CLUSTER, plan) == []
-    assert sorted(replica.number for replica in plan.replicas) == list(range(len(plan.replicas)))
+    assert sorted(replica.replica for replica in plan.pods) == list(range(len(plan.pods)))
     assert all(goal.bound is None or goal.bound <= goal.value for goal in plan.goals)
 
 
@@ -58,9 +58,9 @@ def test_a_pin_that_costs_nothing_keeps_the_proof():
 
 def test_a_pod_that_does_not_fit_where_it_is_pinned_has_no_place():
     """It is not put elsewhere, and the plan says why without a proof that it could not be better."""
-    full = next(node for node in CLUSTER.node_names if not pinned(node, 1).replicas)
+    full = next(node for node in CLUSTER.node_names if not pinned(node, 1).pods)
     plan = pinned(full)
-    assert (len(plan.replicas), plan.goal(UNPLACED).proven) == (1, False)
+    assert (len(plan.pods), plan.goal(UNPLACED).proven) == (1, False)
     assert f"pinned to {full}" in plan.shortfalls[0].message
 
 

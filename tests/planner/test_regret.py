@@ -68,7 +68,7 @@ def test_a_fleet_has_its_regret_goal_by_goal_and_as_ranges(fleet):
     assert {g.goal: g.difference for g in regret.goals} == {
         g.goal: theirs[g.goal] - g.value for g in plan.goals if theirs[g.goal] != g.value
     }
-    gpus = sum(p.request == "gpu" for replica in plan.replicas for p in replica.placements)
+    gpus = sum(p.request == "gpu" for replica in plan.pods for p in replica.devices)
     assert sum(share.gpus for share in regret.best) == gpus
     assert regret.paths_differ
     assert "Bandwidth from GPUs to NICs" in str(plan)

@@ -16,7 +16,7 @@ cluster, release = load_cluster("sample:dgx-h100"), KubernetesRelease("1.36")
 sketch = read_sketch("sample:dgx-h100/gpu-nic-cpu")
 print(make_plan(cluster, sketch, release=release).placements)
 fleet = plan_fleet(cluster, [Workload("w", (sketch,), 9)], release=release)
-print([(replica.node, [str(placement.device) for placement in replica.placements]) for replica in fleet.replicas])
+print([(replica.node, [str(placement.device) for placement in replica.devices]) for replica in fleet.pods])
 """
 
 

@@ -118,7 +118,7 @@ def test_workloads_are_planned_as_fleets_in_other_processes():
     answers = plan_scenarios(asked, jobs=2, progress=False)
     alone = [checked_fleet(s.cluster, pods, release=RELEASE) for s in asked]
     assert [a.plan.goals for a in answers] == [plan.goals for plan in alone]
-    assert [len(a.plan.replicas) for a in answers] == [4, 6]
+    assert [len(a.plan.pods) for a in answers] == [4, 6]
 
 
 def test_no_jobs_are_refused(scenarios):

@@ -21,6 +21,6 @@ def test_one_pod_a_fleet_and_a_gang_of_one_have_one_answer(sample, example):
     pod = make_plan(cluster, claim)
     fleet = make_plan(cluster, Workload("one", claim))
     gang = make_plan(cluster, Workload("one", claim, level="host"))
-    assert bool(pod.node) == bool(fleet.replicas) == bool(gang.placed)
+    assert bool(pod.node) == bool(fleet.pods) == bool(gang.pods)
     if pod.node:
         assert values(pod.goals) == values(fleet.goals) == values(gang.goals)

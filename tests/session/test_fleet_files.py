@@ -85,7 +85,7 @@ def of_the_command(capsys, *files) -> tuple:
 
 def of_the_fleet(session) -> tuple:
     """Return the same numbers of the session's fleet."""
-    placed = len(session.fleet.plan().replicas)
+    placed = len(session.fleet.plan().pods)
     answer = session.fleet.answer
     return placed, [headroom.count for headroom in answer.headroom], [kind.stranded for kind in answer.stranded.kinds]
 
@@ -112,9 +112,9 @@ def test_nodes_that_a_change_adds_are_chosen_by_the_selector_too(session, writte
     """The selector is kept, not the names of the nodes that it admitted."""
     node = session.cluster.node_names[-1]
     session.fleet.add_file(written(more="nodeSelector: {node.kubernetes.io/instance-type: p4d.24xlarge}"))
-    before = len(session.fleet.plan().replicas)
+    before = len(session.fleet.plan().pods)
     session.fleet.what_if(f"add 2={node}")
-    assert len(session.fleet.plan().replicas) > before
+    assert len(session.fleet.plan().pods) > before
 
 
 def test_workloads_for_other_nodes_are_not_planned_together(session, written):

@@ -86,7 +86,7 @@ def test_the_plan_of_the_drawing_is_that_of_its_claims(session, pod):
     drawn = session.plan()
     given = make_plan(session.cluster, {claim.name: claim for claim in claims_of(pod)})
     assert [(p.reference, p.device) for p in drawn.placements] == [(p.reference, p.device) for p in given.placements]
-    assert session.fleet.plan().replicas[0].node == drawn.node
+    assert session.fleet.plan().pods[0].node == drawn.node
 
 
 def test_a_kept_plan_of_a_pod_becomes_the_drawing_again(session, pod):

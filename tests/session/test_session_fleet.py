@@ -25,7 +25,7 @@ def names(session) -> list[str]:
 def test_the_drawing_is_the_fleet_until_there_is_another_workload(session):
     """A fleet is never empty while something is drawn."""
     assert names(session) == ["gpu-nic-pairs"]
-    assert len(session.fleet.plan().replicas) == 1
+    assert len(session.fleet.plan().pods) == 1
 
 
 def test_the_answer_has_what_more_fits_and_what_is_stranded(session):
@@ -40,7 +40,7 @@ def test_the_answer_has_what_more_fits_and_what_is_stranded(session):
 def test_more_replicas_are_planned(session):
     """The stepper changes the question."""
     session.fleet.set_replicas("gpu-nic-pairs", 6)
-    assert len(session.fleet.plan().replicas) == 4
+    assert len(session.fleet.plan().pods) == 4
 
 
 def test_each_change_is_one_undo_step(session):
@@ -136,7 +136,7 @@ def test_an_answer_can_be_kept_and_asked_again(session):
     session.fleet.plan()
     name = session.comparing.keep_fleet()
     session.fleet.what_if(f"drain {session.fleet.answer.plan.nodes[0]}")
-    assert len(session.fleet.plan().replicas) < 4
+    assert len(session.fleet.plan().pods) < 4
     drained = session.comparing.keep_fleet()
     session.comparing.restore(name)
     assert (name, session.fleet.layers) == ("As it is", ())
@@ -192,4 +192,4 @@ def test_a_stopped_fleet_keeps_its_plan(session):
     session.fleet.cancel()
     assert session.fleet.wait(30)
     assert not session.fleet.stale
-    assert len(session.fleet.plan().replicas) == 3
+    assert len(session.fleet.plan().pods) == 3

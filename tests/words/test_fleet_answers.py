@@ -7,16 +7,8 @@ from checked_plans import checked_fleet
 
 from dra_lab import Scenario, plan_scenarios
 from dra_lab.cli.exit_status import status_of
-from dra_lab.model.fleet import (
-    FleetPlan,
-    Headroom,
-    HeadroomOnNodes,
-    LargestJob,
-    Replica,
-    Stranded,
-    StrandedKind,
-    StrandedNodes,
-)
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.headroom import Headroom, HeadroomOnNodes, LargestJob, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -87,7 +79,7 @@ def test_the_exit_status_is_0_only_when_all_are_placed_and_1_only_with_a_proof(f
 
 def test_tables_hold_every_device_of_every_replica(plan, cluster):
     """A row for each placement; goals, workloads and amounts whole."""
-    assert len(frame(plan)) == sum(len(replica.placements) for replica in plan.replicas)
+    assert len(frame(plan)) == sum(len(replica.devices) for replica in plan.pods)
     assert list(frame(plan, "goals")["goal"]) == [goal.goal for goal in plan.goals]
     assert frame(plan, "workloads").to_dict("records") == [{"workload": "pairs", "wanted": 8, "placed": 4, "nodes": 3}]
 
@@ -123,7 +115,7 @@ def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
 def test_many_nodes_that_hold_the_same_are_one_row():
     """Above MANY nodes, equal ones stand in one row of the text with their number; JSON names every one."""
     names = tuple(f"n{number:02}" for number in range(60))
-    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=60),), replicas=tuple(map(on, names)))
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=60),), pods=tuple(map(on, names)))
     lost = Stranded(("c",), (StrandedKind("gpu", 60, 0, 0),), (StrandedNodes(names, (StrandedKind("gpu", 1, 0, 0),)),))
     text = fleet_text(plan, (), lost)
     assert text.count("n00, n01 and 58 more") == 2
@@ -133,13 +125,13 @@ def test_many_nodes_that_hold_the_same_are_one_row():
 
 def on(node):
     """Return a replica on a node."""
-    return Replica("w", 0, node, ())
+    return PlacedPod("w", 0, node, ())
 
 
 def test_the_short_form_names_eight_nodes_and_counts_the_others():
     """A long list of nodes is for -v and JSON."""
     replicas = tuple(on(f"node-{number:02}") for number in range(11))
-    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=11),), replicas=replicas)
+    plan = FleetPlan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=11),), pods=replicas)
     text = as_text(short_fleet_parts(plan))
     assert (text.count("node-"), "and 3 more" in text) == (8, True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.fleet import FleetPlan, Headroom, HeadroomOnNodes, LargestJob, Replica, Stranded, StrandedKind
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.headroom import Headroom, HeadroomOnNodes, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.workload import Workload
 
@@ -12,7 +13,7 @@ HOSTILE = "<script>alert(1)</script>"
 FLEET = FleetPlan(
     PlanStatus.FEASIBLE,
     (Workload(HOSTILE, (), replicas=3),),
-    replicas=tuple(Replica(HOSTILE, at, f"n{at // 2}", ()) for at in range(3)),
+    pods=tuple(PlacedPod(HOSTILE, at, f"n{at // 2}", ()) for at in range(3)),
     goals=(GoalValue("unplaced", 0, 0, proven=True), GoalValue("nodes", 2, 1)),
     shortfalls=(Shortfall(HOSTILE, HOSTILE, HOSTILE, advice=HOSTILE),),
 )
@@ -38,7 +39,7 @@ def test_nodes_that_hold_the_same_are_one_row(shell):
     many = FleetPlan(
         PlanStatus.FEASIBLE,
         (Workload("w", (), replicas=600),),
-        replicas=tuple(Replica("w", n, f"n{n % 300}", ()) for n in range(600)),
+        pods=tuple(PlacedPod("w", n, f"n{n % 300}", ()) for n in range(600)),
     )
     shown, _ = shell.display_formatter.format(many)
     assert shown["text/html"].count("<tr>") < 8

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.fleet import Replica
-from dra_lab.model.gang import GANGS, GangHeadroom, GangPlan, PlacedGang
+from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
+from dra_lab.model.goals import GANGS
+from dra_lab.model.headroom import GangHeadroom
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.words.gang_document import choice_lines, gang_sentence, shared_table
-from dra_lab.words.gang_json import gang_outcome
+from dra_lab.words.plan_outcome import plan_outcome
 from dra_lab.words.shown import in_html, in_words
 
 
@@ -22,14 +23,17 @@ def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -
     return Workload("train", [PodGroup("worker", (), count=pods, minimum=least)], level=level, **more)
 
 
-def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | None = None, headroom=()) -> GangPlan:
+def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | None = None, headroom=()) -> FleetPlan:
     """Return a plan that has a place for some of the gangs, whose goal has a bound."""
     wanted = gangs or (gang(),)
-    pods = tuple(Replica("worker", number, f"n{number}", ()) for number in range(4))
-    where = tuple(PlacedGang(wanted[0].name, number, ("r1",), pods) for number in range(placed))
+    pods = tuple(
+        PlacedPod(wanted[0].name, replica, f"n{number}", (), (), "worker", number, ("r1",))
+        for replica in range(placed)
+        for number in range(4)
+    )
     missing = sum(one.replicas for one in wanted) - placed
     goals = (GoalValue(GANGS, missing, missing if bound is None else bound, bound is None),)
-    return GangPlan(status, wanted, placed=where, goals=goals, headroom=tuple(headroom))
+    return FleetPlan(status, wanted, pods=pods, goals=goals, where=tuple(headroom))
 
 
 HEADROOM = (GangHeadroom("train", ("b", "r1"), 3, 3, 4, 4, 0, 0, ("2 nodes cordoned",)),)
@@ -69,13 +73,14 @@ def test_claims_that_pods_share_are_named():
     """With the pods that use them, their node and their devices; those of a group and those of the gang."""
     nic, disk = (ClaimSketch(name=name) for name in ("nic", "disk"))
     groups = [PodGroup("leader", (), count=1), PodGroup("worker", (), count=2, shared_claims=(nic,))]
-    pods = (Replica("leader", 0, "n1", ()), Replica("worker", 0, "n1", ()), Replica("worker", 1, "n1", ()))
-    held = [
-        Replica(name, 0, "n1", (Placement("r", DeviceID("d.example", "n1", f"{name}-{number}")),))
-        for number, name in enumerate(("worker", "shared"))
-    ]
-    placed = PlacedGang("train", 0, (), pods, held[1], (held[0],))
-    found = GangPlan(PlanStatus.OPTIMAL, (Workload("train", groups, shared_claims=(disk,)),), placed=(placed,))
+    each = (("leader", 0), ("worker", 0), ("worker", 1))
+    pods = tuple(PlacedPod("train", 0, "n1", (), (), group, number) for group, number in each)
+    shared = tuple(
+        SharedClaim("train", 0, group, "n1", (Placement("r", DeviceID("d.example", "n1", name)),))
+        for group, name in (("worker", "worker-0"), ("", "shared-1"))
+    )
+    train = Workload("train", groups, shared_claims=(disk,))
+    found = FleetPlan(PlanStatus.OPTIMAL, (train,), pods=pods, shared=shared)
     assert [tuple(row) for row in shared_table(found).rows] == [
         ("train 0", "nic", "2 of worker", "n1", "d.example/n1/worker-0"),
         ("train 0", "disk", "all 3", "n1", "d.example/n1/shared-1"),
@@ -97,7 +102,7 @@ OUTCOMES = {
 def test_the_outcome_is_fits_only_if_all_gangs_are_placed(name):
     """A misfit must be proven."""
     found, outcome = OUTCOMES[name]
-    assert gang_outcome(found) == outcome
+    assert plan_outcome(found) == outcome
 
 
 def test_a_choice_says_what_starts_and_what_is_trapped():

@@ -17,7 +17,7 @@ from dra_lab.model.claims import (
     DeviceSelector,
     ExactDeviceRequest,
 )
-from dra_lab.model.fleet import MOST_COUNTED
+from dra_lab.model.headroom import MOST_COUNTED
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.workload import Workload

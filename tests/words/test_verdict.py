@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from small_plans import a_plan
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.fleet import Headroom, HeadroomOnNodes
+from dra_lab.model.headroom import Headroom, HeadroomOnNodes
 from dra_lab.model.sketch import ClaimSketch, How
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster

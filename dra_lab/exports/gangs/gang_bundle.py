@@ -14,7 +14,7 @@ from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import KubernetesRelease
@@ -23,9 +23,9 @@ from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.words.document import marked_up, printable
 from dra_lab.words.facts import counted
-from dra_lab.words.gang_document import gang_sentence
-from dra_lab.words.gang_json import gang_json, gang_outcome
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
+from dra_lab.words.fleet_document import fleet_sentence
+from dra_lab.words.gang_json import gang_json
+from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, plan_outcome
 
 FRAGMENTS = ("kueue-configuration.yaml",)
 """Files that are a part of a configuration, which must not be applied."""
@@ -43,7 +43,7 @@ class PlannedGang(Struct, frozen=True):
 
     gang: Workload
     hierarchy: Hierarchy | None
-    plan: GangPlan
+    plan: FleetPlan
     cluster: Cluster
     read: Cluster
     release: KubernetesRelease
@@ -54,7 +54,7 @@ class PlannedGang(Struct, frozen=True):
     @property
     def domains(self) -> Mapping[int, tuple[str, ...]]:
         """Return the path of the planned domain of each copy of the gang that has a place, by its number."""
-        return {one.number: one.domain for one in self.plan.placed if one.gang == self.gang.name}
+        return {one.replica: one.domain for one in self.plan.placed_gangs if one.workload == self.gang.name}
 
     @property
     def not_pinnable(self) -> str:
@@ -146,14 +146,14 @@ def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
         yield from quota_findings(planned.cluster, planned.gang, planned.queue, **common)
 
 
-def _outcome(gang: Workload, plan: GangPlan) -> Simulation:
+def _outcome(gang: Workload, plan: FleetPlan) -> Simulation:
     """Return whether the gang has its place; what the scheduler does with the files is not simulated.
 
     A gang that has its place is written even if others of the same plan have none.
     """
-    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(gang_outcome(plan)), gang_sentence(plan)
-    if len(plan.gangs) > 1 or plan.workloads:
-        placed = plan.counts[gang.name]
+    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(plan_outcome(plan)), fleet_sentence(plan)
+    if len(plan.workloads) > 1:
+        placed = plan.placed[gang.name]
         achieves = True if placed == gang.replicas else achieves
         words = f"{gang.name}: {placed:,} of {counted(gang.replicas, 'gang')} placed. All workloads: {words}"
     return Simulation(achieves, words, f"{NOT_SIMULATED}.")
@@ -167,7 +167,7 @@ def title_of(scheduler: str) -> str:
 def _readme(
     files: GangFiles,
     gang: Workload,
-    plan: GangPlan,
+    plan: FleetPlan,
     release: KubernetesRelease,
     pinned: Sequence[Sequence[str]],
     names: Sequence[str],
@@ -176,7 +176,7 @@ def _readme(
     parts = [
         f"# {marked_up(gang.name)}",
         f"A gang of {gang.size:,} pods for {title} and Kubernetes {release}.",
-        marked_up(gang_sentence(plan)),
+        marked_up(fleet_sentence(plan)),
         *_pins(pinned),
         *_section(f"What {title} cannot express", files.not_expressed),
         *_section("Before you apply", [str(finding) for finding in files.findings]),

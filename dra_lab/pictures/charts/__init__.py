@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Headroom, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.charts.fits_chart import fits_chart
 from dra_lab.pictures.charts.regret_chart import regret_chart

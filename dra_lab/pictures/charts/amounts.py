@@ -11,7 +11,8 @@ from dra_lab.index.pools import Pool, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.driver_profile import kind_words
-from dra_lab.model.fleet import FleetPlan, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Stranded
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
@@ -120,7 +121,7 @@ def _with_stranded(amounts: Amounts, stranded: int) -> Amounts:
 def _planned(fleet: FleetPlan | None) -> Mapping[DeviceID, Mapping[str, Fraction]]:
     """Return what the replicas take of each device: capacities, {} where they take it whole."""
     found: dict[DeviceID, dict[str, Fraction]] = {}
-    for placement in (p for replica in (fleet.replicas if fleet else ()) for p in replica.placements):
+    for placement in (p for one in (fleet.with_devices if fleet else ()) for p in one.devices):
         into = found.setdefault(placement.device, {})
         for key, amount in placement.consumed.items():
             into[key] = into.get(key, Fraction()) + parse_quantity(amount)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.fleet import Headroom
+from dra_lab.model.headroom import Headroom
 from dra_lab.pictures.charts.rows import Band, of_nodes
 from dra_lab.words.document import clean, plain_table
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.fleet import FLEET_GOALS, FleetPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import FLEET_GOALS
 from dra_lab.model.plan import GOALS, GoalValue, Plan, PlanStatus
 from dra_lab.model.regret import PathShare
 from dra_lab.words.document import clean, plain_table
@@ -56,14 +57,14 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
 def _subtitle(answer: Plan | FleetPlan) -> list[str]:
     if isinstance(answer, FleetPlan):
         proof = "best: proven" if answer.proven else "best so far: not every goal is proven"
-        count = f"{len(answer.replicas):,} replicas on {len(answer.nodes):,} nodes"
+        count = f"{len(answer.pods):,} replicas on {len(answer.nodes):,} nodes"
         if answer.first_fit is None:
             return [f"{count}; {proof}", "kube-scheduler's first fit was not simulated"]
         nodes = _compared(answer)
-        there = sum(replica.node in nodes for replica in answer.replicas)
+        there = sum(replica.node in nodes for replica in answer.pods)
         some = f"{counted(len(nodes), 'node')}, which there was time to compare"
         many = "the same nodes" if len(nodes) == len(answer.nodes) else some
-        placed = f"kube-scheduler places {len(answer.first_fit.replicas):,} of the {there:,} replicas on {many}"
+        placed = f"kube-scheduler places {len(answer.first_fit.pods):,} of the {there:,} replicas on {many}"
         return [f"{count}; {proof}", placed]
     proof = f"on {answer.node}: {proof_words(answer)}"
     found = {"manifest": answer.first_fit, "plain": answer.first_fit_plain}

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Stranded
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Stranded
 from dra_lab.pictures.charts.amounts import Amounts, amount_names, node_amounts
 from dra_lab.pictures.charts.chart_states import AMOUNT_STATES, ChartState
 from dra_lab.pictures.charts.rows import Band, of_nodes

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals, pack

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dra_lab.errors import InputError
@@ -14,20 +14,18 @@ from dra_lab.model.allocation import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Replica
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import asks
-from dra_lab.model.workload import Workload
+from dra_lab.model.sketch import ClaimSketch, asks, claims_of
 
 _NAMESPACE = "dra-lab-plan"
 
 
 def cluster_after(
-    cluster: Cluster, plan: Plan | FleetPlan | GangPlan | None, release: KubernetesRelease | str | None = None
+    cluster: Cluster, plan: Plan | FleetPlan | None, release: KubernetesRelease | str | None = None
 ) -> Cluster:
     """Return the cluster with an allocated claim for each pod of a plan, the same object without a plan.
 
@@ -38,7 +36,7 @@ def cluster_after(
     shareable = shareable_devices(cluster, cluster.target_release(release))
     claims = []
     for pod, admin in _pods(plan):
-        name = f"{pod.workload}-{pod.number}"
+        name = pod.name.replace("/", "-")
         results = tuple(
             DeviceRequestAllocationResult(
                 request=placed.request,
@@ -47,26 +45,27 @@ def cluster_after(
                 consumed_capacity=dict(placed.consumed),
                 admin_access=(placed.claim, placed.request) in admin or None,
             )
-            for number, placed in enumerate(pod.placements)
+            for number, placed in enumerate(pod.devices)
         )
         status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=results)))
         claims.append(ResourceClaim(metadata=ObjectMeta(name=name, namespace=_NAMESPACE), status=status))
     return cluster.with_objects(claims=(*cluster.claims, *claims))
 
 
-def _pods(plan: Any) -> Iterator[tuple[Replica, set[tuple[str, str]]]]:
-    """Yield each pod of a plan, and its requests with admin access, which take nothing."""
+def _pods(plan: Any) -> Iterator[tuple[PlacedPod | SharedClaim, set[tuple[str, str]]]]:
+    """Yield each pod and shared claim of a plan, and its requests with admin access, which take nothing."""
     if isinstance(plan, Plan):
-        workload = Workload(plan.sketch.name or "pod", plan.sketch)
         if plan.fits:
-            yield Replica(workload.name, 0, plan.node, plan.placements), admin_requests(workload)
+            name = plan.sketch.name or "pod"
+            yield PlacedPod(name, 0, plan.node, plan.placements), admin_requests(claims_of(plan.sketch))
         return
-    fleet = plan.as_fleet() if isinstance(plan, GangPlan) else plan
-    if not isinstance(fleet, FleetPlan):
+    if not isinstance(plan, FleetPlan):
         raise InputError(f"after is a plan, not a {type(plan).__name__}")
-    admin = {workload.name: admin_requests(workload) for workload in fleet.workloads}
-    for replica in fleet.replicas:
-        yield replica, admin[replica.workload]
+    admin = {name: admin_requests(claims) for name, claims in plan.claims_of.items()}
+    for pod in plan.pods:
+        yield pod, admin[pod.workload, pod.group]
+    for shared in plan.shared:
+        yield shared, admin[shared.workload, f"{shared.group}/shared"]
 
 
 def shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
@@ -81,12 +80,12 @@ def shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset
     )
 
 
-def admin_requests(workload: Workload) -> set[tuple[str, str]]:
-    """Return claim and request of each request with admin access, which takes nothing."""
-    several = len(workload.claims) > 1
+def admin_requests(claims: Sequence[ClaimSketch]) -> set[tuple[str, str]]:
+    """Return claim and request of each request of a pod with admin access, which takes nothing."""
+    several = len(claims) > 1
     return {
         (claim.name if several else "", ask.reference)
-        for claim in workload.claims
+        for claim in claims
         for request in claim.requests
         for ask in asks(request)
         if ask.admin_access

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from operator import ge
 
-from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered

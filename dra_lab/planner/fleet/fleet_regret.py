@@ -18,7 +18,7 @@ from dra_lab.model.allocation import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Replica
+from dra_lab.model.fleet import FleetPlan, PlacedPod
 from dra_lab.model.names import MARK
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
@@ -42,7 +42,7 @@ class _Trial:
     claims: dict[str, tuple[CompiledClaim, ...]]
     budget: Budget
     numbers: dict[str, int] = field(default_factory=dict)
-    replicas: list[Replica] = field(default_factory=list)
+    replicas: list[PlacedPod] = field(default_factory=list)
     stopped: int = 0
 
 
@@ -87,17 +87,17 @@ def _compiled(fleet: FleetProblem, pod: FleetPod) -> tuple[CompiledClaim, ...]:
     return tuple(compile_claim(claim, fleet.scan.cluster, fleet.release) for claim in pod.workload.claims)
 
 
-def _on_node(trial: _Trial, node: str, replicas: Sequence[Replica]) -> bool:
+def _on_node(trial: _Trial, node: str, replicas: Sequence[PlacedPod]) -> bool:
     """Try the pods of one node; say whether it was done to the end."""
     part = with_held(trial.fleet, part_of_cluster(trial.fleet.scan.cluster, node))
     held: list[ResourceClaim] = []
-    found: list[Replica] = []
+    found: list[PlacedPod] = []
     for replica in replicas:
         if trial.budget.reached:
             return False
         pod = next(pod for pod in trial.fleet.pods if pod.workload.name == replica.workload)
         claims = [
-            ResourceClaim(metadata=ObjectMeta(name=f"{replica.workload}-{replica.number}-{at}"), spec=compiled.spec)
+            ResourceClaim(metadata=ObjectMeta(name=f"{replica.workload}-{replica.replica}-{at}"), spec=compiled.spec)
             for at, compiled in enumerate(trial.claims[replica.workload])
         ]
         try:
@@ -156,9 +156,9 @@ def placed_replica(
     order: Sequence[str],
     pod: FleetPod,
     compiled: Sequence[CompiledClaim],
-    planned: Replica,
+    planned: PlacedPod,
     claims: Sequence[ResourceClaim],
-) -> tuple[Replica, tuple[str, ...]]:
+) -> tuple[PlacedPod, tuple[str, ...]]:
     """Return a replica with the devices that its claims were allocated, and the required links that these break."""
     inner: list[Placement] = []
     outer: list[Placement] = []
@@ -175,7 +175,7 @@ def placed_replica(
             inner.append(Placement(_named(name, expanded), result.id, consumed=consumed))
     scale = scale_on(fleet, pod, planned.node)
     goals = value_placements(scale, inner, order)
-    return Replica(planned.workload, planned.number, planned.node, tuple(outer), goals), broken_links(scale, inner)
+    return PlacedPod(planned.workload, planned.replica, planned.node, tuple(outer), goals), broken_links(scale, inner)
 
 
 def _named(claim: str, reference: str) -> str:

@@ -14,8 +14,9 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED, UNPLACED, FleetPlan, Headroom, HeadroomOnNodes
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import MOST_COUNTED, Headroom, HeadroomOnNodes
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch
@@ -49,7 +50,7 @@ def how_many_more(
     what: ClaimSketch | Workload,
     *,
     release: KubernetesRelease | str | None = None,
-    after: Plan | FleetPlan | GangPlan | None = None,
+    after: Plan | FleetPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,

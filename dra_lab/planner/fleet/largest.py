@@ -15,8 +15,9 @@ from dra_lab.errors import InputError
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import UNPLACED, FleetPlan, LargestJob
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.headroom import LargestJob
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
@@ -39,7 +40,7 @@ def largest_job(
     claim: ClaimSketch,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | GangPlan | None = None,
+    after: FleetPlan | None = None,
     scale: Sequence[str] = (),
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import mul
 
-from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
+from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master_model import Chosen, HomeNodes, MasterModel, SiteClass

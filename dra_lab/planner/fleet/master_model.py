@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Any
 
-from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values, device_goals

@@ -11,7 +11,8 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import NODES, UNPLACED, FleetPlan, Replica
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -79,9 +80,9 @@ def plan_pinned(
     rest = plan(cluster, others, whole)
     whole = _joined(whole, rest)
     free = plan(cluster, workloads, None)
-    placed = Counter((replica.workload, replica.node) for replica in free.replicas)
+    placed = Counter((replica.workload, replica.node) for replica in free.pods)
     kept = all(placed[name, node] >= count for name, nodes in on_nodes.items() for node, count in nodes.items())
-    if free.replicas and kept:
+    if free.pods and kept:
         return free
     return _bounded(replace(whole, findings=free.findings, shortfalls=(*lost, *rest.shortfalls)), free)
 
@@ -103,14 +104,14 @@ def _not_there(wanted: Sequence[Workload], found: FleetPlan | None, node: str) -
 
 def _joined(first: FleetPlan, more: FleetPlan) -> FleetPlan:
     """Return the plan with the replicas of both, numbered on; of the goals only the values."""
-    counted = Counter(replica.workload for replica in first.replicas)
-    added: list[Replica] = []
-    for replica in more.replicas:
-        added.append(changed(replica, number=counted[replica.workload]))
+    counted = Counter(replica.workload for replica in first.pods)
+    added: list[PlacedPod] = []
+    for replica in more.pods:
+        added.append(changed(replica, replica=counted[replica.workload]))
         counted[replica.workload] += 1
-    replicas = (*first.replicas, *added)
-    status = PlanStatus.FEASIBLE if replicas else PlanStatus.STOPPED
-    joined = replace(first, status=status, replicas=replicas, seconds=first.seconds + more.seconds)
+    pods = (*first.pods, *added)
+    status = PlanStatus.FEASIBLE if pods else PlanStatus.STOPPED
+    joined = replace(first, status=status, pods=pods, seconds=first.seconds + more.seconds)
     return replace(joined, goals=tuple(_sums(joined, first, more)))
 
 
@@ -118,7 +119,7 @@ def _sums(plan: FleetPlan, *parts: FleetPlan) -> Iterator[GoalValue]:
     """Yield the value of each goal over all replicas of a plan, in the order of its parts."""
     known = {goal.goal: goal for part in parts for goal in part.goals}
     wanted = sum(workload.replicas for workload in plan.workloads)
-    counts = {UNPLACED: wanted - len(plan.replicas), NODES: len(plan.nodes)}
+    counts = {UNPLACED: wanted - len(plan.pods), NODES: len(plan.nodes)}
     for name in known:
         mine = [goal for part in parts for goal in part.goals if goal.goal == name]
         value = counts.get(name, sum(goal.value for goal in mine))
@@ -127,7 +128,7 @@ def _sums(plan: FleetPlan, *parts: FleetPlan) -> Iterator[GoalValue]:
 
 def _bounded(plan: FleetPlan, free: FleetPlan) -> FleetPlan:
     """Return the plan with the bounds of the plan without pins: a goal has one while all before it are proven."""
-    if not plan.replicas and free.status is PlanStatus.INFEASIBLE:
+    if not plan.pods and free.status is PlanStatus.INFEASIBLE:
         return replace(free, shortfalls=(*plan.shortfalls, *free.shortfalls))
     least = {goal.goal: goal for goal in free.goals}
     goals: list[GoalValue] = []
@@ -138,5 +139,5 @@ def _bounded(plan: FleetPlan, free: FleetPlan) -> FleetPlan:
         goals.append(replace(goal, bound=bound, proven=bound is not None and bound == goal.value))
         # a bound holds for plans that have the proven values in all goals before it
         known = goals[-1].proven and found is not None and found.proven
-    proven = bool(plan.replicas) and all(goal.proven for goal in goals)
+    proven = bool(plan.pods) and all(goal.proven for goal in goals)
     return replace(plan, status=PlanStatus.OPTIMAL if proven else plan.status, goals=tuple(goals))

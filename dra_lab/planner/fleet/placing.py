@@ -9,7 +9,8 @@ from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 
 from dra_lab.errors import SolverError
-from dra_lab.model.fleet import NODES, UNPLACED, Replica
+from dra_lab.model.fleet import PlacedPod
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
@@ -68,16 +69,16 @@ _Placed = tuple[tuple[Placement, ...], tuple[GoalValue, ...]]
 """The placements of one pod, and their values."""
 
 
-def replicas_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str]) -> tuple[Replica, ...]:
+def pods_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[str]) -> tuple[PlacedPod, ...]:
     """Return every placed pod with its devices and values of goals; pods of a workload are numbered by node."""
-    found: list[list[Replica]] = [[] for _ in fleet.pods]
+    found: list[list[PlacedPod]] = [[] for _ in fleet.pods]
     writer = _Writer(fleet, tuple(order))
     for on_node in by_node:
         for part, placed in writer.placed(on_node):
             name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
             node = on_node.site.node(on_node.node, part)
             for placements, goals in placed:
-                mine.append(Replica(name, len(mine), node, placements, goals))
+                mine.append(PlacedPod(name, len(mine), node, placements, goals))
     return tuple(chain.from_iterable(found))
 
 
@@ -325,7 +326,7 @@ class _Devices(dict):  # type: ignore[type-arg]
 
 
 def goals_of(
-    fleet: FleetProblem, replicas: Sequence[Replica], order: Sequence[str], nodes: int
+    fleet: FleetProblem, replicas: Sequence[PlacedPod], order: Sequence[str], nodes: int
 ) -> Mapping[str, GoalValue]:
     """Return the goals of a fleet counted again from its replicas."""
     # Pods with identical values share one tuple of goals: thousands of pods, some hundred values.

@@ -13,7 +13,8 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED, FleetPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -82,10 +83,10 @@ def plan_fleet(
     work = Work(Question(fleet, order, all_placed=objective == "nodes"), budget, solver, clock)
     plan = _planned(work, plan)
     # After the time limit the reasons would make the answer late.
-    if plan.status is PlanStatus.INFEASIBLE or (plan.replicas and not budget.reached):
+    if plan.status is PlanStatus.INFEASIBLE or (plan.pods and not budget.reached):
         plan = replace(plan, shortfalls=unplaced(fleet, plan))
     # How claims are written depends on all devices. To read them takes as long as to look at every node.
-    if first_fit and plan.replicas and fleet.scan.complete and not budget.reached:
+    if first_fit and plan.pods and fleet.scan.complete and not budget.reached:
         plan = _with_first_fit(fleet, plan, order, budget)
         clock.lap("first fit")
     return replace(plan, seconds=time.monotonic() - began, parts=dict(clock.parts))
@@ -107,7 +108,7 @@ def with_first_fit(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else time.monotonic() + time_limit, cancel)
     fleet = look_at(cluster, plan.workloads, release, budget)
-    return _with_first_fit(fleet, plan, fleet_order(goals, plan.objective), budget) if plan.replicas else plan
+    return _with_first_fit(fleet, plan, fleet_order(goals, plan.objective), budget) if plan.pods else plan
 
 
 def _with_first_fit(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan:
@@ -161,7 +162,7 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
 
 def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     # The solver takes half a second to import; only who plans waits for it.
-    from dra_lab.planner.fleet.placing import goals_of, proven_goals, replicas_of
+    from dra_lab.planner.fleet.placing import goals_of, pods_of, proven_goals
     from dra_lab.planner.fleet.search import search
 
     found = search(replace(work, budget=work.budget.before(_writing(work))))
@@ -171,13 +172,13 @@ def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)
-    replicas = replicas_of(work.question.fleet, found.by_node, work.question.order)
-    counted = goals_of(work.question.fleet, replicas, work.question.order, len({replica.node for replica in replicas}))
+    pods = pods_of(work.question.fleet, found.by_node, work.question.order)
+    counted = goals_of(work.question.fleet, pods, work.question.order, len({pod.node for pod in pods}))
     goals = proven_goals(answer, counted)
     work.clock.lap("placing")
     status = PlanStatus.OPTIMAL if all(goal.proven for goal in goals) else PlanStatus.FEASIBLE
-    if not replicas:
+    if not pods:
         status = PlanStatus.INFEASIBLE if goals[0].proven else PlanStatus.STOPPED
         # without a placed pod no goal has a value, and there is nothing to prove
         goals = tuple(goal for goal in goals if goal.goal == UNPLACED)
-    return replace(plan, status=status, replicas=replicas, goals=goals)
+    return replace(plan, status=status, pods=pods, goals=goals)

@@ -11,7 +11,7 @@ from operator import mul
 import numpy as np
 
 from dra_lab.errors import SolverError
-from dra_lab.model.fleet import NODES, UNPLACED
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master_model import SiteClass
 from dra_lab.planner.fleet.pack import device_goals

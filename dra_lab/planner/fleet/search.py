@@ -9,7 +9,7 @@ from operator import mul
 
 from msgspec.structs import replace as changed
 
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.goals import UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, Start, best_answer

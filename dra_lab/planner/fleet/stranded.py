@@ -17,8 +17,8 @@ from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.counter_draws import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED, FleetPlan, Stranded, StrandedKind, StrandedNodes
-from dra_lab.model.gang import GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import MOST_COUNTED, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
@@ -46,7 +46,7 @@ def stranded(
     claims: Sequence[ClaimSketch],
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | GangPlan | None = None,
+    after: FleetPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,

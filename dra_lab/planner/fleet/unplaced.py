@@ -8,7 +8,8 @@ from dataclasses import replace as changed
 from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError
-from dra_lab.model.fleet import NODES, FleetPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import NODES
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.sketch import Ask, asks
@@ -37,8 +38,8 @@ def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
     if not short or not fleet.scan.complete:
         # What is free on nodes that were not examined is not known.
         return ()
-    taken = {placement.device for replica in plan.replicas for placement in replica.placements}
-    whole = plan.objective == NODES and not plan.replicas
+    taken = {placement.device for replica in plan.pods for placement in replica.devices}
+    whole = plan.objective == NODES and not plan.pods
     found: list[Shortfall] = []
     for pod, missing in short:
         mine = list(_lacking(fleet, pod, taken, missing, whole=whole))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.goals import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_copy import CopyModel, by_copy

@@ -16,7 +16,8 @@ from dra_lab.model.allocation import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, Replica, StrandedKind
+from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.headroom import StrandedKind
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.release import KubernetesRelease
@@ -81,7 +82,7 @@ def why_stranded(
     most = Sizes().node_pods
     many = [Workload(workload.name, workload.claims, replicas=most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
-    full = _with_pods(part, more.replicas, workloads, release, "more-")
+    full = _with_pods(part, more.pods, workloads, release, "more-")
     trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))
     every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
     reasons = ((claim, why_not(full, claim, node, release, seconds=seconds / 8)) for claim in claims)
@@ -102,16 +103,16 @@ def _alone(cluster: Cluster, node: str) -> Cluster:
 
 def _with_pods(
     part: Cluster,
-    replicas: Iterable[Replica],
+    replicas: Iterable[PlacedPod],
     workloads: Sequence[Workload],
     release: KubernetesRelease,
     mark: str = "",
 ) -> Cluster:
     """Return the cluster with the claims of some pods, each as if it were allocated."""
-    shareable, admin = shareable_devices(part, release), {one.name: admin_requests(one) for one in workloads}
+    shareable, admin = shareable_devices(part, release), {one.name: admin_requests(one.claims) for one in workloads}
     made = []
     for replica in replicas:
-        name = f"{mark}{replica.workload}-{replica.number}"
+        name = f"{mark}{replica.workload}-{replica.replica}"
         results = tuple(
             DeviceRequestAllocationResult(
                 request=placement.request,
@@ -119,7 +120,7 @@ def _with_pods(
                 share_id=f"{name}-{at}" if placement.device in shareable else None,
                 consumed_capacity=dict(placement.consumed),
             )
-            for at, placement in enumerate(replica.placements)
+            for at, placement in enumerate(replica.devices)
             if (placement.claim, placement.request) not in admin[replica.workload]
         )
         status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=results)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dra_lab.model.fleet import NODES, UNPLACED
-from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
+from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.levels import WHOLE
 from dra_lab.planner.gangs.needs import GangNeed, Needs

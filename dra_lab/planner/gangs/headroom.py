@@ -14,8 +14,9 @@ from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import MOST_COUNTED, FleetPlan
-from dra_lab.model.gang import BEYOND, GANGS, GangCount, GangHeadroom, GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import BEYOND, GANGS
+from dra_lab.model.headroom import MOST_COUNTED, GangCount, GangHeadroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
@@ -48,7 +49,7 @@ def how_many_more_gangs(
     *,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
-    after: GangPlan | FleetPlan | None = None,
+    after: FleetPlan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,

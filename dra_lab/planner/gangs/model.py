@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from dra_lab.model.fleet import NODES
-from dra_lab.model.gang import BEYOND, DOMAINS, GANGS, LEVELS
+from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted

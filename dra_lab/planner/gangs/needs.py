@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dra_lab.errors import InputError, UnsupportedFeature
-from dra_lab.model.fleet import UNPLACED
-from dra_lab.model.gang import BEYOND, GANG_GOALS, GANGS
+from dra_lab.model.goals import BEYOND, GANG_GOALS, GANGS, UNPLACED
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import HOST, HOSTS, PodGroup, Workload

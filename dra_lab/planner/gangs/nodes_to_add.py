@@ -12,14 +12,16 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GANGS, GangPlan
+from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import GANGS
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus, Shortfall
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import when_idle, without_nodes
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import listed, workloads_given
+from dra_lab.planner.arguments import listed, workloads_given, workloads_of
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import counts_pods
@@ -48,10 +50,9 @@ from dra_lab.topology.presets import ATTRIBUTES
 @awaited
 def nodes_to_add(
     cluster: Cluster,
-    gangs: Sequence[Workload],
-    workloads: Sequence[Workload] = (),
-    *,
+    what: ClaimSketch | Workload | Sequence[ClaimSketch | Workload],
     types: Sequence[NodeType],
+    *,
     full: bool = False,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
@@ -61,15 +62,14 @@ def nodes_to_add(
     solver: str = "HiGHS",
     held: AllocatedDevices | None = None,
 ) -> AddedNodes:
-    """Return which nodes have to be added so that all gangs and workloads fit, at least cost.
+    """Return which nodes have to be added so that all workloads fit, at least cost.
 
-    Every gang must fit with its minimum, each in one domain of its required level, and every workload with all
-    replicas. Nodes that are cordoned take no pods.
+    Every gang must fit with its minimum, each in one domain of its required level, and every other workload with
+    all replicas. Nodes that are cordoned take no pods.
 
     Args:
         cluster: The cluster to start from; it does not change.
-        gangs: The gangs to place.
-        workloads: Ordinary pods beside them.
+        what: The workloads to place, or drawings of single pods.
         types: The nodes that may be added, with their costs and places.
         full: Whether every gang must fit with all its replicas instead of its minimum.
         hierarchies: The levels above the nodes; default: those of the cluster.
@@ -92,23 +92,24 @@ def nodes_to_add(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import NodeType, PodGroup, Workload, load_cluster, nodes_to_add, read_sketch
+        >>> from dra_lab import NodeType, Workload, load_cluster, nodes_to_add, read_sketch
 
         Each of three gangs needs a node for its two workers.
 
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gangs = [Workload("train", [worker], level="host", replicas=3)]
+        >>> lesson = read_sketch("sample:two-sockets/lesson")
+        >>> train = Workload("train", lesson, count=2, level="host", replicas=3)
 
         New nodes are like lab-1.
 
-        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), gangs, types=[NodeType.like("lab-1")])
+        >>> added = nodes_to_add(load_cluster("sample:two-sockets"), train, [NodeType.like("lab-1")])
         >>> [(one.type, one.count) for one in added.added], added.proven
         ([('lab-1', 2)], True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    gangs, workloads = workloads_given("gangs", gangs), workloads_given("workloads", workloads)
+    every = workloads_given("what", workloads_of(what))
+    gangs, workloads = [one for one in every if one.is_gang], tuple(one for one in every if not one.is_gang)
     types = listed("types", types, NodeType)
     names = [one.name for one in types]
     for one in types:
@@ -129,9 +130,8 @@ def nodes_to_add(
         hierarchies=trees,
         findings=cluster.findings,
     )
-    claims = [claim for gang in gangs for claim in gang.every_shared_claim]
-    claims += [claim for gang in gangs for group in gang.pods for claim in group.claims]
-    unread = not_read(cluster, (*claims, *(claim for workload in workloads for claim in workload.claims)))
+    claims = [claim for one in every for claim in (*one.every_shared_claim, *one.claims)]
+    unread = not_read(cluster, claims)
     if unread is not None:
         return replace(answer, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     shared = [gang.shared_claims for gang in gangs] + [group.shared_claims for gang in gangs for group in gang.pods]
@@ -219,8 +219,7 @@ class _Search:
         left = budget.shares.added if budget.left is None else budget.left
         plan = plan_gangs(
             cluster,
-            question.gangs,
-            question.workloads,
+            [*question.gangs, *question.workloads],
             hierarchies=trees,
             release=self.release,
             time_limit=left,
@@ -266,17 +265,16 @@ def _counts(question: AddQuestion, new: Sequence[NewNode]) -> Iterator[AddedCoun
         yield AddedCount(kind, domain, len(nodes), cost, is_new, tuple(nodes))
 
 
-def _not_placed(plan: GangPlan) -> Iterator[Finding]:
-    short = {gang.name: gang.replicas - plan.counts[gang.name] for gang in plan.gangs}
+def _not_placed(plan: FleetPlan) -> Iterator[Finding]:
+    short = {gang.name: gang.replicas - plan.placed[gang.name] for gang in plan.gangs}
     goals = [goal for goal in plan.goals if goal.goal.partition(" ")[0] == GANGS]
     if any(short.values()) and goals and all(goal.proven for goal in goals):
         raise SolverError(
             f"the new nodes do not hold gang {max(short, key=lambda name: short[name])!r}; please report it"
         )
-    pods = sum(workload.replicas for workload in plan.workloads) - len(plan.replicas)
-    if any(short.values()) or pods > 0:
+    if any(plan.placed[one.name] < one.replicas for one in plan.workloads):
         message = "the plan on the cluster with the new nodes does not place everything yet; there was not enough time"
-        yield Finding("not-placed-yet", Severity.WARNING, "", message, "Plan again with `plan_gangs` and more time.")
+        yield Finding("not-placed-yet", Severity.WARNING, "", message, "Plan again with `make_plan` and more time.")
 
 
 # ---------------------------------------------------------------------- why no number of nodes helps

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,8 +15,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import Replica
-from dra_lab.model.gang import GangPlan, PlacedGang
+from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
@@ -25,7 +23,7 @@ from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.master import GoalBound
-from dra_lab.planner.fleet.placing import replicas_of
+from dra_lab.planner.fleet.placing import pods_of
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.gangs.headroom import headroom_by_domain
@@ -41,8 +39,7 @@ from dra_lab.topology.hierarchy_findings import preferred_rules
 @awaited
 def plan_gangs(
     cluster: Cluster,
-    gangs: Sequence[Workload],
-    workloads: Sequence[Workload] = (),
+    workloads: Sequence[Workload],
     *,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
@@ -51,32 +48,33 @@ def plan_gangs(
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
     held: AllocatedDevices | None = None,
-) -> GangPlan:
-    """Return where gangs and ordinary workloads go, best first, with what is proven of it.
+) -> FleetPlan:
+    """Return where workloads go that have gangs among them, best first, with what is proven of it.
 
-    A gang has all pods of its minimum or none. All its pods are in one domain of its required level. Ordinary pods have
+    A gang has all pods of its minimum or none. All its pods are in one domain of its required level. Other pods have
     priority 0. Nodes that are cordoned take no pods. Arguments and errors are those of `make_plan`; `hierarchies` are
     the levels above the nodes, those of the cluster by default.
 
     Example:
-        >>> from dra_lab import PodGroup, Workload, load_cluster, plan_gangs, read_sketch
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> gang = Workload("train", [worker], level="host")
+        >>> from dra_lab import Workload, load_cluster, read_sketch
+        >>> from dra_lab.planner.gangs import plan_gangs
+        >>> gang = Workload("train", read_sketch("sample:two-sockets/lesson"), count=2, level="host")
         >>> plan = plan_gangs(load_cluster("sample:two-sockets"), [gang])
-        >>> plan.counts, plan.proven
+        >>> plan.placed, plan.proven
         ({'train': 1}, True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    gangs, workloads = workloads_given("gangs", gangs), workloads_given("workloads", workloads)
-    plan = GangPlan(PlanStatus.EMPTY, gangs, workloads, cluster.name, str(release), findings=cluster.findings)
-    claims = [claim for workload in (*gangs, *workloads) for claim in workload.claims]
+    workloads = workloads_given("workloads", workloads)
+    plan = FleetPlan(PlanStatus.EMPTY, workloads, cluster.name, str(release), findings=cluster.findings)
+    gangs, single = plan.gangs, [workload for workload in workloads if not workload.is_gang]
+    claims = [claim for workload in workloads for claim in workload.claims]
     unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.every_shared_claim)))
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     known = levels_of(cluster) if hierarchies is None else hierarchies
-    needs = read_needs(gangs, workloads, known, cluster.node_names, partial(nodes_of_claims, cluster, release))
+    needs = read_needs(gangs, single, known, cluster.node_names, partial(nodes_of_claims, cluster, release))
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
@@ -86,22 +84,22 @@ def plan_gangs(
     planning = budget.part(1 - budget.shares.compare_at_least)
     solution, best = best_solution(problem, solver, planning)
     clock.lap("master")
-    placed, replicas = written(problem, solution, gangs, workloads)
+    pods, shared = written(problem, solution, gangs, single)
     clock.lap("placing")
-    goals = _with_proofs(problem, placed, replicas, best)
+    goals = _with_proofs(problem, (*pods, *shared), best)
     sure = all(goal.proven for goal in goals)
     status = PlanStatus.OPTIMAL if sure else PlanStatus.FEASIBLE
-    if not placed and not replicas:
+    if not pods:
         status = PlanStatus.INFEASIBLE if sure else PlanStatus.STOPPED
     headroom = headroom_by_domain(problem, gangs, solver, budget)
     clock.lap("domains")
     return replace(
         plan,
         status=status,
-        placed=placed,
-        replicas=replicas,
+        pods=pods,
+        shared=shared,
         goals=goals,
-        headroom=headroom,
+        where=headroom,
         not_examined=len(problem.not_examined),
         states=len(problem.profiles),
         cordoned=len(cluster.cordoned),
@@ -118,13 +116,12 @@ def _not_examined(number: int) -> Iterator[Finding]:
 
 
 def _with_proofs(
-    problem: GangProblem, placed: Sequence[PlacedGang], replicas: Sequence[Replica], best: Sequence[GoalBound]
+    problem: GangProblem, every: Sequence[PlacedPod | SharedClaim], best: Sequence[GoalBound]
 ) -> tuple[GoalValue, ...]:
     """Return the goals, proven if all before them are; raise SolverError if the devices do not have their values."""
-    every = [*replicas, *(one for gang in placed for one in (*gang.replicas, *gang.every_shared))]
     sure, goals = True, []
     for goal in best:
-        have = sum(value.value for replica in every for value in replica.goals if value.goal == goal.goal)
+        have = sum(value.value for one in every for value in one.goals if value.goal == goal.goal)
         if goal.goal in problem.device and have != goal.value:
             raise SolverError(
                 f"goal {goal.goal!r} of the gangs: the solver says {goal.value}, the devices have {have}; please "
@@ -136,50 +133,55 @@ def _with_proofs(
 
 
 def written(
-    problem: GangProblem, solution: GangSolution, gangs: Sequence[Workload], workloads: Sequence[Workload]
-) -> tuple[tuple[PlacedGang, ...], tuple[Replica, ...]]:
-    """Return the gangs with a place and the ordinary pods, each pod with its devices."""
+    problem: GangProblem, solution: GangSolution, gangs: Sequence[Workload], single: Sequence[Workload]
+) -> tuple[tuple[PlacedPod, ...], tuple[SharedClaim, ...]]:
+    """Return each pod with its devices, those of gangs first, and what the claims have that pods share."""
     by_node = [
         PodsOnNode(table.site, node, counts, table.takes(counts))
         for node, counts in sorted(solution.nodes.items())
         for table in (problem.profiles[problem.on[node].profile].table,)
     ]
-    names = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
-    free: dict[tuple[int, int], list[Replica]] = {}
-    for replica in replicas_of(problem.fleet, by_node, problem.device):
-        free.setdefault((names[replica.workload], problem.on[replica.node].region), []).append(replica)
+    kind_of = {workload.name: kind for kind, workload in enumerate(problem.needs.kinds)}
+    free: dict[tuple[int, int], list[PlacedPod]] = {}
+    for pod in pods_of(problem.fleet, by_node, problem.device):
+        free.setdefault((kind_of[pod.workload], problem.on[pod.node].region), []).append(pod)
 
-    def given(kind: int, pods: Mapping[int, int]) -> list[Replica]:
-        found = [free[kind, region].pop(0) for region, count in sorted(pods.items()) for _ in range(count)]
-        return [changed(one, number=number) for number, one in enumerate(found)]
+    def given(kind: int, pods: Mapping[int, int]) -> list[PlacedPod]:
+        return [free[kind, region].pop(0) for region, count in sorted(pods.items()) for _ in range(count)]
 
     copies = [list(need.gangs) for need in problem.needs.gangs]
-    numbers = Counter[int]()
-    placed = []
+    placed: list[list[_Replica]] = [[] for _ in gangs]
     for one in solution.instances:
         at = copies[one.need].pop(0)
-        gang = gangs[at]
         kinds = [group.kind for group in problem.needs.gangs[one.need].groups]
-        rows = iter([given(kind, row) for kind, row in zip(kinds, one.groups, strict=True)])
-        # Pods that have claims come first, then the claims that pods of a group share, and those of the gang.
-        own = {group.name: next(rows) for group in gang.pods if group.claims}
-        held = {group.name: next(rows)[0] for group in gang.pods if group.shared_claims}
-        shared = changed(next(rows)[0], workload="shared") if gang.shared_claims else None
-        pods: list[Replica] = []
-        for group in gang.pods:
-            name = group.name
-            beside = held.get(name, shared)
-            if name in own:
-                pods += [changed(pod, workload=name) for pod in own[name]]
-            elif beside is not None:
-                pods += [Replica(name, number, beside.node, (), ()) for number in range(group.count)]
-        of_groups = tuple(changed(pod, workload=name) for name, pod in held.items())
-        placed.append(PlacedGang(gang.name, numbers[at], one.domain, tuple(pods), shared, of_groups))
-        numbers[at] += 1
-    ordinary = [
-        changed(replica, workload=workload.name)
-        for (kind, _), row, workload in zip(problem.needs.ordinary, solution.ordinary, workloads, strict=True)
-        for replica in given(kind, row)
-    ]
-    order = {gang.name: at for at, gang in enumerate(gangs)}
-    return tuple(sorted(placed, key=lambda one: (order[one.gang], one.number))), tuple(ordinary)
+        rows = [given(kind, row) for kind, row in zip(kinds, one.groups, strict=True)]
+        placed[at].append(_replica(gangs[at], len(placed[at]), one.domain, iter(rows)))
+    every = [replica for replicas in placed for replica in replicas]
+    pods = [pod for pods, _ in every for pod in pods]
+    for (kind, _), row, workload in zip(problem.needs.ordinary, solution.ordinary, single, strict=True):
+        pods += [changed(pod, workload=workload.name, replica=at) for at, pod in enumerate(given(kind, row))]
+    return tuple(pods), tuple(claim for _, shared in every for claim in shared)
+
+
+_Replica = tuple[list[PlacedPod], list[SharedClaim]]
+
+
+def _replica(gang: Workload, number: int, domain: tuple[str, ...], rows: Iterator[list[PlacedPod]]) -> _Replica:
+    """Return the pods and shared claims of a replica from what was placed for it.
+
+    Pods that have claims come first in `rows`, then the claims that pods of a group share, and those of the gang.
+    """
+    own = {group.name: next(rows) for group in gang.pods if group.claims}
+    held = {group.name: next(rows)[0] for group in gang.pods if group.shared_claims}
+    if gang.shared_claims:
+        held[""] = next(rows)[0]
+    pods = []
+    for group in gang.pods:
+        beside = held.get(group.name, held.get(""))
+        alone = [changed(beside, devices=(), goals=())] * group.count if beside is not None else []
+        pods += [
+            changed(pod, workload=gang.name, replica=number, group=group.name, number=at, domain=domain)
+            for at, pod in enumerate(own.get(group.name, alone))
+        ]
+    shared = [SharedClaim(gang.name, number, name, pod.node, pod.devices, pod.goals) for name, pod in held.items()]
+    return pods, shared

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang import GANGS, GangHeadroom, GangPlan
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
+from dra_lab.model.goals import GANGS
+from dra_lab.model.headroom import GangHeadroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import QuantityText
@@ -33,7 +35,7 @@ def gang_verdicts(
     *,
     queue: str = "",
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
-    plan: GangPlan | None = None,
+    plan: FleetPlan | None = None,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     time_limit: float | None = None,
@@ -69,20 +71,20 @@ def gang_verdicts(
         SolverError: The solver is missing or failed.
 
     Example:
-        >>> from dra_lab import PodGroup, Workload, gang_verdicts, load_cluster, read_sketch
+        >>> from dra_lab import Workload, gang_verdicts, load_cluster, read_sketch
 
         Both workers start together or not at all.
 
-        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> train = Workload("train", read_sketch("sample:two-sockets/lesson"), count=2)
 
         The sample has no queue of Kueue.
 
-        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), Workload("train", [worker]))
+        >>> found = gang_verdicts(load_cluster("sample:two-sockets"), train)
         >>> found.devices.says.value, found.quota.row.sentence.partition(".")[0]
         ('yes', 'The snapshot has no ClusterQueue of Kueue')
     """
     (gang,) = workloads_given("gang", [gang])
-    if plan is not None and gang.name not in {one.name for one in given("plan", plan, GangPlan).gangs}:
+    if plan is not None and gang.name not in {one.name for one in given("plan", plan, FleetPlan).gangs}:
         names = ", ".join(one.name for one in plan.gangs) or "none"
         raise InputError(
             f"plan has no gang {gang.name!r} (it has {names}); leave it out, or give the plan of this gang"
@@ -109,7 +111,7 @@ def gang_verdicts(
             progress=progress,
             cancel=cancel,
         )
-    headrooms = [headroom for headroom in plan.headroom if headroom.gang == gang.name]
+    headrooms = [headroom for headroom in plan.where if headroom.gang == gang.name]
     chosen = counts.chosen[-1:] if gang.level in HOSTS else counts.chosen
     return GangVerdicts(
         gang.name,
@@ -123,19 +125,19 @@ def gang_verdicts(
     )
 
 
-def _devices(gang: Workload, plan: GangPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
+def _devices(gang: Workload, plan: FleetPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
     if plan.status is PlanStatus.NOT_CHECKED:
         return VerdictRow(DEVICES, Says.UNKNOWN, f"Not checked: {plan.shortfalls[0].message}.")
-    placed = [one for one in plan.placed if one.gang == gang.name]
+    placed = [one for one in plan.placed_gangs if one.workload == gang.name]
     where = "/".join(placed[0].domain) if len(placed) == 1 else ""
     if len(placed) == gang.replicas:
-        pods = sum(len(one.replicas) for one in placed)
-        nodes = len({replica.node for one in placed for replica in one.replicas})
+        pods = sum(len(one.pods) for one in placed)
+        nodes = len({replica.node for one in placed for replica in one.pods})
         inside = f" in {where}" if where else ""
         text = f"{pods:,} pods have devices{inside}, on {nodes:,} {'node' if nodes == 1 else 'nodes'}."
         return VerdictRow(DEVICES, Says.YES, text)
     counts = f"{len(placed):,} of {gang.replicas:,} gangs"
-    if len(plan.gangs) > 1 or plan.workloads:
+    if len(plan.workloads) > 1:
         return VerdictRow(DEVICES, Says.NO, f"The plan has devices for {counts} beside its other gangs and pods.")
     first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] == GANGS]
     if plan.status is not PlanStatus.INFEASIBLE and not (first and all(goal.proven for goal in first)):

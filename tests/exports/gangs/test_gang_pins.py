@@ -94,7 +94,7 @@ def test_the_domains_of_a_plan_are_pins(required, same):
     on = cluster(*(a_slice("gpu.nvidia.com", *devices, node=f"n{node}") for node in range(8)))
     hierarchy, one = tree(same=same), gang(group(pods=1), level=required, replicas=2)
     plan = plan_gangs(on, [one], hierarchies=[hierarchy])
-    pins = {placed.number: placed.domain for placed in plan.placed}
+    pins = {placed.replica: placed.domain for placed in plan.placed_gangs}
     files = gang_files(one, "kai", hierarchy, queue="q", pin=pins)
     rules = {found.rule for found in files.findings}
     assert (len(pins), rules) == (2, set())

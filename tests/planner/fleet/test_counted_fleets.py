@@ -104,7 +104,7 @@ def test_as_many_pods_are_placed_as_counting_says(made):
     """No more pods fit, and every goal is proven."""
     on, wanted, most = made()
     plan = checked_fleet(on, wanted, release="1.37", first_fit=False)
-    assert (len(plan.replicas), plan.proven) == (most, True)
+    assert (len(plan.pods), plan.proven) == (most, True)
 
 
 @pytest.mark.long
@@ -116,7 +116,7 @@ def test_nodes_before_shared_gpus_hold_nearly_all_pods_that_counting_allows(flee
     else:
         on, wanted = before_islands(64, 32)
     plan = checked_fleet(on, wanted, release="1.36", first_fit=False, time_limit=10)
-    assert 0.95 * most <= len(plan.replicas) <= most
+    assert 0.95 * most <= len(plan.pods) <= most
 
 
 @pytest.mark.long
@@ -161,7 +161,7 @@ def test_thousands_of_small_pods_fit_on_one_node():
     on, small = cpus(64), with_cpus("100m")
     headroom = how_many_more(on, small, release="1.36")
     plan = checked_fleet(on, [small], release="1.36", first_fit=False)
-    assert (headroom.count, headroom.bound, len(plan.replicas), plan.proven) == (1_280, 1_280, 1_280, True)
+    assert (headroom.count, headroom.bound, len(plan.pods), plan.proven) == (1_280, 1_280, 1_280, True)
 
 
 def nothing_matches():

@@ -17,7 +17,7 @@ from drawn_fleets import FAMILIES
 from random_clusters import TREES, random_fleet, random_workloads
 
 from dra_lab import KubernetesRelease, how_many_more
-from dra_lab.model.fleet import FLEET_GOALS, NODES, UNPLACED
+from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
 
 TIMES = int(os.environ.get("DRA_LAB_RANDOM_FLEETS", "1"))
 STEP = 5
@@ -54,8 +54,8 @@ def is_brute_force(family: str, seed: str, number: int) -> bool:
     plan = checked_fleet(cluster, workloads, release=release, goals=goals, objective=objective, first_fit=False)
     if "coupled" in family and not plan.proven:
         # More combinations than are told apart: no proof is claimed, and the bound of the first goal holds.
-        found = tuple(goal.value for goal in plan.goals) if plan.replicas else None
-        assert expected is not None or not plan.replicas, f"seed {seed}"
+        found = tuple(goal.value for goal in plan.goals) if plan.pods else None
+        assert expected is not None or not plan.pods, f"seed {seed}"
         assert not found or (found >= expected and plan.goals[0].bound <= expected[0]), f"seed {seed}"
         return False
     hold_to(expected, plan, seed)

@@ -32,7 +32,7 @@ def test_time_limit_never_proves_too_much(seconds):
         fleet = random_workloads(rng, cluster, switches(sharing=False))
         best = checked_fleet(cluster, fleet, release=RELEASE, first_fit=False)
         plan = checked_fleet(cluster, fleet, release=RELEASE, time_limit=seconds)
-        if best.replicas:
+        if best.pods:
             assert_true_goals(plan, best)
         if plan.status is PlanStatus.OPTIMAL:
             assert [g.value for g in plan.goals] == [g.value for g in best.goals]
@@ -70,7 +70,7 @@ def test_misfit_of_a_fleet_is_proven():
     few = mixed_cluster(5)
     plan = checked_fleet(few, too_many, release=RELEASE, objective="nodes")
     assert plan.status is PlanStatus.INFEASIBLE
-    assert not plan.replicas
+    assert not plan.pods
 
 
 def test_most_replicas_then_fewest_nodes():
@@ -102,7 +102,7 @@ def test_room_after_a_plan_is_what_a_larger_plan_places():
     headroom = how_many_more(cluster, workload, release=RELEASE)
     plan = checked_fleet(cluster, (workload,), release=RELEASE, first_fit=False)
     assert headroom.proven
-    assert headroom.count == len(plan.replicas)
+    assert headroom.count == len(plan.pods)
     left = how_many_more(cluster, workload, release=RELEASE, after=plan)
     assert (left.count, left.proven) == (0, True)
     assert sum(len(found.nodes) for found in headroom.classes) == len(cluster.node_names)

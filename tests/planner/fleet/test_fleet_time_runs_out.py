@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from small_nodes import attribute
 
 from dra_lab import KubernetesRelease, Workload
-from dra_lab.model.fleet import UNPLACED
+from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.slices import ResourceSlice
 
@@ -63,7 +63,7 @@ def test_every_look(family, seed):
     best = checked_fleet(cluster, fleet, release=RELEASE, first_fit=False)
     for looks in LOOKS:
         plan = checked_fleet(cluster, fleet, release=RELEASE, cancel=CancelledAfter(looks))
-        assert plan.replicas or {goal.goal for goal in plan.goals} <= {UNPLACED}
+        assert plan.pods or {goal.goal for goal in plan.goals} <= {UNPLACED}
         assert plan.status is not PlanStatus.INFEASIBLE or best.status is PlanStatus.INFEASIBLE
         if best.proven:
             assert_true_goals(plan, best)
@@ -87,7 +87,7 @@ def test_a_cancel_at_any_look_gives_what_is_known(made):
 def test_a_plan_without_a_cancel_is_the_same(made):
     """An event that is never set changes nothing."""
     plans = [checked_fleet(*made(), release=RELEASE, cancel=event, first_fit=False) for event in (None, never())]
-    assert plans[0].replicas == plans[1].replicas
+    assert plans[0].pods == plans[1].pods
 
 
 def never() -> threading.Event:
@@ -105,4 +105,4 @@ def test_partitioned_nodes_are_used_or_counted_at_every_cancel(looks):
 def test_nodes_that_are_no_trees_get_pods_before_their_best_plan_is_known(looks, pods):
     """The plan of an early cancel has pods on the nodes that were examined, that of a later one on all nodes."""
     plan = checked_fleet(*on_two_numa_nodes(), release="1.36", cancel=CancelledAfter(looks), first_fit=False)
-    assert len(plan.replicas) >= pods
+    assert len(plan.pods) >= pods

@@ -67,7 +67,7 @@ def test_all_or_none_counts_what_all_replicas_take():
     plan = checked_fleet(
         eight_gpus(), [Workload("w", (gpus(4),), replicas=3)], release=RELEASE, first_fit=False, objective="nodes"
     )
-    assert not plan.replicas
+    assert not plan.pods
     assert "3 replicas of w take 12 devices for request gpu, 8 are free" in plan.shortfalls[0].message
 
 

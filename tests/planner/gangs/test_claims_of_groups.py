@@ -39,8 +39,8 @@ def sharing(name: str, pods: int = 2, **more) -> PodGroup:
 def test_each_group_is_on_one_node():
     """Two nodes of three GPUs are enough for two groups of two pods, and one node of six is not needed."""
     plan = checked_gangs(nodes(3, 3), [Workload("g", (sharing("a"), sharing("b")))])
-    [placed] = plan.placed
-    placed_on = {(one.workload, one.node) for one in (*placed.replicas, *placed.group_shared)}
+    [placed] = plan.placed_gangs
+    placed_on = {(one.group, one.node) for one in (*placed.pods, *placed.shared)}
     assert (plan.proven, len(placed_on), len({node for _, node in placed_on})) == (True, 2, 2)
 
 
@@ -60,7 +60,7 @@ def test_a_gang_with_both_kinds_of_shared_claims_is_on_one_node():
     """The claim of the gang holds all its pods to one node."""
     gang = Workload("g", (sharing("a"), sharing("b")), shared_claims=(SHARED,))
     plan = checked_gangs(nodes(3, 4, 7), [gang])
-    assert (plan.proven, plan.placed[0].nodes, len(plan.placed[0].every_shared)) == (True, ("n2",), 3)
+    assert (plan.proven, plan.placed_gangs[0].nodes, len(plan.placed_gangs[0].shared)) == (True, ("n2",), 3)
 
 
 def test_nodes_to_add_have_the_claim_too():
@@ -124,17 +124,17 @@ def test_pods_that_have_only_a_shared_claim_are_on_its_node(gpus, replicas, plac
     group = PodGroup("a", (), count=3, shared_claims=() if of_gang else (SHARED,))
     on = networked(racks="ab", gpus=gpus)
     plan = checked_gangs(on, [Workload("g", (group,), replicas=replicas, shared_claims=(SHARED,) if of_gang else ())])
-    assert [(len(one.replicas), len(one.nodes)) for one in plan.placed] == [(3, 1)] * placed
+    assert [(len(one.pods), len(one.nodes)) for one in plan.placed_gangs] == [(3, 1)] * placed
     assert plan.goal("gangs").proven
-    assert {(domain.most, domain.bound) for domain in plan.headroom} == {(3, 3)}
+    assert {(domain.most, domain.bound) for domain in plan.where} == {(3, 3)}
 
 
 def test_a_group_with_only_a_shared_claim_stands_beside_others():
     """The leader has no device of its own, and is on the node of the two workers."""
     leader, workers = PodGroup("leader", (), count=1, leader=True), PodGroup("worker", (GPU,), count=2)
     on = networked(racks="ab", gpus=3)
-    placed = checked_gangs(on, [Workload("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed
-    assert [[pod.workload for pod in one.replicas] for one in placed] == [["leader", "worker", "worker"]] * 2
+    placed = checked_gangs(on, [Workload("g", (leader, workers), replicas=2, shared_claims=(SHARED,))]).placed_gangs
+    assert [[pod.group for pod in one.pods] for one in placed] == [["leader", "worker", "worker"]] * 2
     assert [len(one.nodes) for one in placed] == [1, 1]
 
 
@@ -143,7 +143,7 @@ def test_the_bound_of_a_domain_counts_pods_with_only_a_shared_claim():
     leader, workers = PodGroup("leader", (), count=1, leader=True), PodGroup("worker", (GPU,), count=2)
     [domain] = checked_gangs(
         networked(racks="a", gpus=2), [Workload("g", (leader, workers), shared_claims=(SHARED,))]
-    ).headroom
+    ).where
     assert (domain.gangs_bound, domain.most <= 2 <= domain.bound) == (0, True)
 
 
@@ -156,13 +156,13 @@ def test_pods_with_only_a_shared_claim_have_the_levels_of_their_group(of_gang):
     gang = Workload("g", (group,), prefer_level="block", shared_claims=(SHARED,) if of_gang else ())
     plan = checked_gangs(nodes(4, 1), [gang], hierarchies=[tree])
     levels = {goal.goal: goal.value for goal in plan.goals}["levels"]
-    assert (plan.placed[0].nodes, levels, plan.proven) == (("n1",), 2, True)
+    assert (plan.placed_gangs[0].nodes, levels, plan.proven) == (("n1",), 2, True)
 
 
 def test_pods_without_any_claim_are_refused():
     """Nothing says where they are."""
     with pytest.raises(InputError, match="pods without claims"):
-        checked_gangs(nodes(1), [Workload("g", (PodGroup("a", (), count=1),))])
+        checked_gangs(nodes(1), [Workload("g", (PodGroup("a", (), count=2),))])
 
 
 @pytest.mark.parametrize("of_gang", [True, False])
@@ -182,7 +182,7 @@ def test_pods_that_share_a_device_of_a_network_are_where_it_is_seen(slices, pods
     on = networked(*slices)
     plan = checked_gangs(on, [linked(pods, 2, of_gang=of_gang)])
     first = plan.goal("gangs")
-    assert (len(plan.placed), first.value, first.proven) == (placed, 2 - placed, True)
+    assert (len(plan.placed_gangs), first.value, first.proven) == (placed, 2 - placed, True)
 
 
 def test_devices_that_different_nodes_see_are_not_planned():
@@ -195,7 +195,7 @@ def test_a_claim_with_a_device_of_a_node_holds_its_pods_to_the_node():
     """A link of the network besides does not help."""
     both = replace(LINK, requests=(*LINK.requests, *GPU.requests))
     gang = replaced(linked(2), shared_claims=(both,))
-    placed = checked_gangs(networked(selected("all", 1), gpus=3), [gang]).placed
+    placed = checked_gangs(networked(selected("all", 1), gpus=3), [gang]).placed_gangs
     assert [len(one.nodes) for one in placed] == [1]
 
 
@@ -204,7 +204,7 @@ def test_a_domain_of_the_required_level_sees_its_own_device():
     tree = hierarchy_of({"n0": ("a", "r"), "n1": ("b", "r"), "n2": ("a", "r"), "n3": ("b", "r")})
     on = networked(selected("a", 1, rack="a"), selected("b", 1, rack="b"))
     plans = [checked_gangs(on, [replaced(linked(2), level=level)], hierarchies=[tree]) for level in ("block", "")]
-    assert [(len(plan.placed), plan.goal("gangs").proven) for plan in plans] == [(0, True), (1, True)]
+    assert [(len(plan.placed_gangs), plan.goal("gangs").proven) for plan in plans] == [(0, True), (1, True)]
 
 
 def test_nodes_are_not_added_for_devices_of_a_network():

@@ -76,7 +76,7 @@ def test_a_plan_places_as_many_gangs_as_fit():
     """More gangs are wanted than the racks have, and the plan has all that fit, proven."""
     cluster, hierarchy = racks([[8, 8, 4], [8, 6], [2, 2, 2], [8] * 5])
     plan = checked_gangs(cluster, [gang(3, 4, replicas=20)], hierarchies=[hierarchy])
-    assert (plan.counts["train"], plan.proven) == (1 + 1 + 0 + 3, True)
+    assert (plan.placed["train"], plan.proven) == (1 + 1 + 0 + 3, True)
 
 
 def test_blocks_of_one_and_of_three_racks_have_their_own_numbers():
@@ -89,7 +89,7 @@ def test_blocks_of_one_and_of_three_racks_have_their_own_numbers():
         changed(one.pods[0], name="other", count=1),
     ]
     plan = checked_gangs(cluster, [changed(one, pods=groups, prefer_level="rack")], hierarchies=[hierarchy])
-    rooms = {room.domain: (room.most, room.gangs, room.gangs_bound) for room in plan.headroom}
+    rooms = {room.domain: (room.most, room.gangs, room.gangs_bound) for room in plan.where}
     assert rooms == {("a",): (2, 1, 1), ("b",): (1, 0, 0)}
 
 

@@ -55,7 +55,7 @@ def test_nothing_is_proven_without_time():
 def test_a_cordoned_node_has_no_pods():
     """The rack of a cordoned node has none, and says why."""
     plan = checked_gangs(cordon(CLUSTER, "lab-1"), [TRAIN], hierarchies=[FABRIC])
-    assert (plan.counts["train"], plan.why["r1"]) == (0, "0 of 2; 1 node cordoned")
+    assert (plan.placed["train"], plan.why["r1"]) == (0, "0 of 2; 1 node cordoned")
 
 
 def test_a_preferred_level_does_not_change_how_many_gangs_fit():
@@ -64,7 +64,7 @@ def test_a_preferred_level_does_not_change_how_many_gangs_fit():
     found = []
     for preferred in ("", "rack"):
         gang = replace(TRAIN, pods=[alone], level="block", prefer_level=preferred, replicas=9)
-        headroom = checked_gangs(CLUSTER, [gang], hierarchies=[FABRIC]).headroom
+        headroom = checked_gangs(CLUSTER, [gang], hierarchies=[FABRIC]).where
         found.append([(one.domain, one.gangs, one.gangs_bound) for one in headroom])
     assert found[0] == found[1]
 
@@ -72,7 +72,7 @@ def test_a_preferred_level_does_not_change_how_many_gangs_fit():
 def test_ordinary_pods_give_way_to_gangs():
     """Three pods fit: the gang has two of them, and an ordinary workload the third."""
     plan = checked_gangs(CLUSTER, [TRAIN], [Workload("plain", PODS.claims, replicas=3)], hierarchies=[FABRIC])
-    assert (plan.counts["train"], len(plan.replicas), plan.proven) == (1, 1, True)
+    assert (plan.placed, plan.proven) == ({"train": 1, "plain": 1}, True)
 
 
 def test_a_plan_is_shown_in_words():

@@ -51,9 +51,9 @@ def test_what_cancelled_nodes_to_add_prove_is_true(seed):
     """A cancelled answer costs no less than the best one, its bound is no more, and what is proven is the best."""
     cluster, hierarchy, gangs, workloads, types = random_node_case(random.Random(f"cancelled nodes {seed}"), RELEASE)
     given = {"types": types, "hierarchies": [hierarchy], "release": RELEASE}
-    best = nodes_to_add(cluster, gangs, workloads, **given)
+    best = nodes_to_add(cluster, [*gangs, *workloads], **given)
     for looks in LOOKS:
-        found = nodes_to_add(cluster, gangs, workloads, **given, cancel=CancelledAfter(looks))
+        found = nodes_to_add(cluster, [*gangs, *workloads], **given, cancel=CancelledAfter(looks))
         if found.proven:
             assert (found.status, found.cost) == (best.status, best.cost), looks
         if found.status is PlanStatus.FEASIBLE:
@@ -68,10 +68,10 @@ def test_reasons_of_a_cancelled_plan_are_those_of_all_nodes_or_none(seed):
     never = CancelledAfter(10**9)
     every = {
         (headroom.gang, headroom.domain): headroom.lacking
-        for headroom in checked_gangs(cluster, gangs, workloads, **given, cancel=never).headroom
+        for headroom in checked_gangs(cluster, gangs, workloads, **given, cancel=never).where
     }
     whole = 10**9 - never.looks
     for looks in range(max(1, whole - 40), whole, 3):
         plan = checked_gangs(cluster, gangs, workloads, **given, cancel=CancelledAfter(looks))
-        for headroom in plan.headroom:
+        for headroom in plan.where:
             assert headroom.lacking in ((), every[headroom.gang, headroom.domain]), looks

@@ -65,7 +65,7 @@ def test_the_cheapest_mix_is_found(pod):
 def test_nothing_is_added_if_everything_fits(pod):
     """The answer is 0, proven, with the plan on the cluster as it is."""
     found = nodes_to_add(pod, [gang(1, 1)], types=[new(4)])
-    assert (found.count, found.proven, found.plan.counts) == (0, True, {"train": 1})
+    assert (found.count, found.proven, found.plan.placed) == (0, True, {"train": 1})
 
 
 def test_new_nodes_make_the_rest_fit(pod):
@@ -73,7 +73,7 @@ def test_new_nodes_make_the_rest_fit(pod):
     release = KubernetesRelease("1.36")
     found = nodes_to_add(pod, [gang(5, replicas=3)], types=[NodeType.like("h100-09", places=4)], release=release)
     plan = checked_gangs(found.cluster, [gang(5, replicas=3)], hierarchies=found.hierarchies, release=release)
-    assert plan.counts == {"train": 3}
+    assert plan.placed == {"train": 3}
 
 
 def test_a_minimum_is_enough_unless_all_pods_are_wanted(pod):

@@ -45,13 +45,13 @@ def is_brute_force(seed: str) -> bool:
         return False
     if expected is None and rng.random() < 0.8:
         return False
-    found = nodes_to_add(cluster, gangs, workloads, types=types, hierarchies=[hierarchy], release=RELEASE)
+    found = nodes_to_add(cluster, [*gangs, *workloads], types=types, hierarchies=[hierarchy], release=RELEASE)
     assert found.proven, f"seed {seed}"
     if expected is None:
         assert found.status is PlanStatus.INFEASIBLE, f"seed {seed}: {found.added}, nothing helps"
         return True
     assert (found.cost, found.bound) == (expected, expected), f"seed {seed}: {found.status} {found.added}"
     assert found.plan is not None
-    assert len(found.plan.placed) == sum(gang.replicas for gang in gangs), f"seed {seed}"
+    assert sum(found.plan.placed.values()) == sum(one.replicas for one in (*gangs, *workloads)), f"seed {seed}"
     assert broken_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == [], f"seed {seed}"
     return True
