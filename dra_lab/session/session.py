@@ -23,11 +23,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.answering import Answering
-from dra_lab.session.content import Content, content_of, on_other_cluster
+from dra_lab.session.content import Content, Loaded, Scene, content_of, on_other_cluster, with_settings
 from dra_lab.session.drawings import DrawingFile
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
-from dra_lab.session.loaded_scene import Loaded, Scene, with_settings
 from dra_lab.session.modes import MODES, mode_of, view_of
 from dra_lab.session.opening import READ, first_cluster, first_drawing, first_question, pinned_problem
 from dra_lab.session.preparing import (
@@ -352,9 +351,7 @@ class Session(Answering):
         else:
             cluster = cluster.with_profiles(self.profiles)
             content = on_other_cluster(content, cluster)
-            scene = Scene(
-                Loaded(cluster.with_profiles(self.profiles)), replace(self.drawing, layout=dict(layout), node="")
-            )
+            scene = Scene(Loaded(cluster), replace(self.drawing, layout=dict(layout), node=""))
         self._step(lambda: self.history.push(replace(content, scene=scene)))
 
     def _step(self, move: Callable[[], bool]) -> bool:

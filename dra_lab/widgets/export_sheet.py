@@ -16,6 +16,7 @@ from dra_lab.exports.file_changes import FileChange
 from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
 from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
@@ -154,16 +155,8 @@ def export_row(session: Session) -> ExportRow:
         name=f"{gang.name}, {gang.words}" if gang is not None else _title(names) if names else session.sketch.name,
         fleet=len(names),
         cluster=session.cluster.name,
-        choice=ChoiceRow(
-            release=release.version,
-            api_version=choice.api_version,
-            kind=choice.kind,
-            namespace=choice.namespace,
-            example=choice.example,
-            workload=choice.workload,
-            container=choice.container,
-            patch=choice.patch,
-            folder=exporting.folder,
+        choice=msgspec.structs.replace(
+            from_builtins(choice, ChoiceRow, from_attributes=True), release=release.version, folder=exporting.folder
         ),
         releases=RELEASES,
         stage=exporting.stage,

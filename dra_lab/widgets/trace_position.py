@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import FirstFit, Placement, Plan, PlanStatus
@@ -226,15 +228,7 @@ class TracePosition:
         """Ask for the device that is allocated next."""
         step = self.next_of(StepKind.ALLOCATED)
         question = f"Which device does kube-scheduler allocate next to {position_words(step)}?" if step else ""
-        last = self.prediction
-        self.prediction = Prediction(
-            question=question,
-            picked=last.picked,
-            right=last.right,
-            verdict=last.verdict,
-            score=last.score,
-            asked=last.asked,
-        )
+        self.prediction = replace(self.prediction, question=question)
 
     def predict(self, device: str) -> None:
         """Compare a person's device with the one that is allocated next, show that step, and keep the score."""
