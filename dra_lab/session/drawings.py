@@ -38,7 +38,7 @@ def read_sketch(source: str | Path) -> ClaimSketch:
         ['one-numa']
     """
     pod = _pod_at(source)
-    return pod if pod is not None else read_claim(source, drawing_of, refuse_claim).sketch
+    return pod if pod is not None else read_claim(source, drawing_of, refuse_claims).sketch
 
 
 def _pod_at(source: str | Path) -> ClaimSketch | None:
@@ -65,12 +65,7 @@ def read_plan_file(source: str | Path) -> Drawing | None:
     """
     if not str(source).startswith(PREFIX) and not str(source).endswith(PLAN_FILE):
         return None
-    return read_claim(source, drawing_of, refuse_claim)
-
-
-def refuse_claim(text: str, source: str, document: int) -> None:
-    """Raise ManifestError, with file, line and path, for a claim that the API server of no release would take."""
-    refuse_claims(text, source, document)
+    return read_claim(source, drawing_of, refuse_claims)
 
 
 def refuse_claims(text: str, source: str, document: int | None = None) -> None:

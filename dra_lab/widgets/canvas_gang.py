@@ -22,8 +22,7 @@ class CanvasGang(Pane):
 
     gang = traitlets.Dict().tag(sync=True, value=GangRow)
 
-    def begin(self) -> None:
-        """Show the gang of the drawn pod."""
+    def _begin(self) -> None:
         self.when(self._show_gang, "history", "cluster", "sketch")
 
     def _show_gang(self) -> None:

@@ -62,8 +62,7 @@ class Drawing(Pane):
     status = traitlets.Dict().tag(sync=True, value=CanvasStatus)
     problems: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ProblemRow])
 
-    def begin(self) -> None:
-        """Show the drawing whenever it changes, and what the worker finds out about it."""
+    def _begin(self) -> None:
         self.when(self._show_sketch, "sketch")
         self.when(self._show_positions, "layout")
         self.when(self._show_history, "history")

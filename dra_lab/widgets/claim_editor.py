@@ -59,8 +59,7 @@ class ClaimEditor(Pane):
     claim_answer = traitlets.Dict().tag(sync=True, value=ClaimAnswer)
     claim_fixes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FixRow])
 
-    def begin(self) -> None:
-        """Write the manifests of the drawing when it changes."""
+    def _begin(self) -> None:
         self._unwritten = False
         self._edited: tuple[int, ClaimSketch] | None = None
         self._written_for: tuple[ClaimSketch, KubernetesRelease, Cluster] | None = None

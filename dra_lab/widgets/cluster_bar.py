@@ -56,8 +56,7 @@ class ClusterShown(Pane):
     modes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ModeRow])
     ask = traitlets.Dict().tag(sync=True, value=AskRow)
 
-    def begin(self) -> None:
-        """Show the cluster, and what becomes known of it."""
+    def _begin(self) -> None:
         self._contexts: tuple[Context, ...] = ()
         self.assign(modes=[ModeRow(name=name, label=label) for name, label in MODES.items()])
         self.when(self._show_cluster, "cluster")

@@ -57,8 +57,7 @@ class ClusterOpening(Pane):
     offer = traitlets.Dict().tag(sync=True, value=OfferRow)
     uploaded = traitlets.Int(0).tag(sync=True)
 
-    def begin(self) -> None:
-        """Begin with nothing to read."""
+    def _begin(self) -> None:
         self._upload: Upload | None = None
         self._offered: tuple[Drawable, ...] = ()
         self._opened: Drawable | None = None
@@ -79,12 +78,17 @@ class ClusterOpening(Pane):
         if self.loading.stale or (found is None and refusal is None):
             return
         self.loading.drop()
-        if refusal is not None and not isinstance(refusal, Cancelled):
-            self._refuse(str(refusal))
-        elif isinstance(found, Cluster):
-            self._take(found)
-        elif found is not None:
-            found()
+        try:
+            if refusal is not None:
+                raise refusal.with_traceback(None)
+            if isinstance(found, Cluster):
+                self._take(found)
+            elif found is not None:
+                found()
+        except Cancelled:
+            pass
+        except DraLabError as error:
+            self._refuse(str(error))
         if not self.loading.stale:  # what was found may begin another reading
             self.view.busy = ""
 
@@ -233,18 +237,7 @@ class ClusterOpening(Pane):
         found = drawables(texts) if texts else None
         if found is None:
             return load_texts(files)
-        return self._shows(lambda: self._show_found(found, ", ".join(files), dropped=True))
-
-    def _shows(self, call: Show) -> Show:
-        """Return a call that reports what it refuses."""
-
-        def show() -> None:
-            try:
-                call()
-            except DraLabError as error:
-                self._refuse(str(error))
-
-        return show
+        return lambda: self._show_found(found, ", ".join(files), dropped=True)
 
     def _page_in(self, texts: Mapping[str, str]) -> Show | None:
         """Return what opens a plan's page on the canvas, None if texts are none."""
@@ -255,7 +248,7 @@ class ClusterOpening(Pane):
             return None
         ((name, text),) = texts.items()
         page = read_page(text, session.snapshot.name, name)
-        return self._shows(lambda: self._refuse(open_page(session, *page, name))) if page is not None else None
+        return (lambda: self._refuse(open_page(session, *page, name))) if page is not None else None
 
     def _read(self, words: str, read: Read, opened: Drawable | None = None) -> None:
         """Read a cluster in a thread, and then show it, with a drawing if that is opened."""

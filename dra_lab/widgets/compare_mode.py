@@ -107,8 +107,7 @@ class CompareMode(Pane):
     compare = traitlets.Dict().tag(sync=True, value=CompareRow)
     kept = traitlets.Int(0).tag(sync=True)
 
-    def begin(self) -> None:
-        """Show the kept plans whenever they change, and their columns while the mode is shown."""
+    def _begin(self) -> None:
         self.when(self._show_compare, "compare", "mode", "sketch", "cluster", "history")
         self.when(self._complete, "mode")
 

@@ -66,8 +66,7 @@ class ExportSheet(Pane):
     export = traitlets.Dict().tag(sync=True, value=ExportRow)
     export_terms = traitlets.Dict(EXPORT_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
 
-    def begin(self) -> None:
-        """Show the export whenever it changes."""
+    def _begin(self) -> None:
         self.when(self._show_export, "export")
 
     def _show_export(self) -> None:

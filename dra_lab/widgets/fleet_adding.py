@@ -87,8 +87,7 @@ class FleetAdding(Pane):
 
     fleet_adding = traitlets.Dict().tag(sync=True, value=AddingRow)
 
-    def begin(self) -> None:
-        """Show what may be added, and the answer so far."""
+    def _begin(self) -> None:
         self.when(self._show_adding, "fleet", "mode", "fleet-added", "history")
 
     def _show_adding(self) -> None:

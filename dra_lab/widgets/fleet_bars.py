@@ -104,8 +104,7 @@ class FleetBars(Pane):
     fleet_chosen = traitlets.Unicode("").tag(sync=True)
     fleet_picture = traitlets.Bool(False).tag(sync=True)
 
-    def begin(self) -> None:
-        """Show the bars of each answer while the mode is shown."""
+    def _begin(self) -> None:
         self._bars: Bars | None = None
         self._bars_of: FleetAnswer | None = None
         self.when(self._show_bars, "fleet", "mode")

@@ -36,8 +36,7 @@ class FleetDomains(Pane):
     fleet_domain = traitlets.Unicode("").tag(sync=True)
     fleet_side = traitlets.Unicode("domains").tag(sync=True)
 
-    def begin(self) -> None:
-        """Show the domains of the chosen gang after each answer."""
+    def _begin(self) -> None:
         self._domains: GangDomains | None = None
         self._domains_of: tuple[FleetAnswer, Workload] | None = None
         self.when(self._show_domains, "fleet", "mode")

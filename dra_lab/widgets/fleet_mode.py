@@ -66,8 +66,7 @@ class FleetMode(Pane):
     fleet_terms = traitlets.Dict(FLEET_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
     fleet_scenarios = traitlets.Dict().tag(sync=True, value=ScenarioTable)
 
-    def begin(self) -> None:
-        """Show the fleet while its mode is shown."""
+    def _begin(self) -> None:
         self.when(self._show_fleet, "fleet", "mode", "history")
         self.when(self.soon(self._show_progress), "fleet-progress")
 

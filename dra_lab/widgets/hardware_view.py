@@ -68,8 +68,7 @@ class NodePicture(Pane):
     kinds: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[DriverKindRow])
     examples: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ExampleRow])
 
-    def begin(self) -> None:
-        """Show the answer's node, until a person looks at another one."""
+    def _begin(self) -> None:
         self._looked = ""
         self._looked_for: tuple[object, ...] = ()
         self._examples: tuple[Example, ...] = ()

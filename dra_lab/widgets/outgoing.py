@@ -44,8 +44,7 @@ class Outgoing(Pane):
     outgoing: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[OutgoingRow])
     pin_offer = traitlets.Dict().tag(sync=True, value=PinOffer)
 
-    def begin(self) -> None:
-        """Show the words for the present manifests, and simulate the export when nothing is edited for a moment."""
+    def _begin(self) -> None:
         self.when(self.soon(self._simulate, _REST), "plan", "mode")
         self.when(self._show, "plan", "findings", "progress", "export")
         self.watch(self._show, "yaml")

@@ -66,8 +66,7 @@ class Answer(Pane):
     devices = traitlets.Dict().tag(sync=True, value=DeviceTable)
     chosen = traitlets.Dict().tag(sync=True, value=dict[str, str])
 
-    def begin(self) -> None:
-        """Show each answer, and how far the next one is."""
+    def _begin(self) -> None:
         self._shown: Cluster | None = None
         self.when(self._show_answer, "plan", "copies", "history")
         # A quick answer takes a dozen steps that are too short to read; each would be drawn before the answer.

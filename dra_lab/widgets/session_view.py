@@ -177,9 +177,9 @@ class Pane:
         self.view = view
         self.session = session
         self.endings: list[Callable[[], object]] = []
-        self.begin()
+        self._begin()
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Show what the session knows, now and after its events."""
 
     def close(self) -> None:
@@ -225,8 +225,7 @@ class Pane:
 class Shown(Pane):
     """The mode of the planner screen, and what a notebook stores of the view."""
 
-    def begin(self) -> None:
-        """Show the mode, and store the view when its answer has settled."""
+    def _begin(self) -> None:
         self.when(self._show_mode, "mode")
         self.when(self.soon(self._store, _SETTLED), "plan", "cluster")
 
@@ -245,8 +244,7 @@ class Highlight(Pane):
 
     highlight = traitlets.Unicode("").tag(sync=True)
 
-    def begin(self) -> None:
-        """Share the light with the session."""
+    def _begin(self) -> None:
         self.watch(lambda: self.session.light(self.view.highlight), "highlight")
         self.when(self._show_highlight, "highlight")
 

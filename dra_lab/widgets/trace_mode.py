@@ -59,8 +59,7 @@ class TraceMode(Pane):
     trace_prediction = traitlets.Dict().tag(sync=True, value=Prediction)
     trace_inside: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True, value=dict[str, list[TraceRow]])
 
-    def begin(self) -> None:
-        """Trace the shown node whenever the mode is on, and when answer, node or links change meanwhile."""
+    def _begin(self) -> None:
         self._traced: tuple[object, ...] = ()
         self._position: TracePosition | None = None
         self._search = Job[TracePosition](self._post(self._show), self._post(self._show_tried))
@@ -116,16 +115,16 @@ class TraceMode(Pane):
         if refusal is not None:
             self._show_error(_STOPPED if isinstance(refusal, Cancelled) else str(refusal))
         elif position is not None and position is not self._position:
-            self._begin(position)
+            self._restart(position)
             self.assign(trace=position.head(), trace_inside={}, trace_prediction=Prediction(), trace_step=1)
             self._go()
 
     def _show_error(self, error: str) -> None:
-        self._begin(None)
+        self._restart(None)
         head = TraceHead(node=self.view.node, error=error)
         self.assign(trace=head, trace_now=TraceNow(), trace_svg="", trace_inside={})
 
-    def _begin(self, position: TracePosition | None) -> None:
+    def _restart(self, position: TracePosition | None) -> None:
         self._steps.drop()
         self._moves.clear()
         self._position, self._inside, self._at = position, {}, 1

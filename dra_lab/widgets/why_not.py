@@ -54,8 +54,7 @@ class Why(Pane):
     why_not = traitlets.Dict().tag(sync=True, value=WhyNotRow)
     nodes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FleetItem])
 
-    def begin(self) -> None:
-        """Answer for the node and device that a person looks at."""
+    def _begin(self) -> None:
         self._why_of: tuple[Any, ...] = ()
         self.when(self.soon(self._show_why_not), "look", "plan", "cluster")
         self.when(self._show_nodes, "plan", "cluster")
