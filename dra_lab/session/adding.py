@@ -13,14 +13,14 @@ from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode, Layer
+from dra_lab.session.answering import Answering
 from dra_lab.session.fleet_answer import FleetQuestion
 from dra_lab.session.job import Job, Run
+from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.topology.hierarchies import hierarchies
 
 if TYPE_CHECKING:
     from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
-    from dra_lab.session.session import Session
-    from dra_lab.session.session_fleet import SessionFleet
 
 MOST_TYPES = 4
 """Node types that are offered at first."""
@@ -43,7 +43,7 @@ class AddingQuestion(Struct, frozen=True):
 class Adding(Job["AddedNodes"]):
     """Which nodes a fleet needs in addition; the event "fleet-added" reports each change. `question` is the latest."""
 
-    def __init__(self, session: Session, fleet: SessionFleet) -> None:
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("fleet-added"))
         self._session, self._fleet = session, fleet

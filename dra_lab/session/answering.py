@@ -18,7 +18,9 @@ from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease, has_gate
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
 from dra_lab.model.workload import Workload
+from dra_lab.session.content import Content
 from dra_lab.session.events import Events
+from dra_lab.session.history import History
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import (
     check,
@@ -40,11 +42,14 @@ COPIES_SECONDS = 5.0
 class Answering(Job[Plan]):
     """The half of a session that plans: `answer` is the plan of the latest drawing that was answered.
 
-    The other half (`Session`) sets `cluster` and `drawing` and then calls `replan`.
+    The other half (`Session`) sets what is declared here, and then calls `replan`.
     """
 
     cluster: Cluster
+    snapshot: Cluster
     drawing: Drawing
+    history: History[Content]
+    mode: str
 
     def __init__(self, time_limit: float | None, *, drawn: bool) -> None:
         """Begin without a question; no thread is begun."""
@@ -66,6 +71,14 @@ class Answering(Job[Plan]):
         self.checking = False  # whether the findings of the cluster that was answered are being worked out
         self._searched: tuple[ClaimSketch, KubernetesRelease] | None = None
         self._findings_before: tuple[Finding, ...] = ()
+
+    def change(self, content: Content) -> None:
+        """Replace the content: one undo step."""
+        raise NotImplementedError
+
+    def complete(self, content: Content) -> None:
+        """Replace the content without an undo step."""
+        raise NotImplementedError
 
     @property
     def sketch(self) -> ClaimSketch:

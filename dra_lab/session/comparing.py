@@ -17,12 +17,13 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
+from dra_lab.session.answering import Answering
 from dra_lab.session.content import MOST_KEPT
 from dra_lab.session.fleet_answer import fleet_yaml, values_of_amounts
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import manifest
-from dra_lab.session.session_fleet import numbered
+from dra_lab.session.session_fleet import SessionFleet, numbered
 from dra_lab.topology.layered import with_layers
 from dra_lab.words.kept_values import values_of_plan
 from dra_lab.words.plan_document import answer_sentence
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
     from dra_lab.session.content import Content
-    from dra_lab.session.session import Session
 
 MOST_COMPARED = 4
 """Plans side by side."""
@@ -44,10 +44,10 @@ COPIES_SECONDS = 5.0
 class Comparing(Job[None]):
     """The kept plans of a session. Each change is one undo step and is stored in the plan file."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("compare"))
-        self._session = session
+        self._session, self._fleet = session, fleet
         self._answers: dict[str, Plan | FleetPlan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
 
@@ -119,7 +119,7 @@ class Comparing(Job[None]):
 
     def keep_fleet(self, name: str = "") -> str:
         """Keep the present answer of the fleet and return its name. Raises InputError if there is none."""
-        fleet = self._session.fleet
+        fleet = self._fleet
         answer, names = fleet.answer, [kept.name for kept in self.every]
         if answer is None or not fleet.is_current:
             raise InputError("the fleet is still being planned; keep it when the answer is there")

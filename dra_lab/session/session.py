@@ -22,6 +22,7 @@ from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
+from dra_lab.session.adding import Adding
 from dra_lab.session.answering import Answering
 from dra_lab.session.content import Content, Loaded, Scene, content_of, on_other_cluster, with_settings
 from dra_lab.session.drawings import DrawingFile
@@ -93,6 +94,7 @@ class Session(Answering):
         self._layers = drawing.layers
         self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(self.snapshot, drawing.layers)
         self.fleet = SessionFleet(self)
+        self.adding = Adding(self, self.fleet)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
         self.replan()
@@ -299,7 +301,7 @@ class Session(Answering):
         """Return the kept plans side by side."""
         from dra_lab.session.comparing import Comparing
 
-        return Comparing(self)
+        return Comparing(self, self.fleet)
 
     def close(self, timeout: float = 5.0) -> None:
         """Stop following and solving; waits at most `timeout` seconds for each thread."""
@@ -309,6 +311,7 @@ class Session(Answering):
             self.comparing.close()
         self._live.end()
         self.fleet.close()
+        self.adding.close()
         super().close(timeout)
 
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:

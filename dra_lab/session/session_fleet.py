@@ -13,7 +13,7 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
-from dra_lab.session.adding import Adding
+from dra_lab.session.answering import Answering
 from dra_lab.session.content import Content
 from dra_lab.session.fleet_answer import (
     FleetAnswer,
@@ -27,22 +27,20 @@ from dra_lab.topology.layered import with_layers
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.why_stranded import WhyStranded
-    from dra_lab.session.session import Session
 
 
 class SessionFleet(Job[FleetAnswer]):
     """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file.
 
     Without workloads, the drawing is the only one, with one pod. `answer` grows while it is worked out (`stale`).
-    `unchanged` is the last complete answer to these workloads without layers. `adding` finds nodes to add. The fleet is
-    planned when its mode is shown, while `is_exported`, or once `plan` was called.
+    `unchanged` is the last complete answer to these workloads without layers. The fleet is planned when its mode is
+    shown, while `is_exported`, or once `plan` was called.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Answering) -> None:
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("fleet"), lambda: session.events.emit("fleet-progress"))
         self._session = session
-        self.adding = Adding(session, self)
         self._stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
         self._stranded: tuple[FleetAnswer, str] | None = None
         self.question: FleetQuestion | None = None  # the latest one, and the latest one that is being answered
@@ -271,7 +269,6 @@ class SessionFleet(Job[FleetAnswer]):
         """Stop what runs."""
         super().close(timeout)
         self._stranding.close(timeout)
-        self.adding.close(timeout)
 
     def _replace(self, by: PodDrawing) -> None:
         content = self._content

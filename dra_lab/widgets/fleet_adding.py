@@ -97,12 +97,12 @@ class FleetAdding(Pane):
     @on
     def find_nodes(self) -> None:
         """Find the nodes that have to be added at least cost."""
-        self.session.fleet.adding.find()
+        self.session.adding.find()
 
     @on
     def stop_finding(self) -> None:
         """Stop finding nodes; the best answer so far stays."""
-        self.session.fleet.adding.cancel()
+        self.session.adding.cancel()
 
     @on
     def set_node_type(self, node: str, cost: str = "1", places: str = _ANY) -> None:
@@ -128,19 +128,19 @@ class FleetAdding(Pane):
     @on
     def add_found_nodes(self) -> None:
         """Add the nodes that were found, as what-if changes."""
-        self.session.fleet.adding.add_found()
+        self.session.adding.add_found()
 
     @property
     def _addable(self) -> Addable:
-        return self.session.fleet.adding.addable
+        return self.session.adding.addable
 
     def _change(self, **changes: Any) -> None:
-        self.session.fleet.adding.choose(replace(self._addable, **changes))
+        self.session.adding.choose(replace(self._addable, **changes))
 
 
 def adding_row(session: Session) -> AddingRow:
     """Return what may be added to the cluster of a session, and the answer so far."""
-    adding = session.fleet.adding
+    adding = session.adding
     question = adding.present
     if question is None:
         return AddingRow()
