@@ -13,8 +13,7 @@ from dra_lab.cli.commands import COMMANDS
 from dra_lab.cli.parser import Parser, declare
 from dra_lab.course.lesson_text import lessons
 from dra_lab.drivers.profiles import known_drivers, profile
-from dra_lab.model.gang import GANG_GOALS
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.goals import GANG_GOALS, GOAL_WORDS
 from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, has_gate
 from dra_lab.model.sketch import LINK_KINDS
 from dra_lab.topology.bandwidth import PATHS

@@ -18,7 +18,7 @@ from small_nodes import cluster as small
 from dra_lab import how_many_more
 from dra_lab.cli import main
 from dra_lab.manifests.yaml_text import dump_yaml
-from dra_lab.model.headroom import Headroom
+from dra_lab.model.headroom import Bounded, Headroom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -151,7 +151,7 @@ def test_a_plan_that_its_own_follow_up_refutes_is_not_proven():
     """Whatever proved that no more replicas fit: what still fits after the plan takes the proof away, in every form."""
     nodes = small(a_slice("gpu.nvidia.com", gpu(0), gpu(1)))
     plan = checked_fleet(nodes, [Workload("one", (ONE,), replicas=3)], release=KubernetesRelease("1.36"))
-    refuted = (Headroom("one", 1, 1),)
+    refuted = (Headroom("one", Bounded(1, 1)),)
     assert of_text(fleet_text(plan, refuted))
     corrected = plan.checked_against(refuted)
     assert not of_text(fleet_text(corrected, refuted))

@@ -15,7 +15,7 @@ from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.headroom import GangCount
+from dra_lab.model.headroom import Headroom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import command_waits
@@ -130,11 +130,11 @@ def _counts(
     time_limit: float | None,
     progress: Any,
     cancel: threading.Event,
-) -> list[tuple[GangCount, GangCount]]:
+) -> list[tuple[Headroom, Headroom]]:
     """Return how many of each gang fit now and after the plan, each within the time limit, or 30 s without one."""
-    from dra_lab.planner.gangs import how_many_more_gangs
+    from dra_lab.planner.questions import how_many_more
 
-    found: list[tuple[GangCount, GangCount]] = []
+    found: list[tuple[Headroom, Headroom]] = []
     if plan.status in _UNANSWERED:
         return found
     common: dict[str, Any] = {"release": release, "progress": progress, "cancel": cancel}
@@ -142,8 +142,8 @@ def _counts(
     for one in given.gangs:
         if cancel.is_set():
             break
-        now = how_many_more_gangs(given.cluster, one.gang, **common)
-        after = how_many_more_gangs(given.cluster, one.gang, after=plan, **common) if plan.placed else now
+        now = how_many_more(given.cluster, one.gang, **common)
+        after = how_many_more(given.cluster, one.gang, after=plan, **common) if plan.placed else now
         found.append((now, after))
     return found
 
@@ -190,7 +190,7 @@ def _unknown_requests(one: GangInput) -> Finding:
 def _shown(
     detail: str,
     plan: FleetPlan,
-    counts: Sequence[tuple[GangCount, GangCount]],
+    counts: Sequence[tuple[Headroom, Headroom]],
     choices: Sequence[Sequence[GangChoice]],
     verdicts: Mapping[str, GangVerdicts],
     added: AddedNodes | None,

@@ -349,7 +349,8 @@ def _after(
     Nothing once cancelled; a question that is cancelled while it is looked at has its bounds. Unless `everything`, how
     many more replicas fit and nothing else.
     """
-    from dra_lab.planner.fleet import how_many_more, largest_job, stranded
+    from dra_lab.planner.fleet import largest_job, stranded
+    from dra_lab.planner.questions import how_many_more
 
     if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
         return _After()

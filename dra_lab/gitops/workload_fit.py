@@ -26,9 +26,10 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import OPEN, never_starts, with_start
-from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
+from dra_lab.planner.questions import how_many_more
 from dra_lab.words.facts import COUNTING_ENDS, counted
 from dra_lab.words.plan_document import answer_sentence
 
@@ -217,16 +218,16 @@ def _fits(
         sentence = f"{_sharing(question)} {sentence}"
         return _reviewed(question, Fit.FITS, sentence, plan, None if question.wanted > 1 else 1), ()
     more = how_many_more(cluster, question.workload, release=release, time_limit=seconds, cancel=cancel)
-    count = more.count
+    count, capped = more.count.value, more.count.bound is None
     times = counted(count, "time") if more.proven else f"at least {counted(count, 'time')}"
-    ends = f" ({COUNTING_ENDS})" if more.capped else ""
+    ends = f" ({COUNTING_ENDS})" if capped else ""
     sentence = f"Fits {times}{ends}, {question.wanted} wanted. {sentence}"
     if count >= question.wanted:
         fits = _reviewed(question, Fit.FITS, sentence, plan, count, proven=more.proven)
-        return replace(fits, capped=more.capped), ()
+        return replace(fits, capped=capped), ()
     if not more.proven:
         open_fit, findings = _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
-        return replace(open_fit, capped=more.capped), findings
+        return replace(open_fit, capped=capped), findings
     message = f"{question.wanted} replicas are wanted, but only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
     return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED
-from dra_lab.model.headroom import GangHeadroom, Headroom
+from dra_lab.model.headroom import Fit, Headroom
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus, Shortfall, Start
 from dra_lab.model.printing import printed
 from dra_lab.model.regret import Regret
@@ -79,18 +79,18 @@ class PlacedReplica(Struct, frozen=True):
 class FleetPlan:
     """Where the pods of workloads go, with what is proven of it.
 
-    `goals` are in order of importance, each the sum over all placed pods: `unplaced` (replicas for which there is no
-    place) first, then the goals of one claim, then `nodes` (nodes used); with gangs those of `GANG_GOALS`. All are
-    minimised; `bound` is the least value that could still exist, the goals before it being kept, and `proven` says that
-    no better one does. `status` is OPTIMAL only when every goal is proven, and FEASIBLE when one is not. It is
-    INFEASIBLE when it is proven that not one replica fits (with `objective` "nodes": that not all of them do). It is
-    STOPPED when it was ended before any answer, and NOT_CHECKED when required data could not be read. `shared` has the
-    devices of claims that several pods use. `where` has for each gang what every domain of its required level has,
-    before the plan. `first_fit` is kube-scheduler with the same replicas (see `planner.fleet`), None if not requested.
-    `regrets` are its costs over the nodes that were compared. If the time did not suffice for all, `first_fit` is
-    STOPPED, and its `compared` names them. `parts` are the seconds of each part of the work, `states` the number of
-    distinct node states, `not_examined` the nodes that were not examined before the time limit, and `cordoned` the
-    nodes that take no pods of gangs. `start` says whether the pods of every workload start with their manifests. `on`
+    `goals` are in order of importance, each the sum over all placed pods: those of `FLEET_GOALS`, with gangs those of
+    `GANG_GOALS`. All are minimised; `bound` is the least value that could still exist, the goals before it being kept,
+    and `proven` says that no better one does. `status` is OPTIMAL only when every goal is proven, and FEASIBLE when one
+    is not. It is INFEASIBLE when it is proven that not one replica fits (with `objective` "nodes": that not all of them
+    do). It is STOPPED when it was ended before any answer, and NOT_CHECKED when required data could not be read.
+
+    `shared` has the devices of claims that several pods use. `where` has for each gang what every domain of its
+    required level has, before the plan. `first_fit` is kube-scheduler with the same replicas (see `planner.fleet`),
+    None if not requested. `regrets` are its costs over the nodes that were compared. If the time did not suffice for
+    all, `first_fit` is STOPPED, and its `compared` names them. `parts` are the seconds of each part of the work.
+    Numbers of nodes: `states` differ from each other, `not_examined` were not examined before the time limit, and
+    `cordoned` take no pods of gangs. `start` says whether the pods of every workload start with their manifests. `on`
     is the cluster itself, None for a plan that was read or comes from another process.
 
     Example:
@@ -119,7 +119,7 @@ class FleetPlan:
     start: Start = Start.NOT_SEARCHED
     on: Cluster | None = field(default=None, compare=False, repr=False)
     shared: tuple[SharedClaim, ...] = ()
-    where: tuple[GangHeadroom, ...] = ()
+    where: tuple[Fit, ...] = ()
     cordoned: int = 0
 
     def __hash__(self) -> int:
@@ -219,10 +219,10 @@ class FleetPlan:
         Returns:
             The words by domain: by its own value, or by its path where two domains have the same value.
         """
-        mine = [headroom for headroom in self.where if headroom.gang == gang]
-        values = Counter(headroom.domain[-1:] for headroom in mine)
+        mine = [headroom for headroom in self.where if headroom.workload == gang]
+        values = Counter(headroom.members[-1:] for headroom in mine)
         return {
-            "/".join(headroom.domain if values[headroom.domain[-1:]] > 1 else headroom.domain[-1:]): str(headroom)
+            "/".join(headroom.members if values[headroom.members[-1:]] > 1 else headroom.members[-1:]): str(headroom)
             for headroom in mine
         }
 
@@ -261,13 +261,13 @@ class FleetPlan:
             The same plan, or one that is not proven and has no bounds, with a Finding that says why.
         """
         short = {w.name for w in self.workloads if self.placed[w.name] < w.replicas}
-        more = [one for one in headroom if one.count and one.workload in short]
+        more = [one for one in headroom if one.count.value and one.workload in short]
         claimed = self.status is PlanStatus.INFEASIBLE or any(
             goal.goal == UNPLACED and goal.bound for goal in self.goals
         )
         if not more or not claimed or self.objective != "replicas":
             return self
-        fit = ", ".join(f"{one.count} more of {one.workload}" for one in more)
+        fit = ", ".join(f"{one.count.value} more of {one.workload}" for one in more)
         message = f"after this plan {fit} fit, so the plan is not the best, and nothing in it counts as proven"
         advice = "Plan again with another time limit, and report this as a defect of dra-lab."
         found = Finding("proof-withdrawn", Severity.WARNING, ", ".join(r.workload for r in more), message, advice)

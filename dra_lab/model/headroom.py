@@ -13,48 +13,95 @@ MOST_COUNTED = 10_000
 """Where counting replicas on one node stops: a number this high is a cap, and more may fit."""
 
 
-class HeadroomOnNodes(Struct, frozen=True):
-    """How many more replicas each of some equal nodes holds; `bound` is the most it could, equal where it is proven."""
+class Bounded(Struct, frozen=True):
+    """A number that is at least `value` and at most `bound`; None if it is not known how large it may be."""
 
-    nodes: tuple[str, ...]
-    each: int
-    bound: int
+    value: int
+    bound: int | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Say whether the number is known."""
+        return self.value == self.bound
+
+    def at_most(self, number: int) -> Bounded:
+        """Return the smaller one of this and another number."""
+        return Bounded(min(self.value, number), number if self.bound is None else min(self.bound, number))
+
+    def is_below(self, number: int) -> bool:
+        """Say whether it is surely below another number."""
+        return self.bound is not None and self.bound < number
+
+    def __str__(self) -> str:
+        """Return `3`, `3 to 5` if it may be more, or `at least 10,000` if that is not known."""
+        if self.bound is None:
+            return f"at least {self.value:,}"
+        return f"{self.value:,}" if self.exact else f"{self.value:,} to {self.bound:,}"
+
+
+def counted_to(count: int, bound: int, most: int = MOST_COUNTED) -> Bounded:
+    """Return a count and its bound, which is not known where counting stopped."""
+    return Bounded(count, None if count >= most else max(count, bound))
+
+
+NODE, NODES_TOGETHER, DOMAIN = "node", "nodes", "domain"
+
+
+class Fit(Struct, frozen=True):
+    """What fits of a workload on each of some equal nodes, on nodes that share devices, or in one domain of a level.
+
+    `kind` is `node` (`members` are equal nodes, and each has these numbers), `nodes` (all of them together have them)
+    or `domain` (`members` is its path, `()` all nodes). `replicas` fit there at once, and `pods` of one replica.
+    `least` and `size` are the pods that a replica needs and wants. `reasons` say in words what keeps pods away.
+    """
+
+    workload: str
+    kind: str
+    members: tuple[str, ...]
+    replicas: Bounded
+    pods: Bounded = Bounded(0, 0)
+    least: int = 1
+    size: int = 1
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Say whether one replica fits."""
+        return self.replicas.value > 0
 
     @property
     def proven(self) -> bool:
-        """Say whether no more fit."""
-        return self.each >= self.bound and not self.capped
+        """Say whether both numbers are exact."""
+        return self.replicas.exact and self.pods.exact
 
-    @property
-    def capped(self) -> bool:
-        """Say whether counting stopped at MOST_COUNTED, so that more may fit."""
-        return self.each >= MOST_COUNTED
+    def __str__(self) -> str:
+        """Return `14 of 16; NICs in use on n41`."""
+        known = "" if self.pods.exact else f", at most {self.pods.bound:,}"
+        return "; ".join([f"{self.pods.value:,} of {self.size:,}{known}", *self.reasons])
 
 
 class Headroom(Struct, frozen=True):
     """How many more replicas of a workload fit, now or after a plan.
 
-    `count` replicas surely fit together, more than `bound` cannot. `classes` covers every node once: nodes with equal
-    numbers together; where devices are seen from several nodes, each such set of nodes is one class whose numbers
-    hold for all of it together (`together`).
+    `count.value` replicas surely fit together, more than `count.bound` cannot. `where` covers every node once, or each
+    domain of the required level of a gang. `levels` says for a gang how many fit in all if another level were required:
+    each level of the hierarchy, and "" for none. Counting ends at MOST_COUNTED on a node, and for gangs in all.
     """
 
     workload: str
-    count: int
-    bound: int
-    classes: tuple[HeadroomOnNodes, ...] = ()
-    together: tuple[tuple[str, ...], ...] = ()
+    count: Bounded
+    where: tuple[Fit, ...] = ()
+    levels: Mapping[str, Bounded] = {}
     seconds: float = 0.0
 
     @property
     def proven(self) -> bool:
         """Say whether the number is exact."""
-        return self.count >= self.bound and not self.capped
+        return self.count.exact
 
-    @property
-    def capped(self) -> bool:
-        """Say whether counting stopped at MOST_COUNTED on some node; `bound` then bounds only what was counted."""
-        return any(node_class.capped for node_class in self.classes)
+    def __str__(self) -> str:
+        """Return the answer as a terminal shows it."""
+        return printed(self)
 
 
 class LargestJob(Struct, frozen=True):
@@ -63,23 +110,21 @@ class LargestJob(Struct, frozen=True):
     `scale` is the largest whole multiple of the claim's requests (counts and capacities times `scale`) that one pod can
     have on some node, 0 if not even the claim fits. `scale_bound` is the most it could be. `sketch` is the claim at
     that scale, and `node` a node that can hold it. `replicas` is how many pods with the claim as drawn can start
-    together, at most `replicas_bound`; `capped` says that counting them stopped at MOST_COUNTED, and more may fit.
+    together.
     """
 
     claim: str
     scale: int
     scale_bound: int
-    replicas: int
-    replicas_bound: int
+    replicas: Bounded
     node: str = ""
     sketch: ClaimSketch | None = None
     seconds: float = 0.0
-    capped: bool = False
 
     @property
     def proven(self) -> bool:
         """Say whether both numbers are exact."""
-        return self.scale >= self.scale_bound and self.replicas >= self.replicas_bound and not self.capped
+        return self.scale >= self.scale_bound and self.replicas.exact
 
 
 class StrandedKind(Struct, frozen=True):
@@ -139,61 +184,3 @@ class Stranded(Struct, frozen=True):
     def proven(self) -> bool:
         """Say whether every number is exact, and of all nodes."""
         return not self.not_examined and all(kind.proven for kind in self.kinds)
-
-
-class GangHeadroom(Struct, frozen=True):
-    """The capacity of one domain for one gang, before the plan.
-
-    `most` are the pods of one gang that fit there at once, surely no more than `bound`. `least` and `size` are the
-    pods that the gang needs and wants. `gangs` and `gangs_bound` say how many of the gangs that are wanted fit at once.
-    `lacking` is what keeps pods away, in words.
-    """
-
-    gang: str
-    domain: tuple[str, ...]
-    most: int
-    bound: int
-    least: int
-    size: int
-    gangs: int = 0
-    gangs_bound: int = 0
-    lacking: tuple[str, ...] = ()
-
-    @property
-    def fits(self) -> bool:
-        """Say whether one gang fits."""
-        return self.gangs > 0
-
-    @property
-    def proven(self) -> bool:
-        """Say whether both numbers are exact."""
-        return self.most >= self.bound and self.gangs >= self.gangs_bound
-
-    def __str__(self) -> str:
-        """Return `14 of 16; NICs in use on n41`."""
-        known = "" if self.most >= self.bound else f", at most {self.bound:,}"
-        return "; ".join([f"{self.most:,} of {self.size:,}{known}", *self.lacking])
-
-
-class GangCount(Struct, frozen=True):
-    """How many more gangs fit: in all (`count`, at most `bound`) and in each domain of the required level alone.
-
-    `levels` says how many fit in all if another level were required: each level of the hierarchy, and "" for none.
-    Each value is (count, bound). Counting ends at MOST_COUNTED gangs.
-    """
-
-    gang: str
-    count: int
-    bound: int
-    headroom: tuple[GangHeadroom, ...] = ()
-    levels: Mapping[str, tuple[int, int]] = {}
-    seconds: float = 0.0
-
-    @property
-    def proven(self) -> bool:
-        """Say whether the number is exact."""
-        return self.count >= self.bound
-
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it."""
-        return printed(self)

@@ -239,8 +239,8 @@ def _open(title: str, gang: Workload, why: Iterable[str]) -> GangChoice:
 
 def _fits_nowhere(plan: FleetPlan, gang: Workload) -> bool:
     """Say whether it is proven that no gang has a place."""
-    headrooms = [headroom for headroom in plan.where if headroom.gang == gang.name]
-    none = bool(headrooms) and all(headroom.proven and not headroom.gangs for headroom in headrooms)
+    headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
+    none = bool(headrooms) and all(headroom.proven and not headroom.replicas.value for headroom in headrooms)
     return none or plan.status is PlanStatus.INFEASIBLE
 
 

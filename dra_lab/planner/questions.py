@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack, overload
+
+from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Headroom
+from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan, named_goals
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import given, several_pods
-from dra_lab.planner.budget import Progress
+from dra_lab.planner.arguments import given, several_pods, workload_given
+from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
+from dra_lab.planner.waiting import awaited
 from dra_lab.sources import own_profiles
+from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 AnyPlan = Plan | FleetPlan
 OnePod = ClaimSketch | ResourceClaim | PodClaims | Mapping[str, ClaimSketch | ResourceClaim]
@@ -101,8 +108,7 @@ def make_plan(
         >>> make_plan(cluster, Workload("pods", lesson, replicas=3), after=plan).placed
         {'pods': 2}
     """
-    on = given("cluster", cluster, Cluster)
-    on = cluster_after(on if drivers is None else on.with_profiles(own_profiles(drivers)), after)
+    on, release = _asked(cluster, after, drivers, release)
     goals = named_goals(goals)
     common: dict[str, Any] = {
         "release": release,
@@ -125,3 +131,81 @@ def make_plan(
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
     return replace(plan_gangs(on, pods, **common), on=on)
+
+
+@awaited
+def how_many_more(
+    cluster: Cluster,
+    what: ClaimSketch | Workload,
+    *,
+    after: AnyPlan | None = None,
+    release: KubernetesRelease | str | None = None,
+    drivers: Any = None,
+    hierarchies: Sequence[Hierarchy] | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+) -> Headroom:
+    """Return how many more replicas of a workload can start together, in all and on each node or in each domain.
+
+    Preferences may be broken, must-links not. Gangs are counted with their minimum. A pod with admin access alone takes
+    nothing away: the number ends at MOST_COUNTED on a node.
+
+    Args:
+        cluster: The cluster to count on.
+        what: The pods to count, as a drawing or a Workload, whose `replicas` do not matter.
+        after: A plan whose pods count as there; default: none.
+        release: The release to plan for; default: that of the cluster.
+        drivers: Your own profiles of drivers, a file or a mapping; default None: those of the cluster.
+        hierarchies: The levels above the nodes, for a gang; default: those of the cluster.
+        time_limit: Seconds after which the count so far is returned; default None: no limit.
+        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
+        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
+        solver: Name of the PuLP solver.
+
+    Returns:
+        The count and its bound. If a limit ended the search, `count.bound` is above `count.value`. For a gang `where`
+        has each domain of its level, and `levels` the count with every other level instead.
+
+    Raises:
+        InputError: The workload, a level or the release is unknown or makes no sense.
+        SketchError: A drawing is inconsistent.
+        CelCompileError: A selector does not compile.
+        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
+        SolverError: The solver is missing or failed.
+
+    Example:
+        >>> from dra_lab import Workload, how_many_more, load_cluster, read_sketch
+        >>> cluster, lesson = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+        >>> how_many_more(cluster, lesson).count
+        Bounded(value=3, bound=3)
+
+        Pairs of pods that start together on one node.
+
+        >>> how_many_more(cluster, Workload("pair", lesson, count=2, level="host")).count
+        Bounded(value=1, bound=1)
+    """
+    began = time.monotonic()
+    on, target = _asked(cluster, after, drivers, release)
+    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
+    workload = workload_given("what", what)
+    if workload.is_gang:
+        from dra_lab.planner.gangs.headroom import headroom_of_gang
+
+        trees = levels_of(on) if hierarchies is None else hierarchies
+        found = headroom_of_gang(on, workload, trees, target, budget, solver)
+    else:
+        from dra_lab.planner.fleet.headroom import headroom_of_claim
+
+        found = headroom_of_claim(on, workload, target, None, budget, solver)
+    return changed(found, seconds=time.monotonic() - began)
+
+
+def _asked(
+    cluster: Cluster, after: AnyPlan | None, drivers: Any, release: KubernetesRelease | str | None
+) -> tuple[Cluster, KubernetesRelease]:
+    """Return the cluster with the pods of a plan and a person's profiles, and the release."""
+    on = given("cluster", cluster, Cluster)
+    target = on.target_release(release)
+    return cluster_after(on if drivers is None else on.with_profiles(own_profiles(drivers)), after, target), target

@@ -197,7 +197,7 @@ class Answering(Job[Plan]):
 
     def _count_copies(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
         """Count how many pods with the claim fit, after the answer: until it is known, `counting` says so."""
-        from dra_lab.planner.fleet import how_many_more
+        from dra_lab.planner.questions import how_many_more
 
         headroom, workload = None, Workload(drawing.sketch.name or "claim", drawing.sketch)
         if run.stop.wait(COPIES_AFTER):

@@ -233,7 +233,8 @@ def _is_same(kept: Kept, other: Kept) -> bool:
 
 def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, KnownValue]:
     """Return how many copies of a kept claim fit in all, and what is stranded beside them. Raises as `plan_fleet`."""
-    from dra_lab.planner.fleet import how_many_more, stranded
+    from dra_lab.planner.fleet import stranded
+    from dra_lab.planner.questions import how_many_more
 
     release = cluster.target_release(KubernetesRelease(kept.release))
     workload = Workload(kept.sketch.name, kept.sketch)
@@ -241,7 +242,7 @@ def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str
     lost = stranded(cluster, claims_of(kept.sketch), release=release, time_limit=COPIES_SECONDS, cancel=stop)
     if stop.is_set():
         raise Cancelled("the copies were not counted")
-    found = {"copies": KnownValue(value=headroom.count, bound=headroom.bound)}
+    found = {"copies": KnownValue(value=headroom.count.value, bound=headroom.count.bound)}
     for kind in lost.kinds:
         proven = kind.proven and not lost.not_examined
         found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=kind.stranded if proven else None)

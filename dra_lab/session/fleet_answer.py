@@ -22,7 +22,6 @@ from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
-    from dra_lab.model.headroom import GangCount
     from dra_lab.pictures.charts.amounts import Amounts
     from dra_lab.pinning.gang_choices import GangChoice
 
@@ -47,8 +46,8 @@ class GangAnswer(Struct, frozen=True):
     """
 
     nodes: Mapping[str, NodeHeadroom] = {}
-    more: Mapping[str, GangCount] = {}
-    total: Mapping[str, GangCount] = {}
+    more: Mapping[str, Headroom] = {}
+    total: Mapping[str, Headroom] = {}
     choices: Mapping[str, tuple[GangChoice, ...]] = {}
     verdicts: Mapping[str, GangVerdicts | str] = {}
 
@@ -130,11 +129,11 @@ class FleetAnswer(Struct, frozen=True):
         if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
             found |= values_of_bandwidth([*map(regret_json, self.plan.regrets)])
         found |= {
-            f"more/{headroom.workload}": KnownValue(value=headroom.count, bound=headroom.bound)
+            f"more/{headroom.workload}": KnownValue(value=headroom.count.value, bound=headroom.count.bound)
             for headroom in self.headroom
         }
         for gang, count in self.gangs.more.items() if self.gangs is not None else ():
-            found[f"more/{gang}"] = KnownValue(value=count.count, bound=count.bound)
+            found[f"more/{gang}"] = KnownValue(value=count.count.value, bound=count.count.bound)
         for kind in self.stranded.kinds if self.stranded is not None else ():
             sure = kind.stranded if kind.proven else None
             found[f"stranded/{kind.kind}"] = KnownValue(value=kind.stranded, bound=sure)

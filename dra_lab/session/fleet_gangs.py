@@ -13,7 +13,7 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
-from dra_lab.model.headroom import Headroom
+from dra_lab.model.headroom import NODE, Headroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.what_if import uncordoned, when_idle
@@ -34,7 +34,7 @@ def known_of_gangs(question: FleetQuestion, plan: FleetPlan, common: Mapping[str
 
     `common` are arguments of every question to the planner.
     """
-    from dra_lab.planner.gangs.headroom import how_many_more_gangs
+    from dra_lab.planner.questions import how_many_more
 
     known, stop = GangAnswer(), common["cancel"]
     if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
@@ -42,9 +42,9 @@ def known_of_gangs(question: FleetQuestion, plan: FleetPlan, common: Mapping[str
     headrooms = {gang.name: _node_headroom(question, gang, plan, common) for gang in plan.gangs}
     yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
-        more = how_many_more_gangs(question.cluster, gang, after=plan, **common)
+        more = how_many_more(question.cluster, gang, after=plan, **common)
         yield (known := replace(known, more={**known.more, gang.name: more}))
-        total = how_many_more_gangs(question.cluster, gang, **common) if plan.pods else more
+        total = how_many_more(question.cluster, gang, **common) if plan.pods else more
         yield (known := replace(known, total={**known.total, gang.name: total}))
     for gang in plan.gangs:
         known = replace(
@@ -58,7 +58,7 @@ def known_of_gangs(question: FleetQuestion, plan: FleetPlan, common: Mapping[str
 def _node_headroom(
     question: FleetQuestion, gang: Workload, fleet: FleetPlan, common: Mapping[str, Any]
 ) -> NodeHeadroom:
-    from dra_lab.planner.fleet import how_many_more
+    from dra_lab.planner.questions import how_many_more
 
     member = Workload(gang.name, gang.pods[0].claims)
     # Each node alone: the screen says itself which of them are cordoned.
@@ -67,14 +67,13 @@ def _node_headroom(
     idle = how_many_more(when_idle(cluster), member, **common)
     left = how_many_more(cluster, member, after=fleet, **common) if fleet.pods else now
     every = (idle, now, left)
-    exact = all(headroom.proven and not headroom.together for headroom in every)
+    exact = all(headroom.proven and all(fit.kind == NODE for fit in headroom.where) for headroom in every)
     return NodeHeadroom(_by_node(idle), _by_node(now), _by_node(left), exact)
 
 
 def _by_node(headroom: Headroom) -> dict[str, int]:
     """Return how many pods each node holds, without nodes that share devices."""
-    shared = {node for nodes in headroom.together for node in nodes}
-    return {node: kind.each for kind in headroom.classes for node in kind.nodes if node not in shared}
+    return {node: fit.replicas.value for fit in headroom.where if fit.kind == NODE for node in fit.members}
 
 
 def _choices(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: threading.Event) -> tuple[GangChoice, ...]:

@@ -37,7 +37,8 @@ def fleet_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: fl
 
     Raises as `plan_fleet` does, and InputError for pods that are pinned beside a gang.
     """
-    from dra_lab.planner.fleet import how_many_more, stranded
+    from dra_lab.planner.fleet import stranded
+    from dra_lab.planner.questions import how_many_more
 
     is_gang, find = question.has_gangs, _planner(question, run)
     for plan in _plans(find, run, time_limit):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from dra_lab.model.headroom import GangHeadroom
+from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import HOST, Workload
 from dra_lab.session.fleet_answer import FleetAnswer, NodeHeadroom
@@ -41,7 +41,7 @@ class DomainPods(Struct, frozen=True):
 
     path: Path
     nodes: tuple[NodePods, ...]
-    headroom: GangHeadroom | None = None
+    headroom: Fit | None = None
     gangs: int = -1
 
     @property
@@ -87,9 +87,9 @@ def gang_domains(answer: FleetAnswer, gang: Workload) -> GangDomains:
         for replica in one.pods if one.workload == gang.name else ():
             placed[replica.node] = placed.get(replica.node, 0) + 1
     level, tree = gang.level or gang.prefer_level, hierarchy_of(cluster, gang)
-    found = {headroom.domain: headroom for headroom in answer.plan.where if headroom.gang == gang.name}
+    found = {headroom.members: headroom for headroom in answer.plan.where if headroom.workload == gang.name}
     total = answer.gangs.total.get(gang.name)
-    gangs = {headroom.domain: headroom.gangs for headroom in total.headroom} if total is not None else {}
+    gangs = {headroom.members: headroom.replicas.value for headroom in total.where} if total is not None else {}
 
     def pods(nodes: Iterable[str]) -> tuple[NodePods, ...]:
         return tuple(_node(node, headrooms, placed.get(node, 0), closed=node in cluster.cordoned) for node in nodes)

@@ -45,7 +45,6 @@ from dra_lab.words.gang_verdict import (
     headroom_words,
     lacking_words,
     level_word,
-    number_words,
     scheduler_words,
     trapped_words,
 )
@@ -143,7 +142,7 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
         levels=levels,
         prefers=(LevelRow(label="none"), *prefers),
         price=tuple(
-            PriceRow(level=level_word(named(name)) or "none", gangs=number_words(*value), now=name == gang.level)
+            PriceRow(level=level_word(named(name)) or "none", gangs=str(value), now=name == gang.level)
             for name, value in price
         ),
         schedulers=tuple(scheduler_row(one) for one in (found.choices.get(pod.pod, ()) if found is not None else ())),
@@ -229,7 +228,7 @@ def domain_state(found: GangDomains, domain: DomainPods) -> DomainState:
         return "unknown"
     if headroom.fits:
         return "fits"
-    return "refused" if headroom.bound < headroom.least or headroom.gangs_bound == 0 else "unknown"
+    return "refused" if headroom.pods.is_below(headroom.least) or headroom.replicas.bound == 0 else "unknown"
 
 
 def _depth(found: GangDomains) -> int:
@@ -287,11 +286,10 @@ def domain_heat(found: GangDomains) -> HeatMap:
         headroom = domain.headroom
         if headroom is None:
             continue
-        grade = (
-            0 if headroom.fits or domain.placed else max(1, -(-4 * (headroom.size - headroom.most) // headroom.size))
-        )
+        missing = headroom.size - headroom.pods.value
+        grade = 0 if headroom.fits or domain.placed else max(1, -(-4 * missing // headroom.size))
         words = f"{domain_name(domain.path)}: {_holds(found, domain, domain_state(found, domain))}"
-        lacking = f"; {'; '.join(lacking_words(headroom))}" if grade and headroom.lacking else ""
+        lacking = f"; {'; '.join(lacking_words(headroom))}" if grade and headroom.reasons else ""
         cells.append(
             HeatCell(rack=domain_name(domain.path), grade=grade, words=words + lacking, id=domain_id(domain.path))
         )
@@ -309,7 +307,7 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
     name = domain_name(domain.path)
     refused = state == "refused"
     lines = []
-    if domain.headroom is not None and domain.headroom.lacking and state != "outer":
+    if domain.headroom is not None and domain.headroom.reasons and state != "outer":
         lines.append(f"{_first(lacking_words(domain.headroom))}.")
     fixes = (
         [WouldFitRow(title=_title(one), brings=_brings(found, one)) for one in changes(found, domain)]

@@ -20,7 +20,7 @@ from dra_lab.words.fleet_verdict import (
     stranded_words,
     verdict_words,
 )
-from dra_lab.words.gang_verdict import gang_proof, gang_verdict, number_words, quota_words
+from dra_lab.words.gang_verdict import gang_proof, gang_verdict, quota_words
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.verdict import Tile, Tone
 
@@ -149,7 +149,7 @@ def _gang_tiles(gangs: GangAnswer) -> list[Tile]:
     found = [(name, count) for name, count in gangs.more.items()][:2]
     return [
         _tile(
-            f"{number_words(count.count, count.bound)} more{f' {name}' if several else ''}",
+            f"{count.count} more{f' {name}' if several else ''}",
             f"gangs fit{', proven' if count.proven else ''}",
             "More gangs",
             "more gangs",

@@ -21,7 +21,6 @@ from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.widgets.wire import Row
 from dra_lab.words.fleet_verdict import more_number
-from dra_lab.words.gang_verdict import number_words
 from dra_lab.words.glossary import FLEET_TERMS
 
 
@@ -190,7 +189,7 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     more = {headroom.workload: more_number(headroom) for headroom in answer.headroom} if answer is not None else {}
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
-        more |= {name: number_words(count.count, count.bound) for name, count in gangs.more.items()}
+        more |= {name: str(count.count) for name, count in gangs.more.items()}
     letters = letters_of(fleet.workloads)
     return tuple(
         WorkloadRow(

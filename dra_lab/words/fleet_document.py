@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import FLEET_GOALS, UNPLACED
-from dra_lab.model.headroom import Headroom, HeadroomOnNodes, LargestJob, Stranded, StrandedKind
+from dra_lab.model.headroom import NODES_TOGETHER, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Start
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
-from dra_lab.words.gang_document import gang_parts, gang_sentence
+from dra_lab.words.gang_document import count_parts, gang_parts, gang_sentence
 from dra_lab.words.plan_document import NAMES, answer_sentence
 from dra_lab.words.reason_words import finding_lines, regret_parts, shortfall_item
 
@@ -222,33 +222,31 @@ def _identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Iter
 
 
 def headroom_parts(headroom: Headroom) -> Iterator[Part]:
-    """Yield how many more replicas of a workload fit: the sentence, a row for each class of nodes."""
+    """Yield how many more replicas of a workload fit: the sentence, a row for each class of nodes or each domain."""
+    if headroom.levels:
+        yield from count_parts(headroom)
+        return
     yield Sentence(f"{headroom_sentence(headroom)}.")
-    ordered = sorted(headroom.classes, key=lambda c: (-c.each, -len(c.nodes), c.nodes))
+    ordered = sorted(headroom.where, key=lambda fit: (-fit.replicas.value, -len(fit.members), fit.members))
     rows = [
         (
-            f"{len(c.nodes):,}" + (" together" if c.nodes in headroom.together else ""),
-            _more(c),
-            c.nodes[0] if c.nodes else "",
+            f"{len(fit.members):,}" + (" together" if fit.kind == NODES_TOGETHER else ""),
+            str(fit.replicas),
+            fit.members[0] if fit.members else "",
         )
-        for c in ordered
+        for fit in ordered
     ]
     yield Table(("nodes", "more on each", "first of them"), rows)
 
 
-def _more(nodes: HeadroomOnNodes) -> str:
-    if nodes.proven:
-        return f"{nodes.each:,}"
-    return f"at least {nodes.each:,}" if nodes.capped else f"{nodes.each:,} to {nodes.bound:,}"
-
-
 def headroom_sentence(headroom: Headroom) -> str:
     """Return how many more replicas of a workload fit, in words."""
-    if headroom.proven:
-        return printable(f"{headroom.workload}: {headroom.count:,} more, proven")
-    if headroom.capped:
-        return printable(f"{headroom.workload}: at least {headroom.count:,} more; {COUNTING_ENDS}")
-    return printable(f"{headroom.workload}: at least {headroom.count:,} more, at most {headroom.bound:,}; not proven")
+    count = headroom.count
+    if count.exact:
+        return printable(f"{headroom.workload}: {count.value:,} more, proven")
+    if count.bound is None:
+        return printable(f"{headroom.workload}: at least {count.value:,} more; {COUNTING_ENDS}")
+    return printable(f"{headroom.workload}: at least {count.value:,} more, at most {count.bound:,}; not proven")
 
 
 def job_sentence(job: LargestJob) -> str:
@@ -258,9 +256,10 @@ def job_sentence(job: LargestJob) -> str:
     times = "the claim once" if job.scale == 1 else f"{job.scale} times the claim"
     scale = f"{times} on {job.node}" if job.scale else "not known whether it fits"
     open_scale = "" if job.scale >= job.scale_bound else f" (at most {job.scale_bound} times; not proven)"
-    pods = f"{'at least ' if job.capped else ''}{counted(job.replicas, 'pod')} of it can start together"
-    open_pods = "" if job.replicas >= job.replicas_bound else f" (at most {job.replicas_bound:,}; not proven)"
-    open_pods = f" ({COUNTING_ENDS})" if job.capped else open_pods
+    count = job.replicas
+    pods = f"{'at least ' if count.bound is None else ''}{counted(count.value, 'pod')} of it can start together"
+    open_pods = "" if count.exact else f" (at most {count.bound:,}; not proven)"
+    open_pods = f" ({COUNTING_ENDS})" if count.bound is None else open_pods
     return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from dra_lab.model.fleet import FleetPlan, PlacedPod
-from dra_lab.model.headroom import Headroom, LargestJob, Stranded, StrandedKind
+from dra_lab.model.headroom import NODE, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
@@ -76,18 +76,18 @@ def headroom_json(headroom: Headroom) -> dict[str, Any]:
     """Return how many more replicas fit as plain values; `together`: the numbers hold for all its nodes together."""
     return {
         "workload": headroom.workload,
-        "count": headroom.count,
-        "bound": None if headroom.capped else headroom.bound,
+        "count": headroom.count.value,
+        "bound": headroom.count.bound,
         "proven": headroom.proven,
-        "capped": headroom.capped,
+        "capped": headroom.count.bound is None,
         "classes": [
             {
-                "nodes": list(c.nodes),
-                "each": c.each,
-                "bound": None if c.capped else c.bound,
-                "together": c.nodes in headroom.together,
+                "nodes": list(fit.members),
+                "each": fit.replicas.value,
+                "bound": fit.replicas.bound,
+                "together": fit.kind != NODE,
             }
-            for c in headroom.classes
+            for fit in headroom.where
         ],
     }
 
@@ -98,9 +98,9 @@ def job_json(job: LargestJob) -> dict[str, Any]:
         "claim": job.claim,
         "scale": job.scale,
         "scaleBound": job.scale_bound,
-        "replicas": job.replicas,
-        "replicasBound": None if job.capped else job.replicas_bound,
-        "capped": job.capped,
+        "replicas": job.replicas.value,
+        "replicasBound": job.replicas.bound,
+        "capped": job.replicas.bound is None,
         "proven": job.proven,
         "node": job.node,
         "sketch": None if job.sketch is None else msgspec.to_builtins(job.sketch, builtin_types=()),

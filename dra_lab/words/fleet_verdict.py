@@ -109,18 +109,15 @@ def cost_words(plan: FleetPlan) -> str:
 
 def more_words(headroom: Headroom) -> str:
     """Return how many more pods fit, with its proof: `2 more, proven`."""
-    if headroom.proven:
-        return f"{headroom.count:,} more, proven"
-    if headroom.capped:
-        return f"at least {headroom.count:,} more"
-    return f"{headroom.count:,} to {headroom.bound:,} more"
+    return f"{headroom.count} more{', proven' if headroom.proven else ''}"
 
 
 def more_number(headroom: Headroom) -> str:
     """Return how many more pods fit, as short as a table needs it: `2`, `2–4` if it is not proven, `≥ 2`."""
-    if headroom.proven:
-        return f"{headroom.count:,}"
-    return f"≥ {headroom.count:,}" if headroom.capped else f"{headroom.count:,}–{headroom.bound:,}"
+    count = headroom.count
+    if count.exact:
+        return f"{count.value:,}"
+    return f"≥ {count.value:,}" if count.bound is None else f"{count.value:,}–{count.bound:,}"
 
 
 def stranded_words(lost: Stranded) -> tuple[tuple[str, str], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.errors import InputError
@@ -11,7 +11,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.goals import FLEET_GOALS
-from dra_lab.model.headroom import Headroom, Stranded
+from dra_lab.model.headroom import DOMAIN, NODE, NODES_TOGETHER, Headroom, Stranded
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import GOALS, Plan
 from dra_lab.model.regret import PathShare
@@ -49,11 +49,12 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
         view: The name of the view; default "": the first one of this answer.
 
     Returns:
-        Rows of the view. `devices` of a plan has `workload`, `replica` (from 0), `group` and `number` (of the pod in a
-        gang; None for a claim that pods share), `node`, `claim` ("" for a pod with one claim), `request`, `device` and
-        `takes` (the capacity of a shareable device). `devices` of a
-        cluster has a row for each node that sees a device; `state` is "free", "shared", "in use", "blocked" (partitions
-        in use leave too little of its counters), "tainted" or "skipped" (kube-scheduler ignores its pool). In `goals`,
+        Rows of the view. `devices` of a plan has a row for each device of each pod: `workload`, `replica` (from 0),
+        `group` and `number` of the pod in a gang, `node`, `claim`, `request`, `device` and `takes`. `number` is None
+        for a claim that pods share, `claim` "" for a pod with one claim, `takes` the capacity of a shareable device.
+        `devices` of a cluster has a row for each node that sees a device; `state` is "free", "shared", "in use",
+        "blocked" (partitions in use leave too little of its counters), "tainted" or "skipped" (kube-scheduler ignores
+        its pool). `nodes` of `how_many_more` has a row for each node, or for each domain of a gang's level. In `goals`,
         `regret` is what kube-scheduler's value is worse than `best`. In `tests`, `left` devices pass the test and all
         before it, on each of `nodes` equal nodes.
 
@@ -198,16 +199,18 @@ def _pods_against_first_fit(plan: FleetPlan) -> pd.DataFrame:
 
 
 def _nodes_of_headroom(headrooms: Iterable[Headroom]) -> pd.DataFrame:
-    """Return one row for each node and workload; nodes that share devices are one row, for all of them together."""
+    """Return one row for each node or domain; nodes that share devices are one row, for all of them together."""
     rows: list[list[object]] = []
     for headroom in headrooms:
-        for nodes_class in headroom.classes:
-            together = nodes_class.nodes in headroom.together
-            names: Sequence[str] = (", ".join(nodes_class.nodes),) if together else nodes_class.nodes
-            state = [headroom.workload, nodes_class.each, nodes_class.bound, nodes_class.proven]
+        for fit in headroom.where:
+            names = fit.members if fit.kind == NODE else (_JOINED[fit.kind].join(fit.members),)
+            state = [headroom.workload, fit.replicas.value, fit.replicas.bound, fit.replicas.exact]
             rows += [[name, *state] for name in names]
     rows.sort(key=lambda row: (str(row[0]), str(row[1])))
-    return frame_of(rows, ("node", "workload", "each", "bound", "proven"))
+    return frame_of(rows, ("where", "workload", "replicas", "bound", "proven"))
+
+
+_JOINED = {NODES_TOGETHER: ", ", DOMAIN: "/"}
 
 
 def _nodes_of_stranded(found: Stranded) -> pd.DataFrame:

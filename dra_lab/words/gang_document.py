@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from dra_lab.findings import sentence_case
 from dra_lab.model.fleet import FleetPlan, PlacedReplica
 from dra_lab.model.goals import GANG_GOALS, GANGS, UNPLACED
-from dra_lab.model.headroom import GangCount, GangHeadroom
+from dra_lab.model.headroom import Bounded, Fit, Headroom, counted_to
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
-from dra_lab.words.gang_verdict import headroom_words, lacking_words, more_gangs, number_words
+from dra_lab.words.gang_verdict import headroom_words, lacking_words
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_replay import GangReplay
@@ -49,14 +49,14 @@ def _misfit(plan: FleetPlan) -> str:
     if len(plan.workloads) > 1:
         return "Not one gang fits, proven."
     (gang,) = plan.gangs
-    best = max(plan.where, key=lambda headroom: headroom.most, default=None)
+    best = max(plan.where, key=lambda headroom: headroom.pods.value, default=None)
     level = "node" if gang.level in HOSTS else gang.level
     if not gang.level:
-        pods = f"; they have {best.most:,} of {best.size:,} pods" if best is not None else ""
+        pods = f"; they have {best.pods.value:,} of {best.size:,} pods" if best is not None else ""
         return f"The nodes do not have all {gang.least:,} pods of the gang at once, proven{pods}."
     if best is None:
         return f"No {level} has {_pods(gang)}, proven: no node is in one."
-    return f"No {level} has {_pods(gang)}, proven. {'/'.join(best.domain)} has {best.most:,}."
+    return f"No {level} has {_pods(gang)}, proven. {'/'.join(best.members)} has {best.pods.value:,}."
 
 
 def _pods(gang: Workload) -> str:
@@ -107,7 +107,7 @@ def gang_parts(plan: FleetPlan) -> Iterator[Part]:
     yield shared_table(plan)
     names = [gang.name for gang in plan.gangs if plan.placed[gang.name] < gang.replicas]
     for name in names[:MOST]:
-        yield headroom_lines([headroom for headroom in plan.where if headroom.gang == name])
+        yield headroom_lines([headroom for headroom in plan.where if headroom.workload == name])
     if plan.goals:
         yield Table(
             (Column("goal", "goal"), Column("value", "value"), Column("at least", "bound"), Column("", "proven")),
@@ -130,31 +130,28 @@ def _row(placed: PlacedReplica) -> tuple[object, ...]:
     return f"{placed.workload} {placed.replica}", "/".join(placed.domain), len(placed.pods), nodes + rest
 
 
-def headroom_lines(headrooms: list[GangHeadroom]) -> Lines:
+def headroom_lines(headrooms: list[Fit]) -> Lines:
     """Return what each domain has for one gang, those with most pods first."""
     if not headrooms:
         return Lines("")
-    order = sorted(headrooms, key=lambda headroom: -headroom.most)
-    lines = [printable(f"{'/'.join(headroom.domain) or 'all nodes'}: {headroom}") for headroom in order[:MOST]]
+    order = sorted(headrooms, key=lambda headroom: -headroom.pods.value)
+    lines = [printable(f"{'/'.join(headroom.members) or 'all nodes'}: {headroom}") for headroom in order[:MOST]]
     lines += [f"{len(headrooms) - MOST:,} more domains have fewer"] if len(headrooms) > MOST else []
-    return Lines(printable(f"Pods of {headrooms[0].gang} that each domain has"), lines)
+    return Lines(printable(f"Pods of {headrooms[0].workload} that each domain has"), lines)
 
 
-def count_parts(found: GangCount) -> Iterator[Part]:
+def count_parts(found: Headroom) -> Iterator[Part]:
     """Yield how many more gangs fit, with each level and in each domain."""
-    yield Sentence(printable(f"{found.gang}: {more_gangs(found)}."))
-    rows = [(level or "no level", number_words(*number)) for level, number in found.levels.items()]
+    yield Sentence(printable(f"{found.workload}: {found.count} more."))
+    rows = [(level or "no level", str(number)) for level, number in found.levels.items()]
     yield Table(("required level", "gangs in all"), rows)
-    headrooms = sorted(found.headroom, key=lambda headroom: -headroom.gangs)[:MOST]
-    each = [
-        ("/".join(headroom.domain), number_words(headroom.gangs, headroom.gangs_bound), str(headroom))
-        for headroom in headrooms
-    ]
+    headrooms = sorted(found.where, key=lambda headroom: -headroom.replicas.value)[:MOST]
+    each = [("/".join(headroom.members), str(headroom.replicas), str(headroom)) for headroom in headrooms]
     yield Table(("domain", "gangs", "pods of one gang"), each)
 
 
 def short_gang_parts(
-    plan: FleetPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+    plan: FleetPlan, counts: Sequence[tuple[Headroom, Headroom]], choices: Sequence[Sequence[GangChoice]]
 ) -> Iterator[Part]:
     """Yield the answer, what each domain has, how many gangs fit, and what schedulers do with each gang.
 
@@ -177,7 +174,7 @@ def short_gang_parts(
 
 
 def long_gang_parts(
-    plan: FleetPlan, counts: Sequence[tuple[GangCount, GangCount]], choices: Sequence[Sequence[GangChoice]]
+    plan: FleetPlan, counts: Sequence[tuple[Headroom, Headroom]], choices: Sequence[Sequence[GangChoice]]
 ) -> Iterator[Part]:
     """Yield the short answer, then where each gang is, the goals, and the domains after the plan and in each replay."""
     shown = [*short_gang_parts(plan, counts, choices)]
@@ -222,14 +219,14 @@ def _shared(placed: PlacedReplica, gang: Workload) -> Iterator[tuple[str, ...]]:
 def _domains_table(plan: FleetPlan, gang: Workload, title: str) -> Table:
     """Return what each domain has for one gang, those with most pods first."""
     headrooms = sorted(
-        (headroom for headroom in plan.where if headroom.gang == gang.name),
-        key=lambda headroom: (-headroom.most, headroom.domain),
+        (headroom for headroom in plan.where if headroom.workload == gang.name),
+        key=lambda headroom: (-headroom.pods.value, headroom.members),
     )
     rows = [
         (
-            "/".join(headroom.domain) or "all nodes",
+            "/".join(headroom.members) or "all nodes",
             headroom_words(headroom),
-            number_words(headroom.gangs, headroom.gangs_bound),
+            str(headroom.replicas),
             _lacks(headroom),
         )
         for headroom in headrooms[:MOST]
@@ -239,7 +236,7 @@ def _domains_table(plan: FleetPlan, gang: Workload, title: str) -> Table:
     return Table((printable(level), "pods", "gangs", "lacks"), rows, title, more)
 
 
-def _lacks(headroom: GangHeadroom) -> str:
+def _lacks(headroom: Fit) -> str:
     reasons = lacking_words(headroom)
     more = [f"{len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS + 1 else []
     return "; ".join([*reasons[:_REASONS], *more] if more else reasons)
@@ -263,11 +260,11 @@ def _in(domain: Sequence[str]) -> str:
     return f"in {'/'.join(domain)}" if domain else "anywhere"
 
 
-def more_words(now: GangCount, after: GangCount, gang: Workload) -> str:
+def more_words(now: Headroom, after: Headroom, gang: Workload) -> str:
     """Return how many gangs fit after the plan, and how many in all with each level: what the level costs."""
     levels = sorted(now.levels.items(), key=lambda row: row[0] != gang.level)
-    words = ", ".join(f"{number_words(*number)} with {name or 'no level'}" for name, number in levels)
-    more = "1 more gang fits" if after.count == after.bound == 1 else f"{more_gangs(after)} gangs fit"
+    words = ", ".join(f"{number} with {name or 'no level'}" for name, number in levels)
+    more = "1 more gang fits" if after.count == Bounded(1, 1) else f"{after.count} more gangs fit"
     return f"After this plan, {more}. In all: {words}."
 
 
@@ -306,7 +303,7 @@ def replay_parts(replay: GangReplay) -> Iterator[Part]:
 
 def domains_table(replay: GangReplay) -> Table:
     """Return how many pods get their devices in each domain that a scheduler tries or chooses."""
-    rows = [(row.domain, number_words(row.least, row.most), row.wanted) for row in replay.domains[:MOST]]
+    rows = [(row.domain, str(counted_to(row.least, row.most)), row.wanted) for row in replay.domains[:MOST]]
     more = len(replay.domains) - len(rows)
     notes = [f"{more:,} more are not listed."] if more else []
     return Table(("domain", "pods with devices", "pods wanted"), rows, notes=notes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dra_lab.model.fleet import FleetPlan, SharedClaim
-from dra_lab.model.headroom import MOST_COUNTED, GangCount, GangHeadroom
+from dra_lab.model.headroom import Bounded, Fit, Headroom
 from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.fleet_json import replica_value
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def gang_json(
     plan: FleetPlan,
-    counts: Sequence[tuple[GangCount, GangCount]] = (),
+    counts: Sequence[tuple[Headroom, Headroom]] = (),
     choices: Sequence[Sequence[GangChoice]] = (),
     queues: Mapping[str, str] | None = None,
     verdicts: Mapping[str, GangVerdicts] | None = None,
@@ -43,7 +43,7 @@ def gang_json(
         "gangs": [
             {
                 **_gang(plan, gang, (queues or {}).get(gang.name, "")),
-                "domains": [_domain(headroom) for headroom in plan.where if headroom.gang == gang.name],
+                "domains": [_domain(headroom) for headroom in plan.where if headroom.workload == gang.name],
                 "levels": _levels(counts[number][0]) if number < len(counts) else [],
                 "more": _more(counts[number][1]) if number < len(counts) else None,
                 "verdicts": _verdicts((verdicts or {}).get(gang.name)),
@@ -111,17 +111,17 @@ def _gang(plan: FleetPlan, gang: Workload, queue: str) -> dict[str, Any]:
     }
 
 
-def _domain(headroom: GangHeadroom) -> dict[str, Any]:
+def _domain(headroom: Fit) -> dict[str, Any]:
     return {
-        "domain": list(headroom.domain),
+        "domain": list(headroom.members),
         "fits": headroom.fits,
         "proven": headroom.proven,
-        "pods": headroom.most,
-        "podsBound": headroom.bound,
+        "pods": headroom.pods.value,
+        "podsBound": headroom.pods.bound,
         "size": headroom.size,
-        "gangs": headroom.gangs,
-        "gangsBound": headroom.gangs_bound,
-        "lacking": list(headroom.lacking),
+        "gangs": headroom.replicas.value,
+        "gangsBound": headroom.replicas.bound,
+        "lacking": list(headroom.reasons),
     }
 
 
@@ -133,24 +133,22 @@ def _verdicts(found: GangVerdicts | None) -> dict[str, Any] | None:
     return {name: value for name, value in verdicts_json(found).items() if name not in own}
 
 
-def _levels(found: GangCount) -> list[dict[str, Any]]:
+def _levels(found: Headroom) -> list[dict[str, Any]]:
     return [{"level": level, **_number(number)} for level, number in found.levels.items()]
 
 
-def _more(found: GangCount) -> dict[str, Any]:
+def _more(found: Headroom) -> dict[str, Any]:
     return {
-        **_number((found.count, found.bound)),
+        **_number(found.count),
         "domains": [
-            {"domain": list(headroom.domain), **_number((headroom.gangs, headroom.gangs_bound)), "pods": headroom.most}
-            for headroom in found.headroom
+            {"domain": list(headroom.members), **_number(headroom.replicas), "pods": headroom.pods.value}
+            for headroom in found.where
         ],
     }
 
 
-def _number(number: tuple[int, int]) -> dict[str, Any]:
-    count, bound = number
-    capped = count >= MOST_COUNTED
-    return {"count": count, "bound": None if capped else bound, "proven": count >= bound, "capped": capped}
+def _number(number: Bounded) -> dict[str, Any]:
+    return {"count": number.value, "bound": number.bound, "proven": number.exact, "capped": number.bound is None}
 
 
 def choice_json(choice: GangChoice) -> dict[str, Any]:

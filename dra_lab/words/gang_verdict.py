@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from dra_lab.model.fleet import FleetPlan, PlacedPod, PlacedReplica
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
 from dra_lab.model.goals import BEYOND, GANGS
-from dra_lab.model.headroom import MOST_COUNTED, GangCount, GangHeadroom
+from dra_lab.model.headroom import Fit, Headroom
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.model.workload import HOST, Workload
@@ -62,7 +64,7 @@ def domain_name(domain: Sequence[str]) -> str:
     return _UUID.sub(_CUT, domain[-1]) if domain else "the cluster"
 
 
-def gang_verdict(plan: FleetPlan, more: Mapping[str, GangCount]) -> str:
+def gang_verdict(plan: FleetPlan, more: Mapping[str, Headroom]) -> str:
     """Return whether gangs and other pods fit and where, then how many more gangs fit."""
     wanted = sum(gang.replicas for gang in plan.gangs)
     if plan.status is PlanStatus.EMPTY:
@@ -83,8 +85,9 @@ def gang_verdict(plan: FleetPlan, more: Mapping[str, GangCount]) -> str:
         words = f"{len(plan.placed_gangs):,} of {wanted:,} gangs fit{where}."
     words += _ordinary(plan, plan.single_pods)
     if not others and first.name in more and len(plan.placed_gangs) == wanted:
-        words += f" {more_gangs(more[first.name])} such {'gang fits' if more[first.name].count == 1 else 'gangs fit'}"
-        words += ", proven." if more[first.name].proven else "."
+        count = more[first.name].count
+        words += f" {count} more such {'gang fits' if count.value == 1 else 'gangs fit'}"
+        words += ", proven." if count.exact else "."
     return printable(words)
 
 
@@ -107,15 +110,15 @@ def _where(gang: Workload, placed: Sequence[PlacedReplica]) -> str:
 
 
 def _misfit(plan: FleetPlan, gang: Workload) -> str:
-    headrooms = [headroom for headroom in plan.where if headroom.gang == gang.name]
-    best = max(headrooms, key=lambda headroom: headroom.most, default=None)
+    headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
+    best = max(headrooms, key=lambda headroom: headroom.pods.value, default=None)
     pods = f"{gang.least:,} pods" if gang.least > 1 else "a pod"
     if best is None or not gang.level:
-        held = f": it holds {best.most:,}" if best is not None else ""
+        held = f": it holds {best.pods.value:,}" if best is not None else ""
         return f"The cluster does not hold {pods} of {gang.name} at once{held}."
-    if not best.most:
+    if not best.pods.value:
         return f"No {level_word(gang.level)} holds a pod of {gang.name}."
-    where = f"{domain_name(best.domain)} holds the most: {headroom_words(best)}"
+    where = f"{domain_name(best.members)} holds the most: {headroom_words(best)}"
     return f"No {level_word(gang.level)} holds {pods}. {where}."
 
 
@@ -142,31 +145,18 @@ def gang_proof(plan: FleetPlan) -> str:
     return "That no more gangs fit is not proven."
 
 
-def more_gangs(found: GangCount) -> str:
-    """Return how many more gangs fit: `3 more`, `3 to 5 more`."""
-    return f"{number_words(found.count, found.bound)} more"
-
-
-def number_words(count: int, bound: int) -> str:
-    """Return a count with its bound: `3`, `3 to 5` if more may fit, `at least 10,000` where counting ended."""
-    if count >= MOST_COUNTED:
-        return f"at least {count:,}"
-    return f"{count:,}" if count >= bound else f"{count:,} to {bound:,}"
-
-
-def headroom_words(headroom: GangHeadroom) -> str:
+def headroom_words(headroom: Fit) -> str:
     """Return how many pods of one gang a domain holds: `14 of 16`."""
-    known = "" if headroom.most >= headroom.bound else f", at most {headroom.bound:,}"
-    return f"{headroom.most:,} of {headroom.size:,}{known}"
+    return str(replace(headroom, reasons=()))
 
 
-def lacking_words(headroom: GangHeadroom) -> list[str]:
+def lacking_words(headroom: Fit) -> list[str]:
     """Return what keeps pods away from a domain, one reason for the same nodes: `GPUs and NICs in use on n1`.
 
     A list of nodes that is cut may have others behind, so it stays a reason of its own.
     """
     found: dict[str, list[str]] = {}
-    for reason in headroom.lacking:
+    for reason in headroom.reasons:
         kind, _, nodes = reason.partition(_IN_USE)
         named = bool(nodes) and not nodes.endswith(" more")
         found.setdefault(f"{_IN_USE}{nodes}" if named else "", []).append(kind if named else reason)

@@ -15,7 +15,6 @@ from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text
 if TYPE_CHECKING:
     from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
-    from dra_lab.model.headroom import GangCount
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.pod_reason import Explanation, PodReason
 
@@ -26,7 +25,6 @@ SHOWN = (
     "dra_lab.model.headroom.LargestJob",
     "dra_lab.model.headroom.Headroom",
     "dra_lab.model.headroom.Stranded",
-    "dra_lab.model.headroom.GangCount",
     "dra_lab.model.gang_replay.GangReplay",
     "dra_lab.model.gang_verdicts.GangVerdicts",
     "dra_lab.model.node_type.AddedNodes",
@@ -125,7 +123,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.model.fleet import FleetPlan
     from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
-    from dra_lab.model.headroom import GangCount, Headroom, LargestJob, Stranded
+    from dra_lab.model.headroom import Headroom, LargestJob, Stranded
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.pod_reason import Explanation, PodReason
     from dra_lab.model.reasons import Reasons, Relaxation
@@ -136,7 +134,7 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
-        case GangCount() | GangReplay() | GangVerdicts() | AddedNodes():
+        case GangReplay() | GangVerdicts() | AddedNodes():
             return _gang(value)
         case FleetPlan():
             return fleet_document.fleet_parts(value)
@@ -171,16 +169,13 @@ def _pods(value: Explanation | PodReason) -> Iterable[Part]:
     return reason_parts(value) if isinstance(value, PodReason) else explanation_parts(value)
 
 
-def _gang(value: GangCount | GangReplay | GangVerdicts | AddedNodes) -> Iterable[Part]:
+def _gang(value: GangReplay | GangVerdicts | AddedNodes) -> Iterable[Part]:
     """Return the document of an answer about gangs."""
     from dra_lab.model.gang_replay import GangReplay
-    from dra_lab.model.headroom import GangCount
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.words import added_document, gang_document, gang_verdicts_document
 
     match value:
-        case GangCount():
-            return gang_document.count_parts(value)
         case GangReplay():
             return gang_document.replay_parts(value)
         case AddedNodes():

@@ -314,13 +314,13 @@ def _proof_tile(plan: Plan) -> Tile:
 
 
 def _copies(plan: Plan, headroom: Headroom) -> Tile:
-    value = f"{headroom.count:,}"
-    if headroom.capped:
+    value = f"{headroom.count.value:,}"
+    if headroom.count.bound is None:
         proof, caption = f"At least {value}: {COUNTING_ENDS}.", "copies fit, at least"
     elif headroom.proven:
         proof, caption = f"Proven: no more than {value} fit.", "copies fit, proven"
     else:
-        proof = f"At least {value}, at most {headroom.bound:,}: the time for counting was up."
+        proof = f"At least {value}, at most {headroom.count.bound:,}: the time for counting was up."
         caption = "copies fit, at least"
     return Tile(value, caption, "plain", "Copies that fit", (GLOSSARY["copies"], proof, *_if_idle(plan)))
 

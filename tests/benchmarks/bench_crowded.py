@@ -10,7 +10,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
-from dra_lab.planner.fleet import how_many_more, plan_fleet
+from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.questions import how_many_more
 from tests.benchmarks.crowded_cluster import (
     before_chassis,
     before_islands,
@@ -45,7 +46,7 @@ def _fleet(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float 
 def _more(what: str, cluster: Cluster, workload: Workload) -> None:
     computed = time.process_time()
     headroom = how_many_more(cluster, workload, release=RELEASE, time_limit=LIMIT)
-    print(f"{what}: {headroom.count:,} more, bound {headroom.bound:,}; {time.process_time() - computed:.1f} s of CPU")
+    print(f"{what}: {headroom.count} more; {time.process_time() - computed:.1f} s of CPU")
 
 
 def _best(what: str, cluster: Cluster, claim: ClaimSketch) -> None:

@@ -11,8 +11,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.workload import Workload
-from dra_lab.planner.fleet import how_many_more, largest_job, plan_fleet, stranded
+from dra_lab.planner.fleet import largest_job, plan_fleet, stranded
 from dra_lab.planner.gangs import plan_gangs
+from dra_lab.planner.questions import how_many_more
 from tests.benchmarks import bench_gangs
 from tests.benchmarks.crowded_cluster import before_chassis, partitioned, profiles, shared, shares, with_nic
 from tests.benchmarks.irregular_cluster import drawn_pairs, irregular_cluster, numbered_pairs
@@ -94,7 +95,7 @@ def main() -> None:
         _measure(what, partial(plan_fleet, cluster, fleet), CANCELS)
         headroom = how_many_more(cluster, fleet[0], release=RELEASE, time_limit=MORE)
         print(
-            f"  {fleet[0].name}: {headroom.count:,} more after {headroom.seconds:.2f} s, bound {headroom.bound:,}; "
+            f"  {fleet[0].name}: {headroom.count} more after {headroom.seconds:.2f} s; "
             f"cancels of {_cancels_of_questions(cluster, fleet[0])}",
             flush=True,
         )

@@ -14,8 +14,8 @@ def set_up():
     from dataclasses import replace
 
     from dra_lab import FleetPlan, KubernetesRelease, Workload, load_cluster, make_plan, read_sketch
-    from dra_lab.model import headroom as left
     from dra_lab.model.fleet import PlacedPod
+    from dra_lab.model.headroom import Bounded, Fit
     from dra_lab.model.plan import PlanStatus
     from dra_lab.pictures import charts
 
@@ -26,15 +26,15 @@ def set_up():
     plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
     replicas = (PlacedPod("pairs", 0, plan.node, plan.placements, plan.goals),)
     fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), pods=replicas, goals=plan.goals)
-    each = tuple(left.HeadroomOnNodes((name,), at, at + at % 2) for at, name in enumerate(cluster.node_names))
-    none = (left.HeadroomOnNodes(cluster.node_names, 0, 0),)
+    each = tuple(Fit("w", "node", (name,), Bounded(at, at + at % 2)) for at, name in enumerate(cluster.node_names))
+    none = (Fit("w", "node", cluster.node_names, Bounded(0, 0)),)
     return charts, renamed, fleet, each, none
 
 
 CELLS = [
     code_of(set_up),
     "charts.chart(renamed, plan=fleet)",
-    "charts.chart([left.Headroom(hostile, 5, 7, each), left.Headroom('datum.x + 1', 0, 0, none)])",
+    "charts.chart([Headroom(hostile, Bounded(5, 7), each), Headroom('datum.x + 1', Bounded(0, 0), none)])",
     "charts.chart(plan)",
 ]
 

@@ -23,7 +23,8 @@ from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.workload import Workload
-from dra_lab.planner.fleet import how_many_more, largest_job, stranded
+from dra_lab.planner.fleet import largest_job, stranded
+from dra_lab.planner.questions import how_many_more
 
 SEEDS = "DRA_LAB_SEEDS"
 """Environment variable with the first seed and the one after the last, as in 1000:3000; other seeds are other cases."""
@@ -146,10 +147,16 @@ class Case:
         headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
         placed = after.pods if after is not None else ()
         truth = {n.name: self.truth.most(at, n.free(placements_on(placed, n.name))) for n in self.nodes}
-        self.between(question, headroom.count, sum(truth.values()), headroom.bound, proven=headroom.proven)
-        for equal in headroom.classes:
-            for node in equal.nodes:
-                self.between(f"{question} on a node", equal.each, truth[node], equal.bound, proven=equal.proven)
+        self.between(question, headroom.count.value, sum(truth.values()), headroom.count.bound, proven=headroom.proven)
+        for equal in headroom.where:
+            for node in equal.members:
+                self.between(
+                    f"{question} on a node",
+                    equal.replicas.value,
+                    truth[node],
+                    equal.replicas.bound,
+                    proven=equal.replicas.exact,
+                )
         return headroom
 
     def ask_after(self, plan: FleetPlan) -> None:
@@ -158,18 +165,20 @@ class Case:
         for at, workload in enumerate(self.workloads):
             headroom = self.ask_headroom(at, plan)
             left = workload.replicas - plan.placed[workload.name]
-            if missing is not None and missing.proven and left and headroom.count:
+            if missing is not None and missing.proven and left and headroom.count.value:
                 self.say(
                     "plan_fleet", f"no more fit, proven; but {headroom.count} more of {workload.name} fit beside it"
                 )
             whole = self.ask_headroom(at)
-            if plan.placed[workload.name] + headroom.count > whole.bound:
-                self.say("how_many_more", f"at most {whole.bound}, but a plan and what fits beside it are more")
+            if plan.placed[workload.name] + headroom.count.value > whole.count.bound:
+                self.say("how_many_more", f"at most {whole.count.bound}, but a plan and what fits beside it are more")
 
     def ask_job(self) -> None:
         """Ask `largest_job` of the first claim: every multiple is tried, for a larger one may fit alone."""
         job = largest_job(self.cluster, self.workloads[0].claims[0], time_limit=SECONDS)
-        self.between("largest_job replicas", job.replicas, self.truth.total(0), job.replicas_bound, proven=job.proven)
+        self.between(
+            "largest_job replicas", job.replicas.value, self.truth.total(0), job.replicas.bound, proven=job.proven
+        )
         top = self.truth.largest_multiple()
         self.between("largest_job", job.scale, top, job.scale_bound, proven=job.scale >= job.scale_bound)
 

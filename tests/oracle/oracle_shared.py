@@ -24,7 +24,7 @@ from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
-from dra_lab.planner.fleet import how_many_more
+from dra_lab.planner.questions import how_many_more
 
 HOST = "kubernetes.io/hostname"
 ONE = Together(1, 0, NODE)
@@ -140,8 +140,8 @@ class SharedCase(Case):
         headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
         most = self.truth.total() - (len(after.pods) if after is not None else 0)
         if after is None:
-            self.between("how_many_more", headroom.count, most, headroom.bound, proven=headroom.proven)
-        elif headroom.count > most:
+            self.between("how_many_more", headroom.count.value, most, headroom.count.bound, proven=headroom.proven)
+        elif headroom.count.value > most:
             self.say("how_many_more after", f"{headroom.count}, but at most {most} fit beside the plan")
         return headroom
 

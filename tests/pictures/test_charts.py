@@ -26,7 +26,7 @@ from dra_lab import (
 )
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import PlacedPod
-from dra_lab.model.headroom import Headroom, HeadroomOnNodes, Stranded, StrandedKind, StrandedNodes
+from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
@@ -152,7 +152,7 @@ def test_every_node_is_in_exactly_one_row():
 
 def test_hovering_over_a_row_tells_its_nodes():
     """The tooltip of both charts over nodes contains the names of the nodes, as they are in the cluster."""
-    headroom = Headroom("w", 2, 2, (HeadroomOnNodes(tuple(f"n{at}" for at in range(50)), 1, 1),))
+    headroom = Headroom("w", Bounded(2, 2), (Fit("w", "node", tuple(f"n{at}" for at in range(50)), Bounded(1, 1)),))
     assert [row["which"] for row in rows_of(chart([headroom]))] == ["n0, n1, n10, n11, n12, n13, n14, n15 and 42 more"]
     rows = rows_of(chart(load_cluster("sample:dgx-h100")))
     assert {row["which"] for row in rows} == {f"dgx-0{at}" for at in range(1, 9)}
@@ -168,14 +168,14 @@ def test_a_large_cluster_makes_a_small_chart():
 
 def test_numbers_that_are_not_proven_say_so():
     """A heat map writes ≥ before a number that could be larger, and a range for nodes that differ."""
-    classes = (HeadroomOnNodes(("a", "b"), 2, 2), HeadroomOnNodes(("c",), 1, 3))
-    rows = rows_of(chart([Headroom("w", 5, 7, classes)]))
+    classes = (Fit("w", "node", ("a", "b"), Bounded(2, 2)), Fit("w", "node", ("c",), Bounded(1, 3)))
+    rows = rows_of(chart([Headroom("w", Bounded(5, 7), classes)]))
     assert {row["node"]: row["words"] for row in rows} == {"a": "2", "b": "2", "c": "≥1"}
 
 
 def test_nodes_that_share_devices_are_one_row():
     """The number of nodes whose devices are seen from several of them holds for all of them together."""
-    headroom = Headroom("w", 3, 3, (HeadroomOnNodes(("a", "b"), 3, 3),), together=(("a", "b"),))
+    headroom = Headroom("w", Bounded(3, 3), (Fit("w", "nodes", ("a", "b"), Bounded(3, 3)),))
     assert [row["node"] for row in rows_of(chart([headroom]))] == ["a + b together"]
 
 
@@ -217,7 +217,9 @@ def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload(
 
 def charts(cluster: Cluster, plan):
     """Return one of every chart."""
-    fits = [Headroom(HOSTILE, 1, 1, tuple(HeadroomOnNodes((name,), 1, 1) for name in cluster.node_names))]
+    fits = [
+        Headroom(HOSTILE, Bounded(1, 1), tuple(Fit("w", "node", (name,), Bounded(1, 1)) for name in cluster.node_names))
+    ]
     return (
         chart(cluster),
         chart(fits),

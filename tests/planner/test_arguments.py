@@ -14,7 +14,6 @@ from dra_lab import (
     Workload,
     gang_verdicts,
     how_many_more,
-    how_many_more_gangs,
     largest_job,
     load_cluster,
     make_plan,
@@ -24,6 +23,7 @@ from dra_lab import (
 )
 from dra_lab.errors import InputError
 from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.headroom import Bounded
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
@@ -140,13 +140,13 @@ def test_the_gangs_of_a_plan_count_as_there(after):
     plan = after()
     more, job = how_many_more(CLUSTER, pods(), after=plan), largest_job(CLUSTER, CLAIM, after=plan)
     free = {kind.kind: kind.free for kind in stranded(CLUSTER, [CLAIM], after=plan).kinds}
-    assert (more.count, more.proven, job.scale, job.replicas, free["gpu"]) == (0, True, 0, 0, 0)
+    assert (more.count, job.scale, job.replicas, free["gpu"]) == (Bounded(0, 0), 0, Bounded(0, 0), 0)
 
 
 def test_the_pods_of_a_plan_count_as_there_for_gangs():
     """A plan of replicas is taken where a plan of gangs is."""
     taken = plan_fleet(CLUSTER, [pods(24)])
-    assert how_many_more_gangs(CLUSTER, gang(), after=taken).count < how_many_more_gangs(CLUSTER, gang()).count
+    assert how_many_more(CLUSTER, gang(), after=taken).count.value < how_many_more(CLUSTER, gang()).count.value
 
 
 def test_verdicts_refuse_the_plan_of_another_gang():

@@ -99,7 +99,7 @@ def test_the_numbers_of_the_domains_are_those_of_the_plan(pod):
     plan = plan_gangs(pod, [wanted])
     found = gang_verdicts(with_quota(pod, 64), wanted, requests=SMALL, plan=plan)
     assert [(one.domain, one.devices, one.bound) for one in found.domains] == [
-        (headroom.domain, headroom.most, headroom.bound) for headroom in plan.where
+        (headroom.members, headroom.pods.value, headroom.pods.bound) for headroom in plan.where
     ]
     assert {one.counted for one in found.domains} == {3}
 

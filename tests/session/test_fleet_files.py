@@ -87,7 +87,11 @@ def of_the_fleet(session) -> tuple:
     """Return the same numbers of the session's fleet."""
     placed = len(session.fleet.plan().pods)
     answer = session.fleet.answer
-    return placed, [headroom.count for headroom in answer.headroom], [kind.stranded for kind in answer.stranded.kinds]
+    return (
+        placed,
+        [headroom.count.value for headroom in answer.headroom],
+        [kind.stranded for kind in answer.stranded.kinds],
+    )
 
 
 @pytest.mark.parametrize("number", [1, 3])

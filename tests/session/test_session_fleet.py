@@ -32,7 +32,7 @@ def test_the_answer_has_what_more_fits_and_what_is_stranded(session):
     """4 pods fit in all, so 3 more after the first; only the kinds that are asked for are stranded."""
     session.fleet.plan()
     answer = session.fleet.answer
-    assert [(headroom.count, headroom.bound) for headroom in answer.headroom] == [(3, 3)]
+    assert [(headroom.count.value, headroom.count.bound) for headroom in answer.headroom] == [(3, 3)]
     assert {kind.kind for kind in answer.stranded.kinds} == {"gpu", "nic"}
     assert answer.complete
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from topology_texts import GPU, NCCL, NIC, SERVER, TOPO, bridge, host_bridge, hwloc, named, package, pci
 
-from dra_lab import make_cluster
 from dra_lab.errors import SourceError
-from dra_lab.sources.foreign import Inventory, decode_inventory
+from dra_lab.sources.foreign import Inventory, decode_inventory, make_cluster
 
 
 def read(data: bytes | str) -> Inventory:

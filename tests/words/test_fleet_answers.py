@@ -8,7 +8,7 @@ from checked_plans import checked_fleet
 from dra_lab import Scenario, plan_scenarios
 from dra_lab.cli.exit_status import status_of
 from dra_lab.model.fleet import FleetPlan, PlacedPod
-from dra_lab.model.headroom import Headroom, HeadroomOnNodes, LargestJob, Stranded, StrandedKind, StrandedNodes
+from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.plan import GoalValue, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -86,8 +86,10 @@ def test_tables_hold_every_device_of_every_replica(plan, cluster):
 
 def test_numbers_that_are_not_proven_are_ranges():
     """Headroom, largest job and stranded say what is sure, and what could be."""
-    headroom = Headroom("w", 2, 5, (HeadroomOnNodes(("a", "b"), 1, 2), HeadroomOnNodes(("c",), 0, 1)))
-    job = LargestJob("c", 2, 4, 3, 9, "a")
+    headroom = Headroom(
+        "w", Bounded(2, 5), (Fit("w", "node", ("a", "b"), Bounded(1, 2)), Fit("w", "node", ("c",), Bounded(0, 1)))
+    )
+    job = LargestJob("c", 2, 4, Bounded(3, 9), "a")
     kinds = (StrandedKind("gpu", 8, 5, 7),)
     lost = Stranded(("c",), kinds, (StrandedNodes(("a", "b"), kinds),))
     assert headroom_sentence(headroom) == "w: at least 2 more, at most 5; not proven"
@@ -97,7 +99,7 @@ def test_numbers_that_are_not_proven_are_ranges():
     assert "12 of 19 free GPUs (at least 0; 18 of these are partitions" in stranded_sentence(parts)
     assert not parts.proven
     assert [headroom_json(headroom)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
-    assert list(frame(headroom)["node"]) == ["a", "b", "c"]
+    assert list(frame(headroom)["where"]) == ["a", "b", "c"]
     assert list(frame(lost)["stranded"]) == [3, 3]
 
 
@@ -141,7 +143,7 @@ def test_names_are_printable():
     bad = "w\x1b[2J\u202e"
     for text in (
         fleet_text(FleetPlan(PlanStatus.STOPPED, (Workload(bad, (), replicas=1),))),
-        headroom_sentence(Headroom(bad, 1, 1)),
+        headroom_sentence(Headroom(bad, Bounded(1, 1))),
     ):
         assert not {"\x1b", "\u202e"} & set(text)
 

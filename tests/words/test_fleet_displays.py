@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dra_lab.model.fleet import FleetPlan, PlacedPod
-from dra_lab.model.headroom import Headroom, HeadroomOnNodes, LargestJob, Stranded, StrandedKind
+from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
 from dra_lab.model.workload import Workload
 
@@ -19,8 +19,8 @@ FLEET = FleetPlan(
 )
 ANSWERS = [
     (FLEET, "3 of 3 replicas placed on 2 nodes"),
-    (Headroom(HOSTILE, 2, 5, (HeadroomOnNodes((HOSTILE, "b"), 1, 2),)), "at least 2 more"),
-    (LargestJob(HOSTILE, 2, 4, 3, 9, HOSTILE), "at most 4 times"),
+    (Headroom(HOSTILE, Bounded(2, 5), (Fit("w", "node", (HOSTILE, "b"), Bounded(1, 2)),)), "at least 2 more"),
+    (LargestJob(HOSTILE, 2, 4, Bounded(3, 9), HOSTILE), "at most 4 times"),
     (Stranded((HOSTILE,), (StrandedKind("gpu", 8, 5, 7),)), "3 of 8 free GPUs"),
 ]
 

@@ -7,7 +7,7 @@ import pytest
 from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.goals import GANGS
-from dra_lab.model.headroom import GangHeadroom
+from dra_lab.model.headroom import Bounded, Fit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import GoalValue, Placement, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
@@ -36,7 +36,7 @@ def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | Non
     return FleetPlan(status, wanted, pods=pods, goals=goals, where=tuple(headroom))
 
 
-HEADROOM = (GangHeadroom("train", ("b", "r1"), 3, 3, 4, 4, 0, 0, ("2 nodes cordoned",)),)
+HEADROOM = (Fit("train", "domain", ("b", "r1"), Bounded(0, 0), Bounded(3, 3), 4, 4, ("2 nodes cordoned",)),)
 OPEN = plan(PlanStatus.FEASIBLE, gang(replicas=3), placed=1, bound=0)
 SENTENCES = {
     "no gangs": (plan(PlanStatus.EMPTY), "No gangs are requested."),

@@ -105,7 +105,7 @@ def test_a_number_that_is_a_cap_is_reported_as_a_cap():
     cluster = load_texts({"slice.yaml": SLICE % ("", "")})
     headroom = how_many_more(cluster, Workload("w", (ADMIN,)))
     value = headroom_json(headroom)
-    assert headroom.count == MOST_COUNTED
+    assert headroom.count.value == MOST_COUNTED
     assert (value["proven"], value["capped"], value["bound"], value["classes"][0]["bound"]) == (False, True, None, None)
     assert "at least 10,000 more" in headroom_sentence(headroom)
 

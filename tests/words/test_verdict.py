@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from small_plans import a_plan
 
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.headroom import Headroom, HeadroomOnNodes
+from dra_lab.model.headroom import Bounded, Headroom
 from dra_lab.model.sketch import ClaimSketch, How
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
@@ -39,17 +39,24 @@ def test_the_figures_of_pairs_stand_beside_each_other(pairs):
 
 def test_every_figure_says_what_it_counts_and_where_it_comes_from(pairs, misfit):
     """A click on a figure has the words of the glossary, and a proof, a bound or a source."""
-    every = [*tiles(pairs, Headroom("claim", 3, 4)), *tiles(misfit), *tiles(a_plan(), counting=True)]
+    every = [*tiles(pairs, Headroom("claim", Bounded(3, 4))), *tiles(misfit), *tiles(a_plan(), counting=True)]
     assert [tile.caption for tile in every if not tile.title or tile.lines[0] not in GLOSSARY.values()] == []
+
+
+FOUR = Headroom("claim", Bounded(4, 4))
 
 
 @pytest.mark.parametrize(
     ("headroom", "caption", "proof"),
     [
-        (Headroom("claim", 4, 4), "copies fit, proven", "Proven: no more than 4 fit."),
-        (Headroom("claim", 4, 7), "copies fit, at least", "At least 4, at most 7: the time for counting was up."),
+        (FOUR, "copies fit, proven", "Proven: no more than 4 fit."),
         (
-            Headroom("claim", 10_000, 10_000, (HeadroomOnNodes(("n",), 10_000, 10_000),)),
+            Headroom("claim", Bounded(4, 7)),
+            "copies fit, at least",
+            "At least 4, at most 7: the time for counting was up.",
+        ),
+        (
+            Headroom("claim", Bounded(10_000)),
             "copies fit, at least",
             "At least 10,000",
         ),
@@ -63,7 +70,7 @@ def test_copies_are_reported_with_their_bound(pairs, headroom, caption, proof):
 
 def test_how_many_nodes_would_serve_an_idle_cluster_is_explained_with_the_copies(pairs):
     """The sentence of the verdict has no room for it."""
-    assert "would fit on all 4 if nothing else were running" in tiles(pairs, Headroom("claim", 4, 4))[1].lines[-1]
+    assert "would fit on all 4 if nothing else were running" in tiles(pairs, FOUR)[1].lines[-1]
 
 
 def test_the_cause_of_a_misfit_is_short(cluster, misfit):

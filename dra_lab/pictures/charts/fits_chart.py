@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.headroom import Headroom
+from dra_lab.model.headroom import NODE, Headroom
 from dra_lab.pictures.charts.rows import Band, of_nodes
 from dra_lab.words.document import clean, plain_table
 
@@ -47,18 +47,20 @@ def _by_node(headrooms: Sequence[Headroom]) -> Mapping[str, tuple[float, ...]]:
     """Return for each node the numbers of all workloads: surely, then at most."""
     found: dict[str, list[float]] = {}
     for at, headroom in enumerate(headrooms):
-        together = {nodes: " + ".join(nodes) + " together" for nodes in headroom.together if len(nodes) > 1}
-        for node_class in headroom.classes:
-            for name in [together[node_class.nodes]] if node_class.nodes in together else node_class.nodes:
+        for fit in headroom.where:
+            together = fit.kind != NODE and len(fit.members) > 1
+            for name in [" + ".join(fit.members) + " together"] if together else fit.members:
                 into = found.setdefault(name, [0.0] * (2 * len(headrooms)))
-                into[at], into[len(headrooms) + at] = node_class.each, node_class.bound
+                least, most = fit.replicas.value, fit.replicas.bound
+                into[at], into[len(headrooms) + at] = least, least if most is None else most
     return {name: tuple(values) for name, values in found.items()}
 
 
 def _known(headroom: Headroom) -> str:
-    if headroom.proven:
-        return f"{headroom.count:,}"
-    return f"≥{headroom.count:,}" + ("" if headroom.capped else f" (at most {headroom.bound:,})")
+    count = headroom.count
+    if count.exact:
+        return f"{count.value:,}"
+    return f"≥{count.value:,}" + ("" if count.bound is None else f" (at most {count.bound:,})")
 
 
 def _field(band: Band, at: int, count: int) -> tuple[str, float]:

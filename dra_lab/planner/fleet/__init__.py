@@ -1,8 +1,7 @@
 """Workloads × replicas over a cluster: the best plan for a fleet, what more fits, and what is stranded."""
 
-from dra_lab.planner.fleet.headroom import how_many_more
 from dra_lab.planner.fleet.largest import largest_job, multiple
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded
 
-__all__ = ["how_many_more", "largest_job", "multiple", "plan_fleet", "stranded"]
+__all__ = ["largest_job", "multiple", "plan_fleet", "stranded"]

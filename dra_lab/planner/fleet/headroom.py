@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,22 +12,17 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import UNPLACED
-from dra_lab.model.headroom import MOST_COUNTED, Headroom, HeadroomOnNodes
-from dra_lab.model.plan import Plan
+from dra_lab.model.headroom import MOST_COUNTED, NODE, NODES_TOGETHER, Bounded, Fit, Headroom, counted_to
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Ask, ClaimSketch
+from dra_lab.model.sketch import Ask
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import workload_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.question import Question, Work
 from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.eligible import is_shareable
-from dra_lab.planner.waiting import awaited
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.shared_devices import PodsOnNode
@@ -42,58 +35,6 @@ _Nodes = tuple[str, ...]
 
 _Bounds = tuple[int, int]
 """At least, at most."""
-
-
-@awaited
-def how_many_more(
-    cluster: Cluster,
-    what: ClaimSketch | Workload,
-    *,
-    release: KubernetesRelease | str | None = None,
-    after: Plan | FleetPlan | None = None,
-    time_limit: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-    solver: str = "HiGHS",
-) -> Headroom:
-    """Return how many more pods of a workload can start together, on each class of equal nodes and in all.
-
-    Preferences may be broken, must-links not. A pod with admin access alone takes nothing away: the number ends at
-    MOST_COUNTED on a node.
-
-    Args:
-        cluster: The cluster to count on.
-        what: The pods to count, as a drawing or a Workload, whose `replicas` do not matter.
-        release: The release to plan for; default: that of the cluster.
-        after: A plan whose pods count as there; default: none.
-        time_limit: Seconds after which the count so far is returned; default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-
-    Returns:
-        The count and its bound. If a limit ended the search, `bound` is above `count`.
-
-    Raises:
-        InputError: The release is unknown.
-        SketchError: A drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
-
-    Example:
-        >>> from dra_lab import how_many_more, load_cluster, read_sketch
-        >>> headroom = how_many_more(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
-        >>> headroom.count, headroom.bound
-        (3, 3)
-    """
-    began = time.monotonic()
-    release = cluster.target_release(release)
-    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    workload = workload_given("what", what)
-    cluster = cluster_after(cluster, after, release)
-    headroom = headroom_of_claim(cluster, workload, release, None, budget, solver)
-    return changed(headroom, seconds=time.monotonic() - began)
 
 
 def headroom_of_claim(
@@ -116,8 +57,9 @@ def headroom_of_claim(
         most = {place: max(least, sum(map(published.on, place))) for place, (least, _) in found.items()}
         found = {place: (least, min(bound, most[place])) for place, (least, bound) in found.items()}
     count, bound = (sum(bounds[at] for bounds in found.values()) for at in (0, 1))
-    classes = sorted(_classes(found, together), key=lambda found: (-found.each, found.nodes))
-    return Headroom(workload.name, count, bound, tuple(classes), together)
+    where = sorted(_where(workload, found, together), key=lambda fit: (-fit.replicas.value, fit.members))
+    known = all(fit.replicas.bound is not None for fit in where)
+    return Headroom(workload.name, Bounded(count, bound if known else None), tuple(where))
 
 
 def _found(fleet: FleetProblem, places: Sequence[_Nodes], budget: Budget, solver: str) -> dict[_Nodes, _Bounds]:
@@ -176,15 +118,16 @@ def _reported(report: Callable[[Progress], None], wanted: int, progress: Progres
     report(progress)
 
 
-def _classes(found: Mapping[_Nodes, _Bounds], together: Sequence[_Nodes]) -> Iterator[HeadroomOnNodes]:
+def _where(workload: Workload, found: Mapping[_Nodes, _Bounds], together: Sequence[_Nodes]) -> Iterator[Fit]:
     """Yield nodes with equal numbers together, and each set of nodes that share devices."""
     equal: dict[_Bounds, list[str]] = {}
     for place, bounds in found.items():
         if place in together:
-            yield HeadroomOnNodes(place, *bounds)
+            yield Fit(workload.name, NODES_TOGETHER, place, counted_to(*bounds))
         else:
             equal.setdefault(bounds, []).extend(place)
-    yield from (HeadroomOnNodes(tuple(sorted(nodes)), *bounds) for bounds, nodes in equal.items())
+    for bounds, nodes in equal.items():
+        yield Fit(workload.name, NODE, tuple(sorted(nodes)), counted_to(*bounds))
 
 
 class _Published:

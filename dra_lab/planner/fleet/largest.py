@@ -79,7 +79,7 @@ def largest_job(
         >>> from dra_lab import largest_job, load_cluster, read_sketch
         >>> job = largest_job(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs"))
         >>> job.scale, job.replicas, job.proven
-        (2, 4, True)
+        (2, Bounded(value=4, bound=4), True)
     """
     began = time.monotonic()
     release = cluster.target_release(release)
@@ -91,7 +91,7 @@ def largest_job(
     headroom = headroom_of_claim(
         cluster, Workload(claim.name, (claim,)), release, held, budget.part(budget.shares.step), solver
     )
-    found = LargestJob(claim.name, 0, 0, headroom.count, headroom.bound, capped=headroom.capped)
+    found = LargestJob(claim.name, 0, 0, headroom.count)
     top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
     search = _Search(cluster, claim, tuple(scale), release, held, budget, solver)
     # First a good one soon, in steps that double; then downwards, so that none is passed over.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -14,16 +12,13 @@ from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import BEYOND, GANGS
-from dra_lab.model.headroom import MOST_COUNTED, GangCount, GangHeadroom
+from dra_lab.model.headroom import DOMAIN, MOST_COUNTED, Bounded, Fit, Headroom, counted_to
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.model.workload import HOST, Workload
-from dra_lab.planner.arguments import workloads_given
-from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.after import cluster_after
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import wanted
 from dra_lab.planner.gangs.levels import Path, Together, nodes_of_claims
@@ -31,9 +26,7 @@ from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, Needs, read_needs, 
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
 from dra_lab.planner.gangs.search import best_solution
 from dra_lab.planner.node.device_tests import Stage
-from dra_lab.planner.waiting import awaited
 from dra_lab.planner.why.funnel import matching_devices, noun_of
-from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 _Bounds = tuple[int, int]
 """At least, at most."""
@@ -42,73 +35,30 @@ _NAMED = 3
 """Nodes that a reason names."""
 
 
-@awaited
-def how_many_more_gangs(
+def headroom_of_gang(
     cluster: Cluster,
     gang: Workload,
-    *,
-    hierarchies: Sequence[Hierarchy] | None = None,
-    release: KubernetesRelease | str | None = None,
-    after: FleetPlan | None = None,
-    time_limit: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
-    cancel: threading.Event | None = None,
-    solver: str = "HiGHS",
-) -> GangCount:
-    """Return how many more gangs fit with their minimum, in all and in each domain of the required level.
-
-    Args:
-        cluster: The cluster to count on.
-        gang: The gang to count; its `replicas` and what it prefers do not matter.
-        hierarchies: The levels above the nodes; default: those of the cluster.
-        release: The release to plan for; default: that of the cluster.
-        after: A plan whose pods count as there; default: none.
-        time_limit: Seconds after which the count so far is returned; default None: no limit.
-        progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
-        cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
-        solver: Name of the PuLP solver.
-
-    Returns:
-        The count and its bound, what each domain has, and the count with every other level instead of the required one.
-
-    Raises:
-        InputError: The gang, a level or the release is unknown or makes no sense.
-        SketchError: A drawing is inconsistent.
-        CelCompileError: A selector does not compile.
-        UnsupportedFeature: A claim uses a rule of DRA that is not known here.
-        SolverError: The solver is missing or failed.
-
-    Example:
-        >>> from dra_lab import PodGroup, Workload, how_many_more_gangs, load_cluster, read_sketch
-
-        Both workers must be on one node.
-
-        >>> pair = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
-        >>> more = how_many_more_gangs(load_cluster("sample:two-sockets"), Workload("pair", [pair], level="host"))
-        >>> more.count, more.levels[""]
-        (1, (1, 1))
-    """
-    began = time.monotonic()
-    release = cluster.target_release(release)
-    budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    (gang,) = workloads_given("gang", [gang])
-    cluster, held = cluster_after(cluster, after, release), None
-    known = levels_of(cluster) if hierarchies is None else hierarchies
-    every = dict(_by_level(cluster, gang, known, partial(nodes_of_claims, cluster, release)))
-    problem = problem_of(cluster, every[gang.level], release, budget, held, solver, Clock())
+    hierarchies: Sequence[Hierarchy],
+    release: KubernetesRelease,
+    budget: Budget,
+    solver: str,
+) -> Headroom:
+    """Return how many more gangs fit with their minimum, in all and in each domain of the required level."""
+    every = dict(_by_level(cluster, gang, hierarchies, partial(nodes_of_claims, cluster, release)))
+    problem = problem_of(cluster, every[gang.level], release, budget, None, solver, Clock())
     problem = problem.decided(budget.part(budget.shares.step))
-    headrooms: tuple[GangHeadroom, ...] = ()
-    levels: dict[str, _Bounds] = {}
+    where: tuple[Fit, ...] = ()
+    levels: dict[str, Bounded] = {}
     for level, needs in every.items():
         rooms = _Rooms(problem.of(needs), needs.gangs[0], solver, budget)
         if level == gang.level:
             rooms.budget = budget.part(budget.shares.step)
         counts = [rooms.gangs(path) for path in rooms.domains]
         count, bound = (min(MOST_COUNTED, sum(numbers)) for numbers in zip((0, 0), *counts, strict=True))
-        levels[level] = count, bound
+        levels[level] = counted_to(count, bound)
         if level == gang.level:
-            headrooms = tuple(rooms.headroom(gang, path) for path in rooms.domains)
-    return GangCount(gang.name, *levels[gang.level], headrooms, levels, time.monotonic() - began)
+            where = tuple(rooms.headroom(gang, path) for path in rooms.domains)
+    return Headroom(gang.name, levels[gang.level], where, levels)
 
 
 def _by_level(
@@ -129,12 +79,10 @@ def _by_level(
                 continue
 
 
-def headroom_by_domain(
-    problem: GangProblem, gangs: Sequence[Workload], solver: str, budget: Budget
-) -> tuple[GangHeadroom, ...]:
+def headroom_by_domain(problem: GangProblem, gangs: Sequence[Workload], solver: str, budget: Budget) -> tuple[Fit, ...]:
     """Return for each gang what each domain of its required level has, as long as there is time."""
-    found: list[GangHeadroom] = []
-    known: dict[GangNeed, list[GangHeadroom]] = {}
+    found: list[Fit] = []
+    known: dict[GangNeed, list[Fit]] = {}
     place = {at: need for need in problem.needs.gangs for at in need.gangs}
     problem = problem.decided(budget.part(budget.shares.step))
     for at, gang in enumerate(gangs):
@@ -146,8 +94,8 @@ def headroom_by_domain(
             rooms = _Rooms(problem, required, solver, budget)
             known[required] = [rooms.headroom(gang, path) for path in rooms.domains]
         for headroom in known[required]:
-            count, bound = (min(gang.replicas, number) for number in (headroom.gangs, headroom.gangs_bound))
-            found.append(changed(headroom, gang=gang.name, gangs=count, gangs_bound=bound))
+            replicas = headroom.replicas.at_most(gang.replicas)
+            found.append(changed(headroom, workload=gang.name, replicas=replicas))
     return tuple(found)
 
 
@@ -161,7 +109,7 @@ class _Rooms:
             self.domains.setdefault(path, []).append(node)
         self._known: dict[object, _Bounds] = {}
 
-    def headroom(self, gang: Workload, path: Path) -> GangHeadroom:
+    def headroom(self, gang: Workload, path: Path) -> Fit:
         """Return what a domain has for a gang."""
         need, (count, count_bound), (most, bound) = self.need, self.gangs(path), self._pods(path)
         # Pods that have only shared claims have a place where these have one, also if no whole gang fits.
@@ -169,7 +117,8 @@ class _Rooms:
         most += beside if count else 0
         bound = min(gang.size, bound + (beside if count_bound or len(need.groups) > 1 else 0))
         reasons = _lacking(self.problem, need, self.domains[path], self.budget) if most < gang.size else []
-        return GangHeadroom(gang.name, path, most, bound, gang.least, gang.size, count, count_bound, tuple(reasons))
+        fits = Bounded(count, count_bound), Bounded(most, bound)
+        return Fit(gang.name, DOMAIN, path, *fits, gang.least, gang.size, tuple(reasons))
 
     def gangs(self, path: Path) -> _Bounds:
         """Return how many gangs a domain has, at least and at most."""

@@ -10,7 +10,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
 from dra_lab.model.goals import GANGS
-from dra_lab.model.headroom import GangHeadroom
+from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.quantity import QuantityText
@@ -111,7 +111,7 @@ def gang_verdicts(
             progress=progress,
             cancel=cancel,
         )
-    headrooms = [headroom for headroom in plan.where if headroom.gang == gang.name]
+    headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
     chosen = counts.chosen[-1:] if gang.level in HOSTS else counts.chosen
     return GangVerdicts(
         gang.name,
@@ -125,7 +125,7 @@ def gang_verdicts(
     )
 
 
-def _devices(gang: Workload, plan: FleetPlan, headrooms: Sequence[GangHeadroom]) -> VerdictRow:
+def _devices(gang: Workload, plan: FleetPlan, headrooms: Sequence[Fit]) -> VerdictRow:
     if plan.status is PlanStatus.NOT_CHECKED:
         return VerdictRow(DEVICES, Says.UNKNOWN, f"Not checked: {plan.shortfalls[0].message}.")
     placed = [one for one in plan.placed_gangs if one.workload == gang.name]
@@ -144,15 +144,15 @@ def _devices(gang: Workload, plan: FleetPlan, headrooms: Sequence[GangHeadroom])
         return VerdictRow(DEVICES, Says.UNKNOWN, f"{counts} have devices; more may fit, not proven.")
     if placed:
         return VerdictRow(DEVICES, Says.NO, f"Devices are free for {counts}, proven.")
-    best = max(headrooms, key=lambda headroom: headroom.most, default=None)
+    best = max(headrooms, key=lambda headroom: headroom.pods.value, default=None)
     level = f"one {gang.level}" if gang.level else "the cluster"
     text = f"Not enough devices are free in {level} for {gang.least:,} pods, proven"
-    if best is not None and best.domain and best.most < gang.least:
-        text = f"{text}; the best, {'/'.join(best.domain)}, has {best.most:,}"
+    if best is not None and best.members and best.pods.value < gang.least:
+        text = f"{text}; the best, {'/'.join(best.members)}, has {best.pods.value:,}"
     return VerdictRow(DEVICES, Says.NO, f"{text}.")
 
 
-def _domains(gang: Workload, headrooms: Sequence[GangHeadroom], counts: TopologyCounts) -> list[DomainVerdict]:
+def _domains(gang: Workload, headrooms: Sequence[Fit], counts: TopologyCounts) -> list[DomainVerdict]:
     """Return the numbers of each domain; Kueue's are by the values of labels, those of a host by its name."""
 
     def most(pods: int | None) -> int | None:
@@ -161,25 +161,25 @@ def _domains(gang: Workload, headrooms: Sequence[GangHeadroom], counts: Topology
     mine = {path[-1:] if gang.level in HOSTS else path: pods for path, pods in counts.pods.items()}
     found = [
         DomainVerdict(
-            headroom.domain,
+            headroom.members,
             headroom.size,
-            most(mine.pop(headroom.domain, None)),
-            headroom.most,
-            headroom.bound,
-            headroom.lacking,
+            most(mine.pop(headroom.members, None)),
+            headroom.pods.value,
+            headroom.pods.bound,
+            headroom.reasons,
         )
         for headroom in headrooms
-        if headroom.domain
+        if headroom.members
     ]
     return [*found, *(DomainVerdict(path, gang.size, most(pods)) for path, pods in sorted(mine.items()))]
 
 
-def _advice(gang: Workload, headrooms: Sequence[GangHeadroom], chosen: Path) -> str:
+def _advice(gang: Workload, headrooms: Sequence[Fit], chosen: Path) -> str:
     """Return what to do if Kueue would choose a domain without enough devices."""
-    headroom = next((one for one in headrooms if one.domain == chosen and chosen), None)
+    headroom = next((one for one in headrooms if one.members == chosen and chosen), None)
     better = next((one for one in headrooms if one.fits), None)
-    if headroom is None or headroom.bound >= gang.least:
+    if headroom is None or not headroom.pods.is_below(gang.least):
         return ""
-    most = f"{headroom.bound:,}" if headroom.most >= headroom.bound else f"at most {headroom.bound:,}"
+    most = f"{headroom.pods.bound:,}" if headroom.pods.exact else f"at most {headroom.pods.bound:,}"
     text = f"By its counts Kueue would choose {'/'.join(chosen)}, which has devices for {most} of {gang.least:,} pods."
-    return f"{text} Pin the gang to {'/'.join(better.domain)}." if better is not None else text
+    return f"{text} Pin the gang to {'/'.join(better.members)}." if better is not None else text

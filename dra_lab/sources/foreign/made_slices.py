@@ -67,7 +67,7 @@ def make_cluster(
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import make_cluster, read_inventory
+        >>> from dra_lab.sources.foreign import make_cluster, read_inventory
         >>> # NCCL's file of a server with one GPU.
         >>> gpu = '<pci busid="0:10:1c.0" class="0x030200"><gpu/></pci>'
         >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{gpu}</cpu></system>')

@@ -58,7 +58,7 @@ def read_inventory(path: str | Path) -> Inventory:
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import read_inventory
+        >>> from dra_lab.sources.foreign import read_inventory
         >>> # NCCL's file of a server with one GPU.
         >>> gpu = '<pci busid="0:10:1c.0" class="0x030200"><gpu/></pci>'
         >>> _ = Path("nccl.xml").write_text(f'<system><cpu numaid="0">{gpu}</cpu></system>')

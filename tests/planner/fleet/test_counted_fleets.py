@@ -152,7 +152,7 @@ def with_cpus(amount: str) -> Workload:
 def test_a_node_is_not_bounded_by_pods_that_found_a_place_on_another_one():
     """Two nodes hold 128 and 80 pods of one CPU, and either may have all of the few pods that are tried first."""
     headroom = how_many_more(cpus(64, 40), with_cpus("1"), release="1.36")
-    assert (headroom.count, headroom.bound) == (208, 208)
+    assert (headroom.count.value, headroom.count.bound) == (208, 208)
 
 
 @pytest.mark.long
@@ -161,7 +161,7 @@ def test_thousands_of_small_pods_fit_on_one_node():
     on, small = cpus(64), with_cpus("100m")
     headroom = how_many_more(on, small, release="1.36")
     plan = checked_fleet(on, [small], release="1.36", first_fit=False)
-    assert (headroom.count, headroom.bound, len(plan.pods), plan.proven) == (1_280, 1_280, 1_280, True)
+    assert (headroom.count.value, headroom.count.bound, len(plan.pods), plan.proven) == (1_280, 1_280, 1_280, True)
 
 
 def nothing_matches():
@@ -195,4 +195,4 @@ def test_no_more_pods_fit_where_none_can(made):
     """The count is 0, and so is its bound."""
     on, workload = made()
     headroom = how_many_more(on, workload, release="1.36")
-    assert (headroom.count, headroom.bound) == (0, 0)
+    assert (headroom.count.value, headroom.count.bound) == (0, 0)

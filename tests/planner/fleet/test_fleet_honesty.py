@@ -14,6 +14,7 @@ from random_clusters import random_workloads, small_fleet, switches
 
 from dra_lab import KubernetesRelease, how_many_more, largest_job, stranded
 from dra_lab.errors import InputError
+from dra_lab.model.headroom import Bounded
 from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
@@ -102,9 +103,9 @@ def test_room_after_a_plan_is_what_a_larger_plan_places():
     headroom = how_many_more(cluster, workload, release=RELEASE)
     plan = checked_fleet(cluster, (workload,), release=RELEASE, first_fit=False)
     assert headroom.proven
-    assert headroom.count == len(plan.pods)
+    assert headroom.count.value == len(plan.pods)
     left = how_many_more(cluster, workload, release=RELEASE, after=plan)
-    assert (left.count, left.proven) == (0, True)
+    assert left.count == Bounded(0, 0)
     assert sum(len(found.nodes) for found in headroom.classes) == len(cluster.node_names)
 
 
@@ -114,7 +115,7 @@ def test_stopped_room_is_no_number():
     (workload,) = workloads((1,), must=True, kinds=((2, 2, 16),))
     headroom = how_many_more(cluster, workload, release=RELEASE, time_limit=0.0)
     assert not headroom.proven
-    assert headroom.bound >= how_many_more(cluster, workload, release=RELEASE).count
+    assert headroom.count.bound >= how_many_more(cluster, workload, release=RELEASE).count.value
     assert not largest_job(cluster, workload.claims[0], release=RELEASE, time_limit=0.0).proven
     assert not stranded(cluster, workload.claims, release=RELEASE, time_limit=0.0).proven
 

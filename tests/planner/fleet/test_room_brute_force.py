@@ -60,10 +60,10 @@ def _more(seed, cluster, draw, release, *, sharing, coupled):
     except TooLarge:
         return False
     headroom = how_many_more(cluster, Workload("more", (sketch,)), release=release)
-    assert min(headroom.count, SO_MANY) <= expected <= headroom.bound, f"seed {seed}"
+    assert min(headroom.count.value, SO_MANY) <= expected <= headroom.count.bound, f"seed {seed}"
     # pods without end are counted up to a number that is no proof
-    assert headroom.proven or headroom.count > SO_MANY, f"seed {seed}"
-    assert min(headroom.count, SO_MANY) == expected, f"seed {seed}"
+    assert headroom.proven or headroom.count.value > SO_MANY, f"seed {seed}"
+    assert min(headroom.count.value, SO_MANY) == expected, f"seed {seed}"
     return True
 
 
@@ -103,9 +103,9 @@ def test_values_lie_between_the_bounds_of_a_cancel(sharing, coupled):
         for looks in range(1, 50, 4):
             more = how_many_more(cluster, workload, release=release, cancel=CancelledAfter(looks))
             largest = largest_job(cluster, sketch, release=release, cancel=CancelledAfter(looks))
-            assert more.count <= headroom.count <= more.bound, (number, looks)
+            assert more.count.value <= headroom.count.value <= more.count.bound, (number, looks)
             assert largest.scale <= job.scale <= largest.scale_bound, (number, looks)
-            assert largest.replicas <= job.replicas <= largest.replicas_bound, (number, looks)
+            assert largest.replicas.value <= job.replicas.value <= largest.replicas.bound, (number, looks)
             open_answers += not largest.proven
     assert open_answers > 10
 

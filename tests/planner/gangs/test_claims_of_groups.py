@@ -14,6 +14,7 @@ from small_nodes import a_slice, cluster, device, gpu
 from dra_lab import ClaimSketch, Cluster, NodeType, PodGroup, Workload, nodes_to_add
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
+from dra_lab.model.headroom import Bounded
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
@@ -126,7 +127,7 @@ def test_pods_that_have_only_a_shared_claim_are_on_its_node(gpus, replicas, plac
     plan = checked_gangs(on, [Workload("g", (group,), replicas=replicas, shared_claims=(SHARED,) if of_gang else ())])
     assert [(len(one.pods), len(one.nodes)) for one in plan.placed_gangs] == [(3, 1)] * placed
     assert plan.goal("gangs").proven
-    assert {(domain.most, domain.bound) for domain in plan.where} == {(3, 3)}
+    assert {domain.pods for domain in plan.where} == {Bounded(3, 3)}
 
 
 def test_a_group_with_only_a_shared_claim_stands_beside_others():
@@ -144,7 +145,7 @@ def test_the_bound_of_a_domain_counts_pods_with_only_a_shared_claim():
     [domain] = checked_gangs(
         networked(racks="a", gpus=2), [Workload("g", (leader, workers), shared_claims=(SHARED,))]
     ).where
-    assert (domain.gangs_bound, domain.most <= 2 <= domain.bound) == (0, True)
+    assert (domain.replicas.bound, domain.pods.value <= 2 <= domain.pods.bound) == (0, True)
 
 
 @pytest.mark.parametrize("of_gang", [False, True])

@@ -13,7 +13,7 @@ from random_gangs import hierarchy_of
 from small_holders import a_claim, result
 from small_nodes import a_slice, gpu
 
-from dra_lab import ClaimSketch, Cluster, PodGroup, Workload, how_many_more_gangs
+from dra_lab import ClaimSketch, Cluster, PodGroup, Workload, how_many_more
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.device import DeviceTaint
 
@@ -47,8 +47,8 @@ def gang(pods: int, gpus: int, level: str = "rack", replicas: int = 1) -> Worklo
 def test_identical_nodes_have_as_many_gangs_as_the_division_says(pods, gpus):
     """In racks of 16 identical nodes, each rack has the whole part of its pods divided by the size."""
     cluster, hierarchy = racks([[EACH] * 16 for _ in range(60)])
-    found = how_many_more_gangs(cluster, gang(pods, gpus), hierarchies=[hierarchy])
-    assert (found.count, found.bound) == (60 * (16 * (EACH // gpus) // pods),) * 2
+    found = how_many_more(cluster, gang(pods, gpus), hierarchies=[hierarchy])
+    assert (found.count.value, found.count.bound) == (60 * (16 * (EACH // gpus) // pods),) * 2
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -57,19 +57,19 @@ def test_racks_of_different_free_counts_are_summed(seed):
     rng = random.Random(seed)
     free = [[rng.randint(0, EACH) for _ in range(rng.randint(2, 20))] for _ in range(40)]
     cluster, hierarchy = racks(free)
-    found = how_many_more_gangs(cluster, gang(6, 2), hierarchies=[hierarchy])
-    assert (found.count, found.bound) == (sum(sum(n // 2 for n in rack) // 6 for rack in free),) * 2
+    found = how_many_more(cluster, gang(6, 2), hierarchies=[hierarchy])
+    assert (found.count.value, found.count.bound) == (sum(sum(n // 2 for n in rack) // 6 for rack in free),) * 2
 
 
 def test_a_wider_level_has_at_least_as_many():
     """One rack costs, against one block or none, the gangs that the rounding of each loses."""
     free = [[3, 2], [5, 8], [7, 1], [4, 4], [8], [2, 6]]
     cluster, hierarchy = racks(free)
-    found = how_many_more_gangs(cluster, gang(4, 2), hierarchies=[hierarchy])
+    found = how_many_more(cluster, gang(4, 2), hierarchies=[hierarchy])
     blocks = [sum(n // 2 for rack in free[at::3] for n in rack) for at in range(3)]
     counted = {"rack": sum(sum(n // 2 for n in rack) // 4 for rack in free), "block": sum(n // 4 for n in blocks)}
     counted |= {"": sum(blocks) // 4, "host": sum(n // 8 for rack in free for n in rack)}
-    assert {level: number[0] for level, number in found.levels.items()} == counted
+    assert {level: number.value for level, number in found.levels.items()} == counted
 
 
 def test_a_plan_places_as_many_gangs_as_fit():
@@ -89,7 +89,7 @@ def test_blocks_of_one_and_of_three_racks_have_their_own_numbers():
         changed(one.pods[0], name="other", count=1),
     ]
     plan = checked_gangs(cluster, [changed(one, pods=groups, prefer_level="rack")], hierarchies=[hierarchy])
-    rooms = {room.domain: (room.most, room.gangs, room.gangs_bound) for room in plan.where}
+    rooms = {room.members: (room.pods.value, room.replicas.value, room.replicas.bound) for room in plan.where}
     assert rooms == {("a",): (2, 1, 1), ("b",): (1, 0, 0)}
 
 

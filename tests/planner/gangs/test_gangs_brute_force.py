@@ -14,6 +14,7 @@ from random_clusters import random_sketch, small_fleet, switches
 from random_gangs import hierarchy_of, random_case, random_gang, random_places, random_shared_case
 
 from dra_lab import KubernetesRelease
+from dra_lab.model.headroom import Bounded
 
 GANGS = int(os.environ.get("DRA_LAB_RANDOM_GANGS", "80"))
 """How many random cases are compared; more of them with the environment variable."""
@@ -94,14 +95,14 @@ def has_the_headroom(seed: str, case=random_case) -> bool:
         return False
     plan = checked_gangs(cluster, gangs, hierarchies=[hierarchy], release=release)
     for gang, headrooms in zip(gangs, expected, strict=True):
-        mine = {headroom.domain: headroom for headroom in plan.where if headroom.gang == gang.name}
+        mine = {headroom.members: headroom for headroom in plan.where if headroom.workload == gang.name}
         for domain, (pods, count) in headrooms.items():
             headroom = mine[domain]
             if count or all(group.claims for group in gang.pods):
-                assert (headroom.most, headroom.bound) == (pods, pods), f"seed {seed}: {domain}"
+                assert headroom.pods == Bounded(pods, pods), f"seed {seed}: {domain}"
             # Where no whole gang fits, pods with only a claim that they share are in the bound alone.
-            assert headroom.most <= pods <= headroom.bound, f"seed {seed}: {domain}"
-            assert (headroom.gangs, headroom.gangs_bound) == (min(6, count),) * 2, f"seed {seed}: {domain}"
+            assert headroom.pods.value <= pods <= headroom.pods.bound, f"seed {seed}: {domain}"
+            assert headroom.replicas == Bounded(min(6, count), min(6, count)), f"seed {seed}: {domain}"
     return True
 
 

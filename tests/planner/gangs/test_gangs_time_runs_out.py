@@ -11,7 +11,7 @@ from checked_gangs import checked_gangs
 from random_gangs import random_case
 from random_node_types import random_node_case
 
-from dra_lab import KubernetesRelease, how_many_more_gangs, nodes_to_add
+from dra_lab import KubernetesRelease, how_many_more, nodes_to_add
 from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
@@ -35,15 +35,15 @@ def test_the_bounds_of_a_cancelled_count_are_true(seed):
     """No more gangs fit in all, and no domain has more pods or gangs, than a cancelled count says at most."""
     cluster, hierarchy, gangs, _ = random_case(random.Random(f"cancelled {seed}"))
     given = {"hierarchies": [hierarchy], "release": RELEASE}
-    whole = how_many_more_gangs(cluster, gangs[0], **given)
-    known = {headroom.domain: headroom for headroom in whole.headroom}
+    whole = how_many_more(cluster, gangs[0], **given)
+    known = {headroom.members: headroom for headroom in whole.where}
     for looks in LOOKS:
-        count = how_many_more_gangs(cluster, gangs[0], **given, cancel=CancelledAfter(looks))
-        assert count.bound >= whole.count, looks
-        for mine in count.headroom:
-            best = known[mine.domain]
-            assert mine.bound >= best.most, (looks, mine)
-            assert mine.gangs_bound >= best.gangs, (looks, mine)
+        count = how_many_more(cluster, gangs[0], **given, cancel=CancelledAfter(looks))
+        assert count.count.bound >= whole.count.value, looks
+        for mine in count.where:
+            best = known[mine.members]
+            assert mine.pods.bound >= best.pods.value, (looks, mine)
+            assert mine.replicas.bound >= best.replicas.value, (looks, mine)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -67,11 +67,11 @@ def test_reasons_of_a_cancelled_plan_are_those_of_all_nodes_or_none(seed):
     given = {"hierarchies": [hierarchy], "release": RELEASE}
     never = CancelledAfter(10**9)
     every = {
-        (headroom.gang, headroom.domain): headroom.lacking
+        (headroom.workload, headroom.members): headroom.reasons
         for headroom in checked_gangs(cluster, gangs, workloads, **given, cancel=never).where
     }
     whole = 10**9 - never.looks
     for looks in range(max(1, whole - 40), whole, 3):
         plan = checked_gangs(cluster, gangs, workloads, **given, cancel=CancelledAfter(looks))
         for headroom in plan.where:
-            assert headroom.lacking in ((), every[headroom.gang, headroom.domain]), looks
+            assert headroom.reasons in ((), every[headroom.workload, headroom.members]), looks
