@@ -157,18 +157,19 @@ class TraceMode(Pane):
         """Return the traits of the step to which all moves lead; each step on the way that is drawn is shown."""
         from dra_lab.pictures.hardware import hardware_svg
 
-        shown: dict[str, Any] = {}
-        while self._moves and run.is_latest:
+        while True:
             while self._moves:
                 self._moves.popleft()(position)
             if self.view.trace_predict:
                 position.ask()
             node, width = position.trace.node, picture_width(self.view.width)
             svg = hardware_svg(cluster, node, plan=position.allocated(plan), sketch=sketch, width=width)
-            shown = {"trace_now": position.now(), "trace_svg": svg, "trace_prediction": position.prediction}
-            shown |= {"trace_inside": dict(self._inside), "trace_step": position.step}
+            # the step first: who sees its picture must not be taken back to the step before
+            shown = {"trace_step": position.step, "trace_now": position.now(), "trace_svg": svg}
+            shown |= {"trace_prediction": position.prediction, "trace_inside": dict(self._inside)}
             run.show(shown)
-        return shown
+            if not self._moves or not run.is_latest:
+                return shown
 
     def _show_step(self) -> None:
         if (refusal := self._steps.refusal) is not None:
