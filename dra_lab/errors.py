@@ -168,3 +168,9 @@ class Cancelled(DraLabError):
 
 class ExportError(DraLabError):
     """Files could not be written, or an existing file that a person changed would be overwritten."""
+
+
+def a_kind(value: object) -> str:
+    """Return the type of a value with its article, for a message: `an int`."""
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"

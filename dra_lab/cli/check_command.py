@@ -15,7 +15,7 @@ from dra_lab.errors import InputError
 if TYPE_CHECKING:
     from dra_lab.gitops.compare import Comparison
     from dra_lab.gitops.folder import Manifests
-    from dra_lab.gitops.review import Fit, Review
+    from dra_lab.gitops.review import FitState, Review
 
 EXAMPLES = (
     "dra-lab check cluster/ manifests/",
@@ -104,7 +104,7 @@ def _review(options: argparse.Namespace, manifests: Manifests) -> Review:
     )
 
 
-def _status(options: argparse.Namespace, outcome: Fit) -> int:
+def _status(options: argparse.Namespace, outcome: FitState) -> int:
     if outcome.is_open:
         return FITS if options.allow_unchecked else UNANSWERED
     return FITS if outcome.value == "fits" else NOT

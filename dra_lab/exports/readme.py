@@ -13,7 +13,8 @@ from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.replay_result import Replay
 from dra_lab.sketch.manifest_target import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
-from dra_lab.words.fleet_document import fleet_goals_table, workloads_table
+from dra_lab.words.fleet_document import fleet_goals_table
+from dra_lab.words.gang_document import workloads_table
 from dra_lab.words.plan_document import answer_sentence, goals_table
 
 

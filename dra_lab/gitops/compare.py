@@ -9,16 +9,16 @@ from dataclasses import replace
 from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.review import Checked, Fit, Review, Reviewed
+from dra_lab.gitops.review import Checked, FitState, Review, Reviewed
 from dra_lab.model.plan import Plan
 
-_RANK = {Fit.FITS: 0, Fit.NOT_DECIDED: 1, Fit.NOT_CHECKED: 1, Fit.DOES_NOT_FIT: 2}
+_RANK = {FitState.FITS: 0, FitState.NOT_DECIDED: 1, FitState.NOT_CHECKED: 1, FitState.DOES_NOT_FIT: 2}
 
 
 class ComparedState(Struct, frozen=True):
     """A workload or claim on one side: whether it fits, how often, on how many nodes, and its best allocation."""
 
-    fit: Fit
+    fit: FitState
     sentence: str
     times: int | None = None
     capped: bool = False
@@ -54,10 +54,10 @@ class Change(Struct, frozen=True):
         return "" if same and devices[0] == devices[1] else "changed"
 
     @property
-    def newly_open(self) -> Fit:
+    def newly_open(self) -> FitState:
         """Return the outcome if it is worse than before, else that it fits: what was so before is not new."""
         if self.after is None or (self.before is not None and _RANK[self.before.fit] >= _RANK[self.after.fit]):
-            return Fit.FITS
+            return FitState.FITS
         return self.after.fit
 
 
@@ -71,19 +71,19 @@ class Comparison(Struct, frozen=True):
     gone: tuple[Finding, ...]
 
     @property
-    def outcome(self) -> Fit:
+    def outcome(self) -> FitState:
         """Return the outcome of what is new: an error or a claim that fitted before decides, then one left open."""
         found = {change.newly_open for change in self.changes}
         if any(f.severity is Severity.ERROR for f in self.new):
-            found.add(Fit.DOES_NOT_FIT)
-        return max(found, key=_RANK.__getitem__, default=Fit.FITS)
+            found.add(FitState.DOES_NOT_FIT)
+        return max(found, key=_RANK.__getitem__, default=FitState.FITS)
 
     @property
     def new_only(self) -> Review:
         """Return the review without the findings and failing objects that were there before."""
-        worse = {change.subject for change in self.changes if change.newly_open is not Fit.FITS}
-        objects = tuple(o for o in self.review.objects if o.outcome is Fit.FITS or o.object in worse)
-        reviewed = tuple(r for r in self.review.reviewed if r.fit is Fit.FITS or r.subject in worse)
+        worse = {change.subject for change in self.changes if change.newly_open is not FitState.FITS}
+        objects = tuple(o for o in self.review.objects if o.outcome is FitState.FITS or o.object in worse)
+        reviewed = tuple(r for r in self.review.reviewed if r.fit is FitState.FITS or r.subject in worse)
         return replace(self.review, findings=self.new, objects=objects, reviewed=reviewed)
 
 

@@ -11,10 +11,10 @@ from dra_lab.exports.outcome import exit_status
 from dra_lab.exports.written_files import RECORD, RECORD_VERSION, digest
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.review import Checked, Fit
+from dra_lab.gitops.review import Checked, FitState
 from dra_lab.model.cluster import Cluster
 
-_OUTCOMES = tuple(outcome.value for outcome in Fit)
+_OUTCOMES = tuple(outcome.value for outcome in FitState)
 _NOT_AS_PLANNED = "kube-scheduler does not allocate every replica as planned"
 _AGAIN = "Export again for this cluster."
 _ACCEPT = "--allow-worse accepts it."
@@ -44,7 +44,7 @@ def exported_outcomes(
             findings.append(Finding("export-edited", Severity.NOTE, subject, message, "Export again.", place))
             continue
         outcome, own = _answer(record, answer, subject, place, allow_worse=allow_worse)
-        objects.append(Checked(subject, outcome, "" if outcome is Fit.FITS else own[0].message, place))
+        objects.append(Checked(subject, outcome, "" if outcome is FitState.FITS else own[0].message, place))
         findings += [*own, *_other_cluster(record, subject, place, cluster)]
     return tuple(objects), tuple(findings)
 
@@ -68,31 +68,31 @@ def _is_answer(answer: Any) -> TypeGuard[Mapping[str, Any]]:
 
 def _answer(
     record: Mapping[str, Any], answer: Mapping[str, Any], subject: str, place: Origin, *, allow_worse: bool
-) -> tuple[Fit, tuple[Finding, ...]]:
+) -> tuple[FitState, tuple[Finding, ...]]:
     """Return the outcome by the rule of `export` (`exit_status`), and a finding for what is not as planned."""
-    placed = Fit(answer["outcome"])
+    placed = FitState(answer["outcome"])
     replay = record.get("loop")
-    if placed is Fit.DOES_NOT_FIT and isinstance(replay, Mapping) and replay.get("neverStarts"):
+    if placed is FitState.DOES_NOT_FIT and isinstance(replay, Mapping) and replay.get("neverStarts"):
         message = f"kube-scheduler starts no pod of this export{_because(answer['reasons'])}"
         return placed, (Finding("export-never-starts", Severity.ERROR, subject, message, _AGAIN, place),)
-    if placed is not Fit.FITS:
-        severity = Severity.ERROR if placed is Fit.DOES_NOT_FIT else Severity.WARNING
-        verb = "placed" if placed is Fit.DOES_NOT_FIT else "placed in its time"
+    if placed is not FitState.FITS:
+        severity = Severity.ERROR if placed is FitState.DOES_NOT_FIT else Severity.WARNING
+        verb = "placed" if placed is FitState.DOES_NOT_FIT else "placed in its time"
         message = f"with the devices in use at that time, the plan of this export {verb} {_placed(record)}"
         return placed, (Finding("export-not-placed", severity, subject, message, _AGAIN, place),)
     status = exit_status(answer, allow_worse=allow_worse)
     if not status and answer["asPlanned"]:
-        return Fit.FITS, ()
+        return FitState.FITS, ()
     why = _because(answer["reasons"])
     if answer["asPlanned"] is None:
         message = f"whether {_NOT_AS_PLANNED.replace(' does not allocate', ' allocates')} is not known{why}"
         found = Finding("export-not-simulated", Severity.WARNING, subject, message, _ACCEPT, place)
-        return Fit.NOT_CHECKED if status else Fit.FITS, (found,)
+        return FitState.NOT_CHECKED if status else FitState.FITS, (found,)
     severity = Severity.ERROR if status else Severity.WARNING
     pin = "" if "pins" in record else "Export with --pin. "
     advice = f"{pin}{_ACCEPT}" if status else ""
     found = Finding("export-not-as-planned", severity, subject, f"{_NOT_AS_PLANNED}{why}", advice, place)
-    return Fit.DOES_NOT_FIT if status else Fit.FITS, (found,)
+    return FitState.DOES_NOT_FIT if status else FitState.FITS, (found,)
 
 
 def _placed(record: Mapping[str, Any]) -> str:

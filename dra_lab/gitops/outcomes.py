@@ -13,7 +13,7 @@ from dra_lab.gitops.matches import SELECTOR_FAILS
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of, every_claim
 from dra_lab.gitops.repeated import CLASS_TWICE
-from dra_lab.gitops.review import Checked, Fit, Reviewed, worst
+from dra_lab.gitops.review import Checked, FitState, Reviewed, worst
 from dra_lab.manifests.device_asks import asks_outside
 from dra_lab.manifests.versions import GROUP
 from dra_lab.model.cluster import Cluster
@@ -29,7 +29,7 @@ _REASONS = {
 }
 """Why the object of a finding is not checked, by the finding's rule."""
 
-_FitSentence = tuple[Fit, str]
+_FitSentence = tuple[FitState, str]
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,15 @@ def checked_objects(manifests: Manifests, answered: AnsweredPod) -> tuple[tuple[
         whole = document.origin.source, document.origin.document, ""
         error = next((errors[one] for one in (key, first.get(key, key), whole) if one in errors), None)
         if error is not None:
-            sentences.insert(0, (Fit.DOES_NOT_FIT, error))
-        sentences[:0] = [(Fit.NOT_CHECKED, unchecked[one]) for one in {key, first.get(key, key)} if one in unchecked]
+            sentences.insert(0, (FitState.DOES_NOT_FIT, error))
+        sentences[:0] = [
+            (FitState.NOT_CHECKED, unchecked[one]) for one in {key, first.get(key, key)} if one in unchecked
+        ]
         if not sentences:
             others += 1
             continue
         outcome = worst(fit for fit, _ in sentences)
-        reason = "" if outcome is Fit.FITS else next(why for fit, why in sentences if fit is outcome)
+        reason = "" if outcome is FitState.FITS else next(why for fit, why in sentences if fit is outcome)
         objects.append(Checked(f"{document.kind}/{document.name}", outcome, reason, document.at("")))
     return tuple(objects), others
 
@@ -90,7 +92,7 @@ def _is_object(document: Document) -> bool:
 def _unreadable(manifests: Manifests) -> Iterator[Checked]:
     for finding in manifests.findings:
         if finding.rule in UNREADABLE:
-            outcome = Fit.DOES_NOT_FIT if finding.severity is Severity.ERROR else Fit.NOT_CHECKED
+            outcome = FitState.DOES_NOT_FIT if finding.severity is Severity.ERROR else FitState.NOT_CHECKED
             place = finding.origin or Origin(finding.subject)
             number = f", document {place.document}" if place.document else ""
             yield Checked(f"{finding.subject}{number}", outcome, f"{finding.message}. {finding.advice}", place)
@@ -120,7 +122,7 @@ def without_unmet(
     users = _users(manifests, claims, by_place)
     for index, finding in enumerate(findings):
         used = users.get(finding.origin.key, ()) if finding.rule == SELECTOR_FAILS and finding.origin else ()
-        if used and all(item.fit is Fit.FITS for item in used):
+        if used and all(item.fit is FitState.FITS for item in used):
             findings[index] = unmet(finding)
 
 
@@ -135,7 +137,7 @@ def _fit_sentences(
         return
     for path, _ in islice(asks_outside(document.value), 1):
         yield (
-            Fit.NOT_CHECKED,
+            FitState.NOT_CHECKED,
             f"it requests devices at {path}, outside a pod template, so dra-lab does not know its pods",
         )
     for pod in pod_templates(document):
@@ -145,27 +147,27 @@ def _fit_sentences(
 def _of_claim(document: Document, alone: Reviewed | None, used: Sequence[Reviewed]) -> _FitSentence:
     if alone is not None:
         return alone.fit, alone.sentence
-    if any(item.fit is Fit.FITS or item.times for item in used):
-        return Fit.FITS, ""
+    if any(item.fit is FitState.FITS or item.times for item in used):
+        return FitState.FITS, ""
     if used:
         outcome = worst(item.fit for item in used)
         return outcome, next(item.sentence for item in used if item.fit is outcome)
     group = document.value.get("apiVersion")
-    return Fit.NOT_CHECKED, f"it cannot be read as a {document.kind} of {group or GROUP}"
+    return FitState.NOT_CHECKED, f"it cannot be read as a {document.kind} of {group or GROUP}"
 
 
 def _of_pod(pod: PodTemplate, answered: AnsweredPod) -> Iterator[_FitSentence]:
     item = answered.by_place.get(pod.document.at(pod.path))
     if item is not None:
         if item.subject in answered.short:
-            yield Fit.DOES_NOT_FIT, "it fits alone, but not at once with the other workloads"
+            yield FitState.DOES_NOT_FIT, "it fits alone, but not at once with the other workloads"
         yield item.fit, item.sentence
         return
     if pod.claims:
-        yield Fit.NOT_CHECKED, _why_not(pod, answered.findings)
+        yield FitState.NOT_CHECKED, _why_not(pod, answered.findings)
     unserved = unserved_resources(pod, answered.cluster, answered.release)
     if unserved:
-        yield Fit.NOT_CHECKED, unserved_words(unserved, answered.release)
+        yield FitState.NOT_CHECKED, unserved_words(unserved, answered.release)
 
 
 def _why_not(pod: PodTemplate, findings: Sequence[Finding]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from dra_lab.gitops.compare import Change, ComparedState, Comparison
 from dra_lab.gitops.report_json import review_json
 from dra_lab.gitops.report_text import heading
-from dra_lab.gitops.review import OUTCOME_WORDS, Fit
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState
 from dra_lab.model.cluster import Cluster
 from dra_lab.words.answer_json import finding_value
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
@@ -32,7 +32,7 @@ def changes_parts(comparison: Comparison, detail: Detail = "short") -> Iterator[
     rows = [_row(change) for change in comparison.changes if change.word or detail == "all"]
     yield Table(("claim", "change", "fits", "node", "paired", "goals"), rows, "Before → after")
     for change in comparison.changes:
-        if change.newly_open is not Fit.FITS and change.after is not None:
+        if change.newly_open is not FitState.FITS and change.after is not None:
             yield Lines(f"{change.subject}: {OUTCOME_WORDS[change.after.fit]}", [change.after.sentence])
     yield Lines("New findings", [str(finding) for finding in comparison.new])
     yield Lines("Findings that are gone", [str(finding) for finding in comparison.gone])
@@ -51,7 +51,7 @@ def changes_json(comparison: Comparison) -> dict[str, Any]:
     """Return the review without what was so before, and what changed since the revision."""
     outcome = comparison.outcome
     value = review_json(comparison.new_only)
-    value |= {"outcome": outcome.value, "valid": outcome is Fit.FITS}
+    value |= {"outcome": outcome.value, "valid": outcome is FitState.FITS}
     changes = [
         {"object": one.subject, "change": one.word, "before": _state(one.before), "after": _state(one.after)}
         for one in comparison.changes
@@ -89,8 +89,8 @@ def _sentence(comparison: Comparison) -> str:
     counts = f"{counted(len(comparison.changes), 'claim')}: {shown or 'none changed'}"
     new, gone = counted(len(comparison.new), "new finding"), f"{len(comparison.gone)} gone"
     verdict = {
-        Fit.FITS: "No new failure",
-        Fit.DOES_NOT_FIT: "New failures",
+        FitState.FITS: "No new failure",
+        FitState.DOES_NOT_FIT: "New failures",
     }.get(comparison.outcome, "Not everything new is checked,")
     return f"{verdict} since {comparison.since}. {counts}; {new}, {gone}."
 
@@ -110,7 +110,7 @@ def _cells(state: ComparedState | None) -> tuple[str, str, str, str]:
     if state is None:
         return "", "", "", ""
     fits = OUTCOME_WORDS[state.fit]
-    if state.fit is Fit.FITS and state.times is not None:
+    if state.fit is FitState.FITS and state.times is not None:
         fits = f"{'at least ' if state.capped else ''}{counted(state.times, 'time')} on {counted(state.nodes, 'node')}"
     plan = state.plan
     if plan is None or not plan.fits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dra_lab.findings import Severity, sentence_case
-from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Review
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review
 from dra_lab.gitops.workload_fit import short_of
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Words, as_text
 from dra_lab.words.facts import counted, sentence
@@ -27,17 +27,17 @@ def review_parts(review: Review, detail: Detail = "all") -> Iterator[Part]:
         return
     yield Words(heading(review))
     short, everything = short_of(review.together), detail == "all"
-    fitting = [item for item in review.reviewed if item.fit is Fit.FITS and item.subject not in short]
+    fitting = [item for item in review.reviewed if item.fit is FitState.FITS and item.subject not in short]
     left = [] if everything else fitting[NAMES:]
     for item in review.reviewed:
         if item not in left:
-            alone = " alone" if item.fit is Fit.FITS and item.subject in short else ""
+            alone = " alone" if item.fit is FitState.FITS and item.subject in short else ""
             yield Lines(f"{item.subject}: {OUTCOME_WORDS[item.fit]}{alone}", [item.sentence])
     if left:
         yield Words(f"And {counted(len(left), 'workload')} more that fit.")
     answered = {item.origin.object for item in review.reviewed} | {item.sentence for item in review.reviewed}
     for checked in review.objects:
-        if checked.outcome is not Fit.FITS and not {checked.object, checked.reason} & answered:
+        if checked.outcome is not FitState.FITS and not {checked.object, checked.reason} & answered:
             reason = sentence(sentence_case(checked.reason))
             yield Lines(f"{checked.object}: {OUTCOME_WORDS[checked.outcome]}", [reason])
     yield Words(together_line(review))
@@ -71,9 +71,9 @@ def last_line(review: Review) -> str:
             return f"Not valid: {counted(len(review.errors), 'error')}."
         return f"Nothing to check: {others}." if review.others else "Not checked: there is no object."
     counts = (
-        f"{review.count(Fit.FITS)} valid and fitting",
-        f"{review.count(Fit.DOES_NOT_FIT)} not valid or not fitting",
-        f"{review.count(Fit.NOT_DECIDED, Fit.NOT_CHECKED)} not checked",
+        f"{review.count(FitState.FITS)} valid and fitting",
+        f"{review.count(FitState.DOES_NOT_FIT)} not valid or not fitting",
+        f"{review.count(FitState.NOT_DECIDED, FitState.NOT_CHECKED)} not checked",
     )
     more = f"; {others}" if review.others else ""
     return f"{counted(len(review.objects), 'object')}: {', '.join(counts)}{more}."

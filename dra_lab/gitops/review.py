@@ -11,7 +11,7 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 
 
-class Fit(StrEnum):
+class FitState(StrEnum):
     """The outcome of a check: it is valid and fits, it does not, a search stopped before its end, or not checked."""
 
     FITS = "fits"
@@ -22,22 +22,22 @@ class Fit(StrEnum):
     @property
     def is_open(self) -> bool:
         """Say whether it is neither known to fit nor known not to fit: reports count it as not checked."""
-        return self in (Fit.NOT_DECIDED, Fit.NOT_CHECKED)
+        return self in (FitState.NOT_DECIDED, FitState.NOT_CHECKED)
 
 
 OUTCOME_WORDS = {
-    Fit.FITS: "fits",
-    Fit.DOES_NOT_FIT: "does not fit",
-    Fit.NOT_DECIDED: "not decided",
-    Fit.NOT_CHECKED: "not checked",
+    FitState.FITS: "fits",
+    FitState.DOES_NOT_FIT: "does not fit",
+    FitState.NOT_DECIDED: "not decided",
+    FitState.NOT_CHECKED: "not checked",
 }
 
 
-def worst(outcomes: Iterable[Fit]) -> Fit:
+def worst(outcomes: Iterable[FitState]) -> FitState:
     """Return the outcome of several things together: one that does not fit decides, then one that is open."""
     found = set(outcomes)
-    order = (Fit.DOES_NOT_FIT, Fit.NOT_CHECKED, Fit.NOT_DECIDED)
-    return next((outcome for outcome in order if outcome in found), Fit.FITS)
+    order = (FitState.DOES_NOT_FIT, FitState.NOT_CHECKED, FitState.NOT_DECIDED)
+    return next((outcome for outcome in order if outcome in found), FitState.FITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Checked:
     """One object that asks for devices, or is not valid, with its outcome; `reason` is "" for one that fits."""
 
     object: str
-    outcome: Fit
+    outcome: FitState
     reason: str
     origin: Origin
 
@@ -62,7 +62,7 @@ class Reviewed:
 
     subject: str
     origin: Origin
-    fit: Fit
+    fit: FitState
     sentence: str
     wanted: int = 1
     times: int | None = None
@@ -100,19 +100,19 @@ class Review:
         return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
 
     @property
-    def outcome(self) -> Fit:
+    def outcome(self) -> FitState:
         """Return the outcome of everything together; no object at all is not checked."""
         if self.errors:
-            return Fit.DOES_NOT_FIT
+            return FitState.DOES_NOT_FIT
         if not self.objects and not self.others:
-            return Fit.NOT_CHECKED
+            return FitState.NOT_CHECKED
         return worst([*(item.outcome for item in self.objects), *(item.fit for item in self.reviewed)])
 
     @property
     def valid(self) -> bool:
         """Say whether nothing is wrong and everything that asks for devices fits."""
-        return self.outcome is Fit.FITS
+        return self.outcome is FitState.FITS
 
-    def count(self, *outcomes: Fit) -> int:
+    def count(self, *outcomes: FitState) -> int:
         """Return how many objects have one of these outcomes."""
         return sum(1 for item in self.objects if item.outcome in outcomes)

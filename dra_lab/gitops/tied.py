@@ -10,7 +10,7 @@ from typing import Any
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.node_filter import only_nodes
-from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.gitops.workload_fit import Question, not_given_up
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
@@ -58,20 +58,22 @@ def answer_tied(
     nodes = [name for name in cluster.node_names if all(name in q.nodes(cluster) for q in group)]
     unread = not_read(cluster, (c for q in group for c in q.claims.values()), selects_nodes=not nodes)
     if unread is not None:
-        return _all(group, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
+        return _all(group, FitState.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
         message = (
             f"{_shares(group)}, and no node fits the node names, selectors, affinities and tolerations of "
             "all these pods"
         )
-        return _all(group, Fit.DOES_NOT_FIT if _is_local(cluster) else Fit.NOT_DECIDED, "no-node-admitted", message)
+        return _all(
+            group, FitState.DOES_NOT_FIT if _is_local(cluster) else FitState.NOT_DECIDED, "no-node-admitted", message
+        )
     claims = _claims(group)
     if len(claims) > MOST_CLAIMS:
         message = (
             f"{_shares(group)}; they need {len(claims)} or more claims on one node, and dra-lab tries at "
             f"most {MOST_CLAIMS}"
         )
-        return _all(group, Fit.NOT_DECIDED, "fit-not-decided", message)
+        return _all(group, FitState.NOT_DECIDED, "fit-not-decided", message)
     part = only_nodes(cluster, nodes)
     try:
         drawn: Any = next(iter(claims.values())) if len(claims) == 1 else claims
@@ -79,9 +81,9 @@ def answer_tied(
     except Cancelled:
         raise
     except (CelError, UnsupportedFeature) as error:
-        return _all(group, Fit.NOT_CHECKED, "fit-not-decided", error.message)
+        return _all(group, FitState.NOT_CHECKED, "fit-not-decided", error.message)
     except DraLabError as error:
-        return _all(group, Fit.NOT_CHECKED, "claim-not-planned", error.message)
+        return _all(group, FitState.NOT_CHECKED, "claim-not-planned", error.message)
     if cancel is not None and cancel.is_set():
         raise Cancelled(f"cancelled while {group[0].subject} was planned")
     reviewed, findings = _answer_of(group, plan, part)
@@ -97,18 +99,18 @@ def _answer_of(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Answe
     sentence = answer_sentence(plan, cluster)
     if plan.fits:
         words = f"{_shares(group)}, which is allocated once, and all their pods fit on one node. {sentence}"
-        reviewed = [_reviewed(question, Fit.FITS, words, plan) for question in group]
+        reviewed = [_reviewed(question, FitState.FITS, words, plan) for question in group]
         return reviewed, list(_elsewhere(group, plan, cluster))
     if plan.status is not PlanStatus.INFEASIBLE:
-        return _all(group, Fit.NOT_DECIDED, "fit-not-decided", f"{_shares(group)}. {sentence}", plan)
+        return _all(group, FitState.NOT_DECIDED, "fit-not-decided", f"{_shares(group)}. {sentence}", plan)
     reason = plan.shortfalls[0].message if plan.shortfalls else "no node can serve them"
     message = f"{_shares(group)}, and no node has the devices for all their pods: {reason}"
     if _is_local(cluster):
-        return _all(group, Fit.DOES_NOT_FIT, "tied-pods-do-not-fit", message, plan)
+        return _all(group, FitState.DOES_NOT_FIT, "tied-pods-do-not-fit", message, plan)
     message += (
         "; they may fit on several nodes, because several nodes can use some devices, but dra-lab does not try that"
     )
-    return _all(group, Fit.NOT_DECIDED, "fit-not-decided", message, plan)
+    return _all(group, FitState.NOT_DECIDED, "fit-not-decided", message, plan)
 
 
 def _claims(group: Sequence[Question]) -> Mapping[str, ClaimSketch]:
@@ -152,7 +154,7 @@ def _elsewhere(group: Sequence[Question], plan: Plan, cluster: Cluster) -> Itera
             yield Finding("daemonset-not-everywhere", Severity.WARNING, question.subject, message, advice, place)
 
 
-def _all(group: Sequence[Question], fit: Fit, rule: str, message: str, plan: Plan | None = None) -> Answer:
+def _all(group: Sequence[Question], fit: FitState, rule: str, message: str, plan: Plan | None = None) -> Answer:
     """Return the same answer for all workloads of a group, and one finding."""
     sentence = f"{OUTCOME_WORDS[fit].capitalize()}: {message}"
     severity = Severity.WARNING if fit.is_open else Severity.ERROR
@@ -161,8 +163,8 @@ def _all(group: Sequence[Question], fit: Fit, rule: str, message: str, plan: Pla
     return [_reviewed(question, fit, sentence, plan) for question in group], [found]
 
 
-def _reviewed(question: Question, fit: Fit, sentence: str, plan: Plan | None) -> Reviewed:
+def _reviewed(question: Question, fit: FitState, sentence: str, plan: Plan | None) -> Reviewed:
     nodes = plan.fitting_nodes if plan is not None else ()
-    times = 0 if fit is Fit.DOES_NOT_FIT else None
-    proven = fit is Fit.DOES_NOT_FIT
+    times = 0 if fit is FitState.DOES_NOT_FIT else None
+    proven = fit is FitState.DOES_NOT_FIT
     return Reviewed(question.subject, question.origin, fit, sentence, question.wanted, times, proven, nodes, plan)

@@ -14,7 +14,7 @@ from dra_lab.gitops.extended import EXTENDED, unserved_words
 from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
 from dra_lab.gitops.node_tests import node_tests, why_no_node
 from dra_lab.gitops.pending_nodes import allowed_nodes
-from dra_lab.gitops.review import OUTCOME_WORDS, Fit, Reviewed
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -103,10 +103,10 @@ def answer_question(
     """
     end = time.monotonic() + seconds
     reviewed, findings = _planned(question, cluster, release, seconds, cancel)
-    if reviewed.fit is Fit.FITS and question.claims:
+    if reviewed.fit is FitState.FITS and question.claims:
         reviewed, more = not_given_up(question, reviewed, cluster, release, end - time.monotonic(), cancel)
         findings += more
-    if reviewed.fit is Fit.DOES_NOT_FIT and question.without:
+    if reviewed.fit is FitState.DOES_NOT_FIT and question.without:
         reviewed, findings = _not_here(question, reviewed), ()
     return _with_unserved(question, reviewed, release), findings
 
@@ -139,14 +139,16 @@ def not_given_up(
     against = never_starts(findings)
     if against is not None:
         sentence = f"Does not start: {against.message}."
-        refused = replace(reviewed, fit=Fit.DOES_NOT_FIT, sentence=sentence, times=None, proven=False, plan=plan)
+        refused = replace(reviewed, fit=FitState.DOES_NOT_FIT, sentence=sentence, times=None, proven=False, plan=plan)
         return refused, (against,)
     unknown = next((f for f in findings if f.rule in OPEN), None)
     if unknown is not None:
         message = f"an allocation exists, but whether kube-scheduler finds one is not known: {unknown.message}"
         found = Finding("fit-not-decided", Severity.WARNING, question.subject, message, "", question.origin)
         sentence = f"Not decided: {message}"
-        return replace(reviewed, fit=Fit.NOT_DECIDED, sentence=sentence, times=None, proven=False, plan=plan), (found,)
+        return replace(reviewed, fit=FitState.NOT_DECIDED, sentence=sentence, times=None, proven=False, plan=plan), (
+            found,
+        )
     return reviewed, tuple(findings)
 
 
@@ -154,14 +156,14 @@ def _not_here(question: Question, reviewed: Reviewed) -> Reviewed:
     """Return the answer if only the nodes of a device plugin are left, which are not judged here."""
     nodes = ", ".join(sorted(question.without)[:3])
     sentence = f"Not checked: device plugins on other nodes ({nodes}) serve it too, and dra-lab checks only DRA."
-    return replace(reviewed, fit=Fit.NOT_CHECKED, sentence=sentence, times=None, proven=False)
+    return replace(reviewed, fit=FitState.NOT_CHECKED, sentence=sentence, times=None, proven=False)
 
 
 def _with_unserved(question: Question, reviewed: Reviewed, release: KubernetesRelease) -> Reviewed:
-    if not question.unserved or reviewed.fit is not Fit.FITS:
+    if not question.unserved or reviewed.fit is not FitState.FITS:
         return reviewed
     sentence = f"Not checked: {unserved_words(question.unserved, release)} Its claims alone: {reviewed.sentence}"
-    return replace(reviewed, fit=Fit.NOT_CHECKED, sentence=sentence)
+    return replace(reviewed, fit=FitState.NOT_CHECKED, sentence=sentence)
 
 
 def _planned(
@@ -174,13 +176,13 @@ def _planned(
     nodes = question.nodes(cluster)
     unread = not_read(cluster, question.claims.values(), selects_nodes=not nodes)
     if unread is not None and (question.claims or not nodes):
-        return _refused(question, Fit.NOT_CHECKED, "fit-not-decided", unread.message)
+        return _refused(question, FitState.NOT_CHECKED, "fit-not-decided", unread.message)
     if not nodes:
         message = question.why_nowhere(cluster, release)
-        return _refused(question, Fit.DOES_NOT_FIT, "no-node-admitted", message)
+        return _refused(question, FitState.DOES_NOT_FIT, "no-node-admitted", message)
     if not question.claims:
         sentence = f"Its claims are allocated already; the pod may run on {counted(len(nodes), 'node')}."
-        return Reviewed(question.subject, question.origin, Fit.FITS, sentence, nodes=nodes), ()
+        return Reviewed(question.subject, question.origin, FitState.FITS, sentence, nodes=nodes), ()
     part = only_nodes(cluster, nodes)
     sketches = question.claims
     drawn: Any = next(iter(sketches.values())) if len(sketches) == 1 else dict(sketches)
@@ -191,14 +193,14 @@ def _planned(
         if plan.status is PlanStatus.INFEASIBLE:
             return _misfit(question, plan, part)
         if not plan.fits:
-            return _refused(question, Fit.NOT_DECIDED, "fit-not-decided", answer_sentence(plan, part), plan)
+            return _refused(question, FitState.NOT_DECIDED, "fit-not-decided", answer_sentence(plan, part), plan)
         return _fits(question, plan, part, release, seconds, cancel)
     except Cancelled:
         raise
     except (CelError, UnsupportedFeature) as error:
-        return _refused(question, Fit.NOT_CHECKED, "fit-not-decided", error.message)
+        return _refused(question, FitState.NOT_CHECKED, "fit-not-decided", error.message)
     except DraLabError as error:
-        return _refused(question, Fit.NOT_CHECKED, "claim-not-planned", error.message)
+        return _refused(question, FitState.NOT_CHECKED, "claim-not-planned", error.message)
 
 
 def _fits(
@@ -216,21 +218,21 @@ def _fits(
         return _per_node(question, plan, sentence, missing)
     if question.shared:
         sentence = f"{_sharing(question)} {sentence}"
-        return _reviewed(question, Fit.FITS, sentence, plan, None if question.wanted > 1 else 1), ()
+        return _reviewed(question, FitState.FITS, sentence, plan, None if question.wanted > 1 else 1), ()
     more = how_many_more(cluster, question.workload, release=release, time_limit=seconds, cancel=cancel)
     count, capped = more.count.value, more.count.bound is None
     times = counted(count, "time") if more.proven else f"at least {counted(count, 'time')}"
     ends = f" ({COUNTING_ENDS})" if capped else ""
     sentence = f"Fits {times}{ends}, {question.wanted} wanted. {sentence}"
     if count >= question.wanted:
-        fits = _reviewed(question, Fit.FITS, sentence, plan, count, proven=more.proven)
+        fits = _reviewed(question, FitState.FITS, sentence, plan, count, proven=more.proven)
         return replace(fits, capped=capped), ()
     if not more.proven:
-        open_fit, findings = _refused(question, Fit.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
+        open_fit, findings = _refused(question, FitState.NOT_DECIDED, "fit-not-decided", sentence, plan, count)
         return replace(open_fit, capped=capped), findings
     message = f"{question.wanted} replicas are wanted, but only {count} fit"
     found = Finding("replicas-do-not-fit", Severity.ERROR, question.subject, message, "", question.origin)
-    return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
+    return _reviewed(question, FitState.DOES_NOT_FIT, sentence, plan, count, proven=True), (found,)
 
 
 def _per_node(
@@ -240,12 +242,12 @@ def _per_node(
     total = len(nodes) + len(missing)
     sentence = f"One pod per node: fits on {len(nodes)} of {total} admitted nodes. {sentence}"
     if not missing:
-        return _reviewed(question, Fit.FITS, sentence, plan, len(nodes), proven=True), ()
+        return _reviewed(question, FitState.FITS, sentence, plan, len(nodes), proven=True), ()
     some = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
     message = f"its pod does not fit on {some}: it waits there forever"
     advice = "Exclude these nodes with a node selector or affinity."
     found = Finding("daemonset-not-everywhere", Severity.WARNING, question.subject, message, advice, question.origin)
-    return _reviewed(question, Fit.FITS, sentence, plan, len(nodes), proven=True), (found,)
+    return _reviewed(question, FitState.FITS, sentence, plan, len(nodes), proven=True), (found,)
 
 
 def _sharing(question: Question) -> str:
@@ -261,15 +263,15 @@ def _misfit(question: Question, plan: Plan, cluster: Cluster) -> tuple[Reviewed,
     if reason is not None and reason.rule == "class" and EXTENDED not in question.claims:
         # reported once, at the line of the class; a resource of a container has no such line
         sentence = f"Does not fit. There is no device of the class that request {reason.subject} names."
-        return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), ()
+        return _reviewed(question, FitState.DOES_NOT_FIT, sentence, plan, 0, proven=True), ()
     message = reason.message if reason else "no node can serve it"
     advice = reason.advice if reason else ""
     found = Finding("does-not-fit", Severity.ERROR, question.subject, message, advice, question.origin)
-    return _reviewed(question, Fit.DOES_NOT_FIT, sentence, plan, 0, proven=True), (found,)
+    return _reviewed(question, FitState.DOES_NOT_FIT, sentence, plan, 0, proven=True), (found,)
 
 
 def _refused(
-    question: Question, fit: Fit, rule: str, message: str, plan: Plan | None = None, times: int | None = None
+    question: Question, fit: FitState, rule: str, message: str, plan: Plan | None = None, times: int | None = None
 ) -> tuple[Reviewed, tuple[Finding, ...]]:
     severity = Severity.WARNING if fit.is_open else Severity.ERROR
     found = Finding(rule, severity, question.subject, message, "", question.origin)
@@ -278,7 +280,7 @@ def _refused(
 
 
 def _reviewed(
-    question: Question, fit: Fit, sentence: str, plan: Plan | None, times: int | None, *, proven: bool = False
+    question: Question, fit: FitState, sentence: str, plan: Plan | None, times: int | None, *, proven: bool = False
 ) -> Reviewed:
     nodes = plan.fitting_nodes if plan is not None else ()
     return Reviewed(question.subject, question.origin, fit, sentence, question.wanted, times, proven, nodes, plan)
@@ -321,8 +323,10 @@ def with_together(reviewed: Sequence[Reviewed], plan: FleetPlan) -> list[Reviewe
         return list(reviewed)
     short = {w.name for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas}
     return [
-        replace(item, fit=Fit.NOT_DECIDED, sentence=f"Alone: {item.sentence} It is not known whether all fit at once.")
-        if item.subject in short and item.fit is Fit.FITS
+        replace(
+            item, fit=FitState.NOT_DECIDED, sentence=f"Alone: {item.sentence} It is not known whether all fit at once."
+        )
+        if item.subject in short and item.fit is FitState.FITS
         else item
         for item in reviewed
     ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, a_kind
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, claims_of
 
 T = TypeVar("T")
@@ -199,9 +199,9 @@ def workload_of(drawn: PodDrawing) -> Workload:
 def _listed(name: str, values: Any, kind: type[T]) -> tuple[T, ...]:
     """Return values of a kind as a tuple; the claims of a drawing. Raises InputError that names the argument."""
     if isinstance(values, str) or not isinstance(values, ClaimSketch | Iterable):
-        raise InputError(f"{name} is a drawing or a list of {kind.__name__}, not a {type(values).__name__}")
+        raise InputError(f"{name} is a drawing or a list of {kind.__name__}, not {a_kind(values)}")
     found: tuple[Any, ...] = claims_of(values) if isinstance(values, ClaimSketch) else tuple(values)
     for number, value in enumerate(found):
         if not isinstance(value, kind):
-            raise InputError(f"{name}[{number}] is a {kind.__name__}, not a {type(value).__name__}")
+            raise InputError(f"{name}[{number}] is a {kind.__name__}, not {a_kind(value)}")
     return found

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, a_kind
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
@@ -20,7 +20,7 @@ T = TypeVar("T")
 def given(name: str, value: Any, kind: type[T]) -> T:
     """Return an argument that is one value of a kind. Raises InputError."""
     if not isinstance(value, kind):
-        raise InputError(f"{name} is a {kind.__name__}, not a {type(value).__name__}")
+        raise InputError(f"{name} is a {kind.__name__}, not {a_kind(value)}")
     return value
 
 
@@ -52,7 +52,7 @@ def several_pods(what: Any) -> tuple[Workload, ...] | None:
     every = tuple(Workload(one.name, one) if isinstance(one, ClaimSketch) else one for one in every)
     for number, one in enumerate(every):
         if not isinstance(one, Workload):
-            raise InputError(f"what[{number}] is a drawing or a Workload, not a {type(one).__name__}")
+            raise InputError(f"what[{number}] is a drawing or a Workload, not {a_kind(one)}")
     return every
 
 
@@ -60,13 +60,15 @@ def workloads_of(what: Any) -> tuple[Workload, ...]:
     """Return a drawing, a workload or a list of them as workloads. Raises InputError."""
     found = several_pods([what] if isinstance(what, ClaimSketch) else what)
     if found is None:
-        raise InputError(f"what is a drawing, a Workload or a list of them, not a {type(what).__name__}")
+        raise InputError(f"what is a drawing, a Workload or a list of them, not {a_kind(what)}")
     return found
 
 
 def workload_given(name: str, value: Any) -> Workload:
     """Return one workload whose replicas do not matter, or a drawing as one. Raises InputError."""
-    found = Workload(value.name, value) if isinstance(value, ClaimSketch) else given(name, value, Workload)
+    if not isinstance(value, ClaimSketch | Workload):
+        raise InputError(f"{name} is a drawing or a Workload, not {a_kind(value)}")
+    found = Workload(value.name, value) if isinstance(value, ClaimSketch) else value
     _check_pods(name, found)
     return found
 

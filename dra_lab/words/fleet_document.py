@@ -12,7 +12,7 @@ from dra_lab.model.plan import GoalValue, PlanStatus, Start
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
-from dra_lab.words.gang_document import count_parts, gang_parts, gang_sentence
+from dra_lab.words.gang_document import count_parts, gang_parts, gang_sentence, workloads_table
 from dra_lab.words.plan_document import NAMES, answer_sentence
 from dra_lab.words.reason_words import finding_lines, regret_parts, shortfall_item
 
@@ -159,16 +159,6 @@ def fleet_parts(
         yield _stranded_table(lost)
         if lost.not_examined:
             yield Words(not_examined_words(lost))
-
-
-def workloads_table(plan: FleetPlan) -> Table:
-    """Return the workloads with the replicas that are wanted and placed, and the number of nodes that they use."""
-    nodes: dict[str, set[str]] = {}
-    for replica in plan.pods:
-        nodes.setdefault(replica.workload, set()).add(replica.node)
-    placed = plan.placed
-    rows = [(w.name, w.replicas, placed[w.name], len(nodes.get(w.name, ()))) for w in plan.workloads]
-    return Table(("workload", "wanted", "placed", Column(name="nodes")), rows, "Workloads")
 
 
 def fleet_goals_table(plan: FleetPlan) -> Table:

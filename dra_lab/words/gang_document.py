@@ -69,7 +69,9 @@ def _placed(plan: FleetPlan) -> Iterator[str]:
         yield _one_placed(plan.placed_gangs[0], plan.gangs[0].size)
         yield _proof(plan, [])
         return
-    counts = f"{len(plan.placed_gangs):,} of {counted(wanted, 'gang')} placed"
+    others = [workload for workload in plan.workloads if not workload.is_gang]
+    other = f" and {len(plan.single_pods):,} of {counted(sum(one.replicas for one in others), 'other pod')}"
+    counts = f"{len(plan.placed_gangs):,} of {counted(wanted, 'gang')}{other if others else ''} placed"
     counts = f"{counts}, {counted(len(plan.pods), 'pod')} on {counted(len(plan.nodes), 'node')}"
     first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
     if len(plan.placed_gangs) == wanted:
@@ -103,6 +105,8 @@ def _open(goal: GoalValue) -> str:
 def gang_parts(plan: FleetPlan) -> Iterator[Part]:
     """Yield the answer, where each gang is, and for gangs without a place what each domain has."""
     yield Sentence(gang_sentence(plan))
+    if len(plan.workloads) > 1:
+        yield workloads_table(plan)
     yield _placed_table(plan)
     yield shared_table(plan)
     names = [gang.name for gang in plan.gangs if plan.placed[gang.name] < gang.replicas]
@@ -159,6 +163,8 @@ def short_gang_parts(
     """
     yield Sentence(gang_sentence(plan))
     several = len(plan.workloads) > 1 or plan.workloads[0].replicas > 1
+    if len(plan.workloads) > 1:
+        yield workloads_table(plan)
     if several and plan.placed_gangs:
         yield _placed_table(plan)
     yield shared_table(plan)
@@ -187,6 +193,16 @@ def long_gang_parts(
             rows = [(row.domain, row.least, row.most, row.wanted) for row in choice.replay.domains]
             title = f"{choice.replay.scheduler}: pods of {gang.name}"
             yield Table(("domain", "at least", "at most", "needed"), rows, printable(title))
+
+
+def workloads_table(plan: FleetPlan) -> Table:
+    """Return the workloads with the replicas that are wanted and placed, and the number of nodes that they use."""
+    nodes: dict[str, set[str]] = {}
+    for replica in plan.pods:
+        nodes.setdefault(replica.workload, set()).add(replica.node)
+    placed = plan.placed
+    rows = [(w.name, w.replicas, placed[w.name], len(nodes.get(w.name, ()))) for w in plan.workloads]
+    return Table(("workload", "wanted", "placed", Column(name="nodes")), rows, "Workloads")
 
 
 def _placed_table(plan: FleetPlan) -> Table:

@@ -12,7 +12,7 @@ from dra_lab.errors import Cancelled
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.report_text import review_text
-from dra_lab.gitops.review import Fit
+from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.plan import GoalValue, PlanStatus
 
@@ -83,7 +83,7 @@ def test_too_many_replicas_are_an_error_at_the_workload(tmp_path):
     """Replicas beyond those that fit are reported with both numbers, at the workload's line."""
     review = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT.replace("replicas: 3", "replicas: 17"))
     (finding,) = review.errors
-    assert (finding.rule, review.reviewed[0].fit) == ("replicas-do-not-fit", Fit.DOES_NOT_FIT)
+    assert (finding.rule, review.reviewed[0].fit) == ("replicas-do-not-fit", FitState.DOES_NOT_FIT)
     assert "17" in finding.message
     assert "16" in finding.message
     assert finding.origin.source.endswith("work.yaml")
@@ -125,7 +125,7 @@ def test_a_claim_that_no_workload_uses_is_checked_too(tmp_path):
     """A template alone is asked for once."""
     review = check(tmp_path, claim=TEMPLATE)
     assert [(item.subject, item.wanted, item.fit) for item in review.reviewed] == [
-        ("ResourceClaimTemplate/pair", 1, Fit.FITS)
+        ("ResourceClaimTemplate/pair", 1, FitState.FITS)
     ]
 
 
@@ -151,7 +151,7 @@ def test_workloads_that_fit_alone_and_not_together_are_reported(tmp_path):
     """Two deployments of ten pairs fit alone, but there is room for sixteen."""
     ten = DEPLOYMENT.replace("replicas: 3", "replicas: 10")
     review = check(tmp_path, claim=TEMPLATE, a=ten, b=ten.replace("name: train", "name: serve"))
-    assert [item.fit for item in review.reviewed] == [Fit.FITS, Fit.FITS]
+    assert [item.fit for item in review.reviewed] == [FitState.FITS, FitState.FITS]
     assert rules(review) == {"workloads-do-not-fit-together"}
 
 

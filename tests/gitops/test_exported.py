@@ -9,7 +9,7 @@ import pytest
 from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.review import Fit
+from dra_lab.gitops.review import FitState
 
 EKS = "sample:eks-p4d"
 EXPORTS = [
@@ -75,7 +75,7 @@ def test_an_edited_folder_is_checked_as_it_is(tmp_path):
     path = tmp_path / "deployment-gpu-nic-pairs.yaml"
     path.write_text(path.read_text().replace("replicas: 1", "replicas: 2"))
     review = check_manifests(load_cluster(EKS), read_manifests([tmp_path]))
-    assert review.outcome is Fit.FITS
+    assert review.outcome is FitState.FITS
     assert "export-edited" in [finding.rule for finding in review.findings]
 
 

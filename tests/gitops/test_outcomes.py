@@ -18,7 +18,7 @@ from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.report_text import review_text
-from dra_lab.gitops.review import Fit
+from dra_lab.gitops.review import FitState
 from dra_lab.model.claims import DeviceClaim, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec
 from dra_lab.model.nodes import ObjectMeta
 
@@ -127,7 +127,7 @@ def test_a_pod_of_an_allocated_claim_runs_on_its_nodes(tmp_path):
     work = DEPLOYMENT.replace("resourceClaimTemplateName: pair", f"resourceClaimName: {held.metadata.name}")
     work = work.replace("  name: train\n", f"  name: train\n  namespace: {held.metadata.namespace}\n", 1)
     (item,) = reviewed(tmp_path, now=True, work=work).reviewed
-    assert (item.fit, len(item.nodes)) == (Fit.FITS, 1)
+    assert (item.fit, len(item.nodes)) == (FitState.FITS, 1)
 
 
 ALL_AT_ONE_ROOT = template(
@@ -143,7 +143,7 @@ def test_a_pod_that_kube_scheduler_gives_up_does_not_fit(tmp_path):
     two = a_slice("gpu.nvidia.com", gpu(0, "pci0"), gpu(1, "pci1"), node="b")
     review = reviewed(tmp_path, small(one, two), claim=ALL_AT_ONE_ROOT, work=DEPLOYMENT.replace("replicas: 3", ""))
     text = review_text(review)
-    assert review.outcome is Fit.DOES_NOT_FIT
+    assert review.outcome is FitState.DOES_NOT_FIT
     assert "Deployment/train: does not fit\n  - Does not start: on b kube-scheduler would give up the pod" in text
     assert ": fits" not in text
 
@@ -196,7 +196,7 @@ def test_a_template_that_a_controller_makes_is_named_with_its_maker(tmp_path):
     """The template of a ComputeDomain is in no file: its controller makes it, and the pod is not checked."""
     review = reviewed(tmp_path, domain=DOMAIN, work=DEPLOYMENT)
     (item,) = review.objects
-    assert item.outcome is Fit.NOT_CHECKED
+    assert item.outcome is FitState.NOT_CHECKED
     assert "ResourceClaimTemplate 'pair' comes from the controller of ComputeDomain/fabric" in item.reason
 
 
@@ -220,6 +220,6 @@ def test_no_real_file_without_its_claims_is_said_to_fit(name):
         review = check_manifests(CLUSTER, read_manifests([path]), time_limit=5)
         alone = {f.subject for f in review.findings if f.rule == "claim-not-given"}
         missing += len(alone)
-        assert not alone & {item.subject for item in review.reviewed if item.fit is Fit.FITS}, path
-        assert not alone or review.outcome is not Fit.FITS, path
+        assert not alone & {item.subject for item in review.reviewed if item.fit is FitState.FITS}, path
+        assert not alone or review.outcome is not FitState.FITS, path
     assert missing or name == "device-plugin"

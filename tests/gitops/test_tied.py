@@ -13,7 +13,7 @@ from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.review import Fit
+from dra_lab.gitops.review import FitState
 
 CLUSTER = load_cluster("sample:eks-p4d")
 """Four nodes, each with eight GPUs and four NICs: four pairs on a PCIe root, or eight GPUs."""
@@ -37,7 +37,7 @@ def check(folder, cluster=CLUSTER, **texts):
     return check_manifests(cluster, read_manifests([write(folder, claim=TEMPLATE, shared=SHARED, **texts)]))
 
 
-def fits(review) -> list[Fit]:
+def fits(review) -> list[FitState]:
     return [item.fit for item in review.reviewed]
 
 
@@ -45,7 +45,7 @@ def test_a_shared_claim_counts_once_for_all_its_workloads(tmp_path):
     """Five GPUs once, and three pairs: what two workloads of one and two pods need fits on a node of eight GPUs."""
     review = check(tmp_path, a=workload("a"), b=workload("b", 2))
     assert review.valid, [str(finding) for finding in review.findings]
-    assert fits(review) == [Fit.FITS, Fit.FITS]
+    assert fits(review) == [FitState.FITS, FitState.FITS]
     assert "Deployment/a, Deployment/b share the claim pool, which is allocated once" in review.reviewed[0].sentence
     placements = review.reviewed[0].plan.placements
     assert len({placement.claim for placement in placements}) == 4
@@ -56,7 +56,7 @@ def test_workloads_that_fit_alone_and_not_on_the_node_of_their_claim_do_not_fit(
     for name in ("a", "b"):
         assert check(tmp_path / name, **{name: workload(name, 2)}).valid
     review = check(tmp_path / "both", a=workload("a", 2), b=workload("b", 2))
-    assert fits(review) == [Fit.DOES_NOT_FIT, Fit.DOES_NOT_FIT]
+    assert fits(review) == [FitState.DOES_NOT_FIT, FitState.DOES_NOT_FIT]
     (finding,) = review.errors
     assert (finding.rule, finding.subject) == ("tied-pods-do-not-fit", "Deployment/a, Deployment/b")
 
@@ -64,21 +64,21 @@ def test_workloads_that_fit_alone_and_not_on_the_node_of_their_claim_do_not_fit(
 def test_pods_of_one_workload_stand_on_the_node_of_their_claim(tmp_path):
     """Three pods with a pair each fit beside the claim, four do not, however many nodes there are."""
     assert check(tmp_path / "three", a=workload("a", 3)).valid
-    assert fits(check(tmp_path / "four", a=workload("a", 4))) == [Fit.DOES_NOT_FIT]
+    assert fits(check(tmp_path / "four", a=workload("a", 4))) == [FitState.DOES_NOT_FIT]
 
 
 def test_pods_that_no_common_node_admits_cannot_share(tmp_path):
     """A claim on one node serves no pod that must be on another."""
     one, two = CLUSTER.node_names[:2]
     review = check(tmp_path, a=workload("a", node=one), b=workload("b", node=two))
-    assert fits(review) == [Fit.DOES_NOT_FIT, Fit.DOES_NOT_FIT]
+    assert fits(review) == [FitState.DOES_NOT_FIT, FitState.DOES_NOT_FIT]
     assert [finding.rule for finding in review.errors] == ["no-node-admitted"]
 
 
 def test_workloads_with_nothing_but_the_claim_need_it_once(tmp_path):
     """Many pods of two workloads, five GPUs."""
     review = check(tmp_path, a=workload("a", 50, own=False), b=workload("b", 50, own=False))
-    assert fits(review)[:2] == [Fit.FITS, Fit.FITS]
+    assert fits(review)[:2] == [FitState.FITS, FitState.FITS]
     assert len(review.reviewed[0].plan.placements) == 5
 
 
@@ -106,11 +106,11 @@ def test_where_several_nodes_see_a_device_it_is_not_decided(tmp_path):
     template = TEMPLATE[: TEMPLATE.index("      - name: nic")]
     texts = {"a": workload("a"), "b": workload("b")}
     manifests = read_manifests([write(tmp_path, claim=template, shared=SHARED, **texts)])
-    assert fits(check_manifests(cluster, manifests)) == [Fit.NOT_DECIDED, Fit.NOT_DECIDED]
+    assert fits(check_manifests(cluster, manifests)) == [FitState.NOT_DECIDED, FitState.NOT_DECIDED]
 
 
 def test_more_pods_than_are_planned_on_one_node_are_not_decided(tmp_path):
     """The answer says that it was not tried, not that it does not fit."""
     review = check(tmp_path, a=workload("a", 70))
-    assert fits(review) == [Fit.NOT_DECIDED]
+    assert fits(review) == [FitState.NOT_DECIDED]
     assert "dra-lab tries at most 64" in review.reviewed[0].sentence

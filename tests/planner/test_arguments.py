@@ -48,7 +48,7 @@ def gang(workload=None, replicas=1, name="g", priority=0, **group):
 
 
 WRONG = {
-    "a name for a workload": (lambda: how_many_more(CLUSTER, "w"), "what is a Workload, not a str"),
+    "a name for a workload": (lambda: how_many_more(CLUSTER, "w"), "what is a drawing or a Workload, not a str"),
     "a workload for a sketch": (lambda: largest_job(CLUSTER, pods()), "claim is a ClaimSketch, not a Workload"),
     "workloads for sketches": (lambda: stranded(CLUSTER, [pods()]), r"claims\[0\] is a ClaimSketch"),
     "one sketch for a list": (lambda: stranded(CLUSTER, CLAIM), "claims is a list of ClaimSketch"),
