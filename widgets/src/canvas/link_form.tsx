@@ -7,14 +7,14 @@ import { Chip } from "../components/chip";
 import { Choice } from "../components/choice";
 import { Group } from "../components/field";
 import { Select } from "../components/inputs";
-import { LINK_KINDS, type Link, type LinkOptionRow } from "../generated/models";
+import { LINK_KINDS, type Link, type LinkOption } from "../generated/models";
 import { Strength } from "../view/icon";
 import { claimOf, partOf, shortName } from "./claims";
 import { useCanvas } from "./editor";
 import { changeLink, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
 import { HOW_WORDS, LEVELS, placeLabel } from "./wording";
 
-function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): readonly LinkOptionRow[] {
+function placesFor(link: Link, told: readonly LinkOption[] | undefined): readonly LinkOption[] {
   const options = told?.length ? told : Object.entries(LEVELS).map(([where, label]) => ({ where, label }));
   const here = whereOf(link);
   return options.some((option) => option.where === here)
@@ -77,7 +77,7 @@ const Strong = ({ must }: { must: boolean }) => (
 
 interface PlacesProps {
   link: Link;
-  options: readonly LinkOptionRow[];
+  options: readonly LinkOption[];
   onChoose(where: string): void;
 }
 

@@ -10,8 +10,7 @@ export function NodesPanel() {
   const channel = useChannel();
   const [nodes, asked] = [useTrait("nodes"), useTrait("why_not").node ?? ""];
   const rows = useMemo(
-    () =>
-      nodes.map((row) => ({ id: row.id, cells: [row.label, String(row.nodes ?? 1), row.detail || row.fit, row.id] })),
+    () => nodes.map((row) => ({ id: row.id, cells: [row.label, String(row.nodes ?? 1), row.detail ?? "", row.id] })),
     [nodes],
   );
   const lit = useMemo(() => new Set([asked].filter(Boolean)), [asked]);

@@ -2,7 +2,7 @@
 import { Lines, Points } from "../components/lines";
 import { Meter } from "../components/meter";
 import { Table } from "../components/table";
-import type { BarsRow } from "../generated/models";
+import type { TestBars } from "../generated/models";
 import { keyed } from "../view/keyed";
 import { useTrait } from "./model";
 import { ReasonsPanel } from "./reasons_panel";
@@ -31,7 +31,7 @@ export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
 }
 
 /** The tests of one request, with how many devices are left after each. */
-export function Bars({ row }: { row: BarsRow }) {
+export function Bars({ row }: { row: TestBars }) {
   return (
     <Table
       className="dra-bars"

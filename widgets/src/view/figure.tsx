@@ -4,11 +4,11 @@ import { type ReactNode, useRef } from "react";
 import { Button } from "../components/button";
 import { Lines } from "../components/lines";
 import { Popover } from "../components/popover";
-import type { TileRow } from "../generated/models";
+import type { Tile } from "../generated/models";
 import { usePopover } from "./use_popover";
 
 /** A number with its caption; the popover says what it counts. */
-export function Figure({ row }: { row: TileRow }) {
+export function Figure({ row }: { row: Tile }) {
   const { value, caption, tone = "plain", title = caption, lines = [] } = row;
   return (
     <Explained
