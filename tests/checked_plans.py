@@ -9,19 +9,9 @@ from recounted_goals import wrong_goals, wrong_sums
 from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
-from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
-from dra_lab.model.quantity import format_quantity
 from dra_lab.model.release import release_of
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.plan_pod import plan_pod
@@ -37,13 +27,10 @@ def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
     return plan
 
 
-def checked_fleet(
-    cluster: Cluster, workloads, *, release=None, held: AllocatedDevices | None = None, **options
-) -> FleetPlan:
+def checked_fleet(cluster: Cluster, workloads, *, release=None, **options) -> FleetPlan:
     """Return what `plan_fleet` returns; assert `check_fleet` and its goals."""
-    plan = plan_fleet(cluster, workloads, release=release, held=held, **options)
-    world = cluster if held is None else replace(cluster, claims=(holder_of(held),))
-    assert not (broken := broken_rules(world, plan, release)), "\n".join(broken)
+    plan = plan_fleet(cluster, workloads, release=release, **options)
+    assert not (broken := broken_rules(cluster, plan, release)), "\n".join(broken)
     assert plan.workloads == tuple(workloads)
     return plan
 
@@ -64,21 +51,3 @@ def broken_rules(cluster: Cluster, plan: Plan | FleetPlan, release=None) -> list
     world = with_documented_classes(world)
     found = [f"{finding.rule} {finding.subject}: {finding.message}" for finding in check(world, plan, target)]
     return found or list(recount(world, plan, world.target_release(target)))
-
-
-def holder_of(held: AllocatedDevices) -> ResourceClaim:
-    """Return a claim that holds devices in use, each holder's as a result of its own."""
-    results = [DeviceRequestAllocationResult(request="held", **device._asdict()) for device in held.exclusive]
-    for device, holders in held.shares.items():
-        amounts = {key: format_quantity(amount) for key, amount in held.consumed.get(device, {}).items()}
-        for number in range(len(holders)):
-            share = f"00000000-0000-0000-0000-{len(results):012d}"
-            # Only the sum of all shares is known, so the first one has it.
-            taken = amounts if number == 0 else {}
-            results.append(
-                DeviceRequestAllocationResult(
-                    request="held", **device._asdict(), share_id=share, consumed_capacity=taken
-                )
-            )
-    status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=tuple(results))))
-    return ResourceClaim(metadata=ObjectMeta(name="held"), status=status)

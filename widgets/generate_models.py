@@ -3,7 +3,7 @@
     python widgets/generate_models.py           write the file.
     python widgets/generate_models.py --check   say whether the file is what the traits give (exit status 1 if not).
 
-Every class of dra_lab.widgets that is an AnyWidget becomes `<Name>Model`, and the messages that it takes (`actions`)
+Every class of dra_lab.widgets that is an AnyWidget becomes `<Name>Model`, and the messages that it takes (`@on`)
 `<Name>Message`. A trait says more about its value with
 `.tag(sync=True, value=T)`, where T is a type of Python: a msgspec Struct, list[...], dict[str, ...], Literal[...].
 """
@@ -21,7 +21,7 @@ import msgspec.inspect as shape
 import traitlets
 
 from dra_lab.widgets.messages import Message
-from dra_lab.widgets.session_view import FollowingWidget
+from dra_lab.widgets.session_view import SessionView
 
 TARGET = Path(__file__).resolve().parent / "src" / "generated" / "models.ts"
 HEAD = "// Generated from the Python traits by widgets/generate_models.py; a test compares. Do not edit.\n"
@@ -134,10 +134,9 @@ def models() -> str:
 
 def _messages(types: Types, cls: type[anywidget.AnyWidget]) -> str:
     """Return the union of the messages that a widget takes."""
-    actions = getattr(cls, "actions", {})
-    if not issubclass(cls, FollowingWidget) or not actions:
+    if not issubclass(cls, SessionView) or not cls.actions:
         return f"export type {cls.__name__}Message = never;"
-    lines = sorted(f"  | {types.of_message(message)}" for message in actions)
+    lines = sorted(f"  | {types.of_message(action.message)}" for action in cls.actions.values())
     return "\n".join([f"export type {cls.__name__}Message =", *lines]) + ";"
 
 

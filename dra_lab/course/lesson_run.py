@@ -32,11 +32,11 @@ SHORTEST = 12
 """Characters of the shortest text that counts as a sentence; the comparison is left to the student."""
 
 
-class JudgedNeed(Struct, frozen=True):
+class JudgedNeed(Struct, frozen=True, omit_defaults=True):
     """A need of the task in its own words, and whether the drawing meets it."""
 
     text: str
-    kept: bool
+    kept: bool = False
 
 
 class Judgement(Struct, frozen=True):

@@ -42,19 +42,15 @@ class Shape(Struct, eq=False, frozen=True):
 
 
 class Catalogue(Struct, frozen=True, dict=True):
-    """The devices of a cluster: by node name and then in kube-scheduler's order, each once."""
+    """The devices of a cluster, by node name and then in kube-scheduler's order, each once; and the number by kind."""
 
     devices: tuple[PoolDevice, ...]
+    kinds: Mapping[DeviceKind, int]
     _shapes: Mapping[int, Shape]
 
     def shape(self, item: PoolDevice) -> Shape:
         """Return the shape of a device."""
         return self._shapes[item.kind.number]
-
-    @cached_property
-    def kinds(self) -> Mapping[DeviceKind, int]:
-        """Return how many devices there are of each kind."""
-        return count_kinds(self.devices)
 
     def count(self, kinds: Mapping[DeviceKind, int]) -> Mapping[Shape, int]:
         """Return how many devices of some kinds there are of each shape."""
@@ -75,6 +71,8 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     def of_kinds(self, numbers: Collection[int]) -> tuple[PoolDevice, ...]:
         """Return the devices of some kinds."""
+        if len(numbers) == len(self.kinds):
+            return self.devices
         return tuple([item for item in self.devices if item.kind.number in numbers])
 
     @cached_property
@@ -107,9 +105,9 @@ def _catalogue(cluster: Cluster, guesses: Guesses) -> Catalogue:
             first.setdefault(item.id, item)
         devices = tuple(first.values())
     shapes: dict[Hashable, Shape] = {}
-    kinds = {item.kind.number: item.kind for item in devices}
+    kinds = count_kinds(devices)
     guessed = {driver for driver, _ in guesses}
-    return Catalogue(devices, {number: shapes.setdefault(*_shape(kind, guessed)) for number, kind in kinds.items()})
+    return Catalogue(devices, kinds, {kind.number: shapes.setdefault(*_shape(kind, guessed)) for kind in kinds})
 
 
 def count_kinds(items: Iterable[PoolDevice]) -> Mapping[DeviceKind, int]:

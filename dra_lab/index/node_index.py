@@ -33,6 +33,8 @@ Taken = tuple[tuple[str, Fraction], ...]
 Held = tuple[frozenset[int], tuple[tuple[int, Taken], ...]]
 """What is in use on a node, by position: held alone, and shared with the amounts taken."""
 
+_NOTHING: Held = (frozenset(), ())
+
 Failure = tuple[DeviceID, str, str]
 """A device on which a selector fails, the selector, the message."""
 
@@ -169,6 +171,8 @@ class NodeIndex:
         Worked out once for what is in use: every question about the same cluster asks for it again. What is taken is
         the same object wherever it is equal: comparing fractions is slow.
         """
+        if not held.exclusive and not held.shares:
+            return _NOTHING
         of, nodes = self._held
         if of is not held:
             of, nodes = self._held = (held, {})

@@ -16,7 +16,7 @@ from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint, without_s
 from dra_lab.model.driver_profile import Profiles
 from dra_lab.model.file_places import FilePlaces
 from dra_lab.model.grouped import grouped, node_of, pool_of
-from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_slice, once_per_snapshot
+from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_snapshot, slice_values
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.printing import printed
@@ -224,13 +224,25 @@ class Cluster:
     @once_per_devices
     def publishes_lists(self) -> bool:
         """Say whether any device publishes a list-typed attribute."""
-        return any(attribute.is_list for slice_ in self.slices for attribute in _without_scalar(self, slice_))
+        return any(attribute.is_list for attribute in self._without_scalar)
 
     @property
     @once_per_devices
     def publishes_empty_attributes(self) -> bool:
         """Say whether any device publishes an attribute without a value; every selector fails on such a device."""
-        return any(not attribute.is_list for slice_ in self.slices for attribute in _without_scalar(self, slice_))
+        return not all(attribute.is_list for attribute in self._without_scalar)
+
+    @property
+    @once_per_devices
+    def _without_scalar(self) -> tuple[DeviceAttribute, ...]:
+        """Return the attributes that are lists, or have no value."""
+        known, found = slice_values(self, without_scalar), list[DeviceAttribute]()
+        for slice_ in self.slices:
+            own = known.get(id(slice_))
+            if own is None:
+                own = known.setdefault(id(slice_), without_scalar(slice_.spec.devices or ()))
+            found += own
+        return tuple(found)
 
     def with_objects(self, **changes: Any) -> Cluster:
         """Return the cluster with other values of some fields; what is derived from the others is kept (`Memo`).
@@ -328,11 +340,6 @@ class Cluster:
         return tuple(
             (at, rule.spec.taint) for at, rule in enumerate(self.taint_rules) if rule.spec.device_selector is None
         )
-
-
-@once_per_slice
-def _without_scalar(_cluster: Cluster, slice_: ResourceSlice) -> tuple[DeviceAttribute, ...]:
-    return without_scalar(slice_.spec.devices or ())
 
 
 def _same_names(before: tuple[Node, ...], after: tuple[Node, ...]) -> bool:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from msgspec import Struct
 from msgspec.structs import replace as changed
 
-from dra_lab.errors import SolverError
+from dra_lab.errors import Cancelled, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import DAMAGE, FirstFit, GoalValue, Placement, Plan, PlanStatus, Suggestion
+from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus, Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import Choice
-from dra_lab.planner.kube_scheduler import compare_first_fit
+from dra_lab.planner.kube_scheduler import with_goals
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
     claim_findings,
@@ -27,6 +27,7 @@ from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.regret_of import regret_of
 from dra_lab.planner.replicas import FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan
+from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.expand import Expansion
 from dra_lab.topology.locality import localities
 
@@ -70,7 +71,7 @@ class Work(Struct, frozen=True):
         most, names = self.budget.sizes.tries, self.scan.rules.nodes
         if len(names) > most:
             first = [equal.nodes[0] for equal in self.scan.classes or self.choice.classes]
-            names = tuple([node for node in first if node in self.scan.exact][:most])
+            names = tuple([node for node in first if node in self.scan.kind_of][:most])
         return suggest(self.scan.cluster, self.scan.sketch, self.scan.release, nodes=names)
 
     def offered(self, suggestions: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
@@ -198,17 +199,23 @@ def _damage(work: Work, placements: Sequence[Placement]) -> GoalValue | None:
 
 
 def _first_fit(work: Work, compiled: CompiledPod, scale: Scale) -> FirstFit | None:
+    """Return what first fit takes on the node, with its goals; None if it was not simulated, or was cancelled."""
     if work.budget.cancelled or not compiled.claims:
         return None
     left = work.budget.left
     shares = work.budget.shares
     seconds = shares.compare if left is None else max(shares.compare_at_least, min(left, shares.compare))
     work.budget.report_step("first fit", "what kube-scheduler would take on this node")
-    cluster, node, release = work.scan.cluster, work.choice.node, work.scan.release
-    found = compare_first_fit(
-        cluster, node, compiled, release, scale, work.order, time_limit=seconds, cancel=work.budget.cancel
-    )
-    if found is None or not found.placements or DAMAGE not in work.order:
+    cluster, node, claims = work.scan.cluster, work.choice.node, compiled.resource_claims
+    try:
+        verdict = first_fit(cluster, node, claims, work.scan.release, time_limit=seconds, cancel=work.budget.cancel)
+    except Cancelled:
+        return None
+    except UnsupportedFeature as error:
+        # The planner looks at the devices that match, the scheduler at all: what it cannot know there is not known.
+        return FirstFit(FirstFitStatus.STOPPED, (), (), str(error), 0, recorded=False)
+    found = with_goals(verdict, compiled, scale, work.order)
+    if not found.placements or DAMAGE not in work.order:
         return found
     lost = _damage(work, found.placements)
     goals = {goal.goal: goal for goal in (*found.goals, *([lost] if lost else []))}

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, json
 
-from dra_lab.model.names import DeviceID
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import GoalValue
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.known_devices import KnownDevices
 from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
 from dra_lab.planner.node.copies import CopyPart, whole_part
 from dra_lab.planner.node.solution import NodeSolution, Taken, devices_of
@@ -24,116 +25,89 @@ from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
-from dra_lab.planner.scan import ProblemOf, Scan
-from dra_lab.planner.states.node_state import NodeState, state_problem
-from dra_lab.planner.states.survey import Counted, Left, counted_layout, idle_layout, state_on
+from dra_lab.planner.scan import Scan
+from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group
+from dra_lab.planner.states.node_state import NodeState
 
 Order = tuple[str, ...]
 """Goals, most important first."""
 
-Kind = tuple[int, ...]
-"""A kind of hardware, as `Scan.shapes` has it."""
+_CLAIMS, _STATES = 4, 4
+"""Claims whose tables are kept for their next plan, and states for each node after which tables are made again."""
 
 
 class Best(Struct, frozen=True):
     """The best pod on a state: values without devices, and whether a pod fits with nothing in use.
 
-    `state` is equal for nodes that are equal for the claim.
+    `state` is equal for nodes that are equal for the claim, `idle` for nodes that are so with nothing in use.
     """
 
     state: int
+    idle: State
     solution: NodeSolution
     fits_idle: bool
 
 
 @dataclass
 class BestPods:
-    """The best pods of one claim on nodes that are trees of places.
+    """The best pods of one claim on nodes that are trees of places; holds no cluster.
 
-    `numbers` has the number of each kind of hardware among the `layouts`, -1 if it is no tree; `counted` are those with
-    shared counters.
+    `trees` is None if the tables know no node; `known` are the states that were looked up.
     """
 
     trees: Trees | None
-    numbers: Mapping[Kind, int]
-    layouts: Mapping[int, Layout]
-    counted: Mapping[int, Counted]
+    layouts: Layouts
     _tables: dict[Order, PodTables] = field(default_factory=dict)
-    _best: dict[tuple[NodeState, Order], Best] = field(default_factory=dict)
+    known: dict[tuple[NodeState, Order], Best] = field(default_factory=dict)
     _states: dict[Hashable, int] = field(default_factory=dict)
     _idle: dict[int, State] = field(default_factory=dict)
 
-    @property
-    def size(self) -> int:
-        """Return the number of states that are known."""
-        return len(self._best)
-
-    def state(self, scan: Scan, name: str, kind: Kind, left: Left) -> NodeState | None:
+    def state(self, scan: Scan, name: str) -> NodeState | None:
         """Return what a node offers, None if the tables do not say what fits there."""
-        number = self.numbers.get(kind, -1)
-        if number < 0:
-            return None
-        found = state_on(scan, number, self.layouts[number], name, left)
-        if any(amount < 0 for _, amounts in found.left for _, amount in amounts):
-            return None  # more is consumed than there is: then not even a request for nothing can be served
-        return self.counted[number].on(scan, name, found) if number in self.counted else found
-
-    def problems(self, scan: Scan, name: str) -> tuple[ProblemOf, ProblemOf] | None:
-        """Return the problem of a node with nothing in use, and its problem now; None if the tables do not know it."""
-        node = self.state(scan, name, scan.exact[name][0], {})
-        if node is None:
-            return None
-        layout = self.layouts[node.layout]
-        return (node.layout, lambda: layout.problem), (node, lambda: state_problem(layout, node)[0])
+        return None if self.trees is None else self.layouts.state(scan, scan.kind_of[name], name)
 
     def best(self, node: NodeState, order: Order) -> Best:
         """Return the best pod on what a node offers."""
         key = node, order
-        if key not in self._best:
-            self._best[key] = self._find_best(node, order)
-        return self._best[key]
+        if key not in self.known:
+            self.known[key] = self._find_best(node, order)
+        return self.known[key]
 
     def _find_best(self, node: NodeState, order: Order) -> Best:
         assert self.trees is not None, "it has states"
         state, tables = self.trees.place(node).state, self.tables(order)
-        best, idle = tables.best(state), None
-        if best is None:
-            idle = self._idle_state(node.layout)
-            solution = NodeSolution(infeasible=True)
-        else:
+        best, idle = tables.best(state), self._idle_state(node.layout)
+        solution = NodeSolution(infeasible=True)
+        if best is not None:
             values = tables.shapes[best[1]].costs.values(best[0], order)
             stages = (GoalValue(goal, value, value, proven=True) for goal, value in zip(order, values, strict=True))
             solution = NodeSolution((), tuple(stages), copied=True)
-        number = self._states.setdefault((state, idle), len(self._states))
-        return Best(number, solution, idle is None or tables.best(idle) is not None)
+        # Nodes on which it fits are equal whatever they would be with nothing in use.
+        number = self._states.setdefault((state, idle if best is None else None), len(self._states))
+        return Best(number, idle, solution, best is not None or tables.best(idle) is not None)
 
     def tables(self, order: Order) -> PodTables:
         """Return the tables at an order of goals; among equals, the pod that leaves most to others of its kind."""
         if order not in self._tables:
             assert self.trees is not None, "it has states"
-            first = self._idle_state(next(iter(self.layouts)))
+            first = self._idle_state(next(iter(self.layouts.made)))
             self._tables[order] = filler_of(self.trees, order, {first: 1}).ways[0][0]
         return self._tables[order]
 
     def _idle_state(self, number: int) -> State:
         if number not in self._idle:
             assert self.trees is not None, "it has states"
-            self._idle[number] = self.trees.place(NodeState(number, self.layouts[number].sizes)).state
+            self._idle[number] = self.trees.place(NodeState(number, self.layouts.made[number].sizes)).state
         return self._idle[number]
 
     def devices(self, scan: Scan, name: str, order: Order) -> Taken:
         """Return devices of a node that have its best values."""
-        node = self.state(scan, name, scan.exact[name][0], {})
+        node = self.state(scan, name)
         assert self.trees is not None, "its values are known"
         assert node is not None, "its values are known"
         (takes,) = take_pods(self.trees, node, [(0, self.tables(order))])
-        layout = self.layouts[node.layout]
-        alone, shared = scan.views.held_on(name, scan.rules.allocated)
-        in_use = {*alone, *(() if scan.rules.gates.consumable_capacity else (at for at, _ in shared))}
-        free: dict[int, list[DeviceID]] = {}
-        for at, (item, group) in enumerate(zip(scan.views.view(name).devices, layout.group_of, strict=True)):
-            if at not in in_use:
-                free.setdefault(group, []).append(item.id)
+        layout = self.layouts.made[node.layout]
+        free = devices_by_group(scan, layout, name)
         return devices_of(layout.problem, {(ask, group): count for ask, group, count in takes}, free)
 
 
@@ -142,53 +116,65 @@ def best_pods(scan: Scan, budget: Budget) -> BestPods:
 
     Raises UnsupportedFeature when an eligible device needs a rule that the planner does not know.
     """
+    layouts = Layouts(_has_values)
     if any(ask.admin_access for ask in scan.rules.asks) or scan.cluster.network_slices:
-        return BestPods(None, dict.fromkeys(scan.shapes, -1), {}, {})
-    numbers: dict[Kind, int] = {}
-    layouts: dict[int, Layout] = {}
-    counted: dict[int, Counted] = {}
+        layouts.numbers = dict.fromkeys(scan.shapes, -1)
+        return BestPods(None, layouts)
     devices = KnownDevices(scan.rules, scan.views)
     for kind, names in scan.shapes.items():
         if budget.reached:
             break
-        layout, counters = devices.layout(names[0]), None
-        if layout is None:
-            layout = idle_layout(scan, names[0])
-            devices.learn(names[0], layout)
-            counters = counted_layout(scan, layout, names[0])
-            if counters is None:
-                numbers[kind] = -1
-                continue
-        if not is_tabled(layout.problem) or _pairs_shares(layout.problem):
-            numbers[kind] = -1
-            continue
-        numbers[kind] = len(layouts)
-        if counters is not None and counters.counters:
-            counted[len(layouts)] = counters
-        layouts[len(layouts)] = layout
-    trees = trees_over(layouts, [whole_part(layouts[0].problem)], 1) if layouts else None
-    found = BestPods(trees, numbers, layouts, counted)
-    if trees is not None and found.tables(()).exact:
-        return found
-    return BestPods(None, dict.fromkeys(numbers, -1), {}, {})
+        layouts.add(scan, devices, kind, names[0])
+    trees = trees_over(layouts.made, [whole_part(layouts.made[0].problem)], 1) if layouts.made else None
+    found = BestPods(trees, layouts)
+    return found if trees is not None and found.tables(()).exact else BestPods(None, layouts)
+
+
+def take_pods_of(scan: Scan, budget: Budget) -> BestPods:
+    """Return `best_pods`, those of an earlier plan of the same claim if they know all hardware.
+
+    A claim that comes or goes changes few nodes. Plans may be made in several threads at once, and a plan writes into
+    the tables: until `keep_pods`, no other plan gets them.
+    """
+    found = _latest(scan.cluster, scan.release).pop(_claim(scan), None)
+    # They hold every state that they were asked for, and a cluster that is followed comes to ever more states.
+    if found is not None and len(found.known) <= _STATES * len(scan.kind_of):
+        return found if scan.shapes.keys() <= found.layouts.numbers.keys() else best_pods(scan, budget)
+    return best_pods(scan, budget)
+
+
+def keep_pods(scan: Scan, pods: BestPods) -> None:
+    """Keep tables for the next plan of the same claim; those of the oldest claims are dropped."""
+    latest = _latest(scan.cluster, scan.release)
+    latest[_claim(scan)] = pods
+    for old in tuple(latest)[:-_CLAIMS]:
+        latest.pop(old, None)
+
+
+def _claim(scan: Scan) -> Hashable:
+    return json.encode(scan.sketch), scan.paired
+
+
+@once_per_hardware
+def _latest(_cluster: Cluster, _release: KubernetesRelease) -> dict[Hashable, BestPods]:
+    """Return the tables of the latest claims."""
+    return {}
 
 
 def fitting_nodes(scan: Scan, budget: Budget) -> Mapping[str, bool] | None:
-    """Say of each node of a scan's `shapes` whether the claim fits; None where the tables do not say that.
+    """Say of each node of a scan whether the claim fits; None where the tables do not say that.
 
     A node that time left open is not in it.
     """
     pods = best_pods(scan, budget)
     found: dict[str, bool] = {}
-    left: Left = {}
-    for kind, names in scan.shapes.items():
-        for name in names:
-            if budget.reached or kind not in pods.numbers:
-                return found
-            node = pods.state(scan, name, kind, left)
-            if node is None:
-                return None
-            found[name] = not pods.best(node, ()).solution.infeasible
+    for name, kind in scan.kind_of.items():
+        if budget.reached or kind not in pods.layouts.numbers:
+            return found
+        node = pods.state(scan, name)
+        if node is None:
+            return None
+        found[name] = not pods.best(node, ()).solution.infeasible
     return found
 
 
@@ -200,10 +186,11 @@ def is_tabled(problem: AllocationProblem) -> bool:
     )
 
 
-def _pairs_shares(problem: AllocationProblem) -> bool:
-    """Say whether two requests may share a device that the goal `unpaired` counts: tables would count it twice."""
+def _has_values(problem: AllocationProblem) -> bool:
+    """Say whether the tables know all goals: a device that requests share counts twice in their `unpaired`."""
     shared = (group for group in problem.groups if group.shareable and group.kind in ROOT_KINDS)
-    return problem.paired and any(len({problem.asks[ask].request for ask in group.asks}) > 1 for group in shared)
+    twice = any(len({problem.asks[ask].request for ask in group.asks}) > 1 for group in shared)
+    return is_tabled(problem) and not (problem.paired and twice)
 
 
 def tabled_replicas(problem: AllocationProblem, part: CopyPart, most: int, budget: Budget) -> tuple[int, int]:

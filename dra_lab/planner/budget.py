@@ -34,9 +34,9 @@ class Sizes(Struct, frozen=True):
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         states: Node states of a plan that is improved to the end without a time limit; with more, for `Shares.improve`.
         decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
-        copies: Groups that all pods of such a model may take from; with more, these nodes get no pods.
-        variables: Variables of such models that are solved to the end without a time limit. Gangs with more numbers of
-            pods on all nodes are not planned by the model, and it has no more nodes to add one by one.
+        copies: Variables of a model that finds any way to put pods on nodes that share devices.
+        variables: Variables of a model that finds their best way. Gangs with more numbers of pods on all nodes are not
+            planned by the model, and it has no more nodes to add one by one.
     """
 
     pod_ways: int = 60_000

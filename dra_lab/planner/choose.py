@@ -8,17 +8,16 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
+from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
-from dra_lab.planner.best_pods import Best, BestPods, Order, best_pods
+from dra_lab.planner.best_pods import Best, BestPods, Order, keep_pods, take_pods_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.solution import NodeSolution, report_goal
 from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
-from dra_lab.planner.scan import Scan, put_cache, sort_nodes
-from dra_lab.planner.states.survey import Left
+from dra_lab.planner.scan import EqualNodes, Kind, Scan, sort_nodes
 
 
 @dataclass
@@ -29,19 +28,18 @@ class Choice:
     of `damage` and the goals after it, for which only nodes that are equally good until then are looked at.
     """
 
-    node: str = ""
-    solution: NodeSolution = field(default_factory=NodeSolution)
-    classes: tuple[NodeClass, ...] = ()
-    decided: bool = False
-    ended: bool = True
-    counts: dict[Hashable, Count] = field(default_factory=dict)
+    node: str
+    solution: NodeSolution
+    classes: tuple[NodeClass, ...]
+    decided: bool
+    ended: bool
+    counts: dict[Hashable, Count]
 
 
-@dataclass
-class _Row:
+class _Row(Struct):
     """Nodes that are equal for the claim, the one that stands for them, and what is known of it."""
 
-    nodes: list[str]
+    equal: EqualNodes
     name: str
     found: NodeSolution
     fits_idle: bool | None
@@ -55,110 +53,81 @@ class _Search:
     budget: Budget
     solver: str
     pinned: str
+    pods: BestPods
     rows: list[_Row] = field(default_factory=list)
     best: NodeSolution | None = None
     counts: dict[Hashable, Count] = field(default_factory=dict)
 
-    @cached_property
-    def pods(self) -> BestPods:
-        """Return the tables, those of an earlier plan if there are some."""
-        if self.scan.known.pods is None:
-            self.scan.known.pods = best_pods(self.scan, self.budget)
-        found: BestPods = self.scan.known.pods
-        return found
-
-    def note(self, row: _Row) -> None:
+    def note(self, equal: EqualNodes, found: NodeSolution, *, fits_idle: bool | None) -> None:
         """Keep what is known of some nodes."""
-        self.rows.append(row)
-        found = row.found
+        name = self.pinned if self.pinned in equal.nodes else equal.nodes[0]
+        self.rows.append(_Row(equal, name, found, fits_idle))
         if found.taken is not None and not found.worse and (self.best is None or found.values < self.best.values):
             self.best = found
 
 
 def choose_node(scan: Scan, order: Order, budget: Budget, *, solver: str, pinned: str = "") -> Choice:
-    """Find the best pod on each state of nodes and choose the node.
+    """Find the best pod on each state of nodes and choose the node; the scan then has its classes of equal nodes.
 
     The goals up to `damage` decide which nodes are best; `damage` and what follows it chooses among these, as many of
     them as a second allows. Raises UnsupportedFeature as `best_pods` does.
     """
     whole = order if has_damage(scan.sketch) else tuple(goal for goal in order if goal != DAMAGE)
-    search = _Search(scan, whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole, whole, budget, solver, pinned)
+    first = whole[: whole.index(DAMAGE)] if DAMAGE in whole else whole
+    search = _Search(scan, first, whole, budget, solver, pinned, take_pods_of(scan, budget))
     others = _look_up(search)
-    # The pinned node comes first: the others only have to be compared with it.
-    classes = sort_nodes(scan, others, budget) if others else ()
-    for equal in sorted(classes, key=lambda equal: (pinned not in equal.nodes, equal.nodes[0])):
-        name = pinned if pinned in equal.nodes else equal.nodes[0]
-        found = NodeSolution() if budget.reached else _solve(search, name)
-        known = None if found.taken is None and not found.infeasible else found.taken is not None
-        idle = known if equal.idle == equal.now else _fits_idle(search, equal.nodes[0])
-        search.note(_Row([*equal.nodes], name, found, idle))
-    decided = {node for equal in classes for node in equal.nodes}
-    if late := [name for name in others if name not in decided]:
-        search.note(_Row(late, pinned if pinned in late else late[0], NodeSolution(), None))
+    if others:
+        _solve_others(search, others)
+    scan.classes = tuple(sorted((row.equal for row in search.rows), key=lambda equal: equal.nodes[0]))
     choice = _conclude(search)
-    put_cache(scan.rules, scan.known)
+    keep_pods(scan, search.pods)
     return choice
 
 
 def _look_up(search: _Search) -> list[str]:
     """Note the nodes whose best pod is in the tables, equal ones together; return the others."""
-    scan, known, order = search.scan, search.scan.known, search.order
-    if known.pods is not None and not scan.shapes.keys() <= known.pods.numbers.keys():
-        known.pods = None
-        known.memo.clear()
-    rows: dict[int, _Row] = {}
+    scan, pods = search.scan, search.pods
+    nodes: dict[int, tuple[Best, list[str]]] = {}
     others: list[str] = []
-    left: Left = {}
-    for number, (name, exact) in enumerate(scan.exact.items()):
-        found: Best | None = known.memo.get(("pod", exact, order))
-        if found is None and not search.budget.reached:
-            node = search.pods.state(scan, name, exact[0], left)
-            if node is not None:
-                found = search.pods.best(node, order)
-                known.memo["pod", exact, order] = found
-        if found is None:
+    for number, name in enumerate(scan.seen):
+        node = None if search.budget.reached else pods.state(scan, name)
+        if node is None:
             others.append(name)
-        elif found.state in rows:
-            rows[found.state].nodes.append(name)
         else:
-            rows[found.state] = _Row([name], name, found.solution, found.fits_idle)
+            best = pods.best(node, search.order)
+            nodes.setdefault(best.state, (best, []))[1].append(name)
         if search.budget.due:
-            search.budget.report_step("nodes", f"decided {number + 1:,} of {len(scan.exact):,} nodes")
-    for row in rows.values():
-        row.nodes.sort()
-        row.name = search.pinned if search.pinned in row.nodes else row.nodes[0]
-        search.note(row)
+            search.budget.report_step("nodes", f"decided {number + 1:,} of {len(scan.seen):,} nodes")
+    for best, names in nodes.values():
+        search.note(EqualNodes(tuple(sorted(names)), best.state, best.idle), best.solution, fits_idle=best.fits_idle)
     return others
 
 
-def _solve(search: _Search, name: str) -> NodeSolution:
-    """Return what a node can do by its model, to the end unless it is proven worse than the best so far."""
+def _solve_others(search: _Search, names: Sequence[str]) -> None:
+    """Note what nodes can do by their model: to the end, or until they are proven worse than the best so far."""
     from dra_lab.planner.node.lexicographic import solve_problem
-
-    scan, best, pinned = search.scan, search.best, name == search.pinned
-    bar = best.values if best is not None and best.proven and not pinned else None
-    key = ("solved", scan.exact[name], name, search.order, search.solver, bar)
-    found: NodeSolution | None = scan.known.memo.get(key)
-    if found is None:
-        # Progress is reported for the first node; the others only have to show that they are as good.
-        budget = search.budget if best is None or pinned else changed(search.budget, report=None)
-        found = solve_problem(scan.problem(name), search.order, budget, solver=search.solver, best=bar)
-        if found.infeasible or found.worse or found.proven:
-            scan.known.memo[key] = found
-    return found
-
-
-def _fits_idle(search: _Search, name: str) -> bool | None:
-    """Say whether the claim would fit on a node with nothing in use; the same hardware is solved once."""
     from dra_lab.planner.node.milp import is_feasible
 
-    memo, key = search.scan.known.memo, ("idle fits", search.scan.exact[name][0])
-    if memo.get(key) is None:
-        if search.budget.reached:
-            return None
-        memo[key] = is_feasible(search.scan.problem(name, idle=True), search.budget, solver=search.solver)
-    found: bool | None = memo[key]
-    return found
+    scan, pinned, late, idle = search.scan, search.pinned, set(names), dict[Kind, bool | None]()
+    classes = sort_nodes(scan, names, search.budget)
+    # The pinned node comes first: the others only have to be compared with it.
+    for equal in sorted(classes, key=lambda equal: (pinned not in equal.nodes, equal.nodes[0])):
+        name, found, best = pinned if pinned in equal.nodes else equal.nodes[0], NodeSolution(), search.best
+        if not search.budget.reached:
+            bar = best.values if best is not None and best.proven and name != pinned else None
+            # Progress is reported for the first node; the others only have to show that they are as good.
+            budget = search.budget if best is None or name == pinned else changed(search.budget, report=None)
+            found = solve_problem(scan.problem(name), search.order, budget, solver=search.solver, best=bar)
+        fits, kind = None if found.taken is None else True, scan.kind_of[name]
+        fits = False if found.infeasible else fits
+        if equal.idle != equal.now:
+            if idle.get(kind) is None and not search.budget.reached:
+                idle[kind] = is_feasible(scan.problem(name, idle=True), search.budget, solver=search.solver)
+            fits = idle.get(kind)
+        search.note(equal, found, fits_idle=fits)
+        late.difference_update(equal.nodes)
+    if late:
+        search.note(EqualNodes(tuple(sorted(late)), "late", "late"), NodeSolution(), fits_idle=None)
 
 
 def _conclude(search: _Search) -> Choice:
@@ -173,20 +142,15 @@ def _conclude(search: _Search) -> Choice:
         equal = [row for row in equal if not row.found.worse]
         equal.sort(key=lambda row: (not row.found.proven, row.name))
         node, solution, ended = _to_the_end(search, [(row.name, row.found) for row in equal])
-    classes = [
+    classes = []
+    for row in search.rows:
         # What is known of the node that is chosen is known of the nodes that are equal to it.
-        NodeClass(
-            tuple(row.nodes),
-            _fit(row.found, best, row.name == node),
-            row.fits_idle,
-            (solution if row.name == node else row.found).stages,
-        )
-        for row in search.rows
-    ]
+        stages = (solution if row.name == node else row.found).stages
+        classes.append(NodeClass(row.equal.nodes, _fit(row.found, best, row.name == node), row.fits_idle, stages))
     cordoned = scan.cluster.cordoned.intersection(scan.excluded)
     if cordoned:
         classes.append(NodeClass(tuple(sorted(cordoned)), NodeFit.NO, label=CORDONED))
-    if excluded := tuple(node for node in scan.excluded if node not in cordoned):
+    if excluded := tuple(name for name in scan.excluded if name not in cordoned):
         classes.append(NodeClass(excluded, NodeFit.NO, fits_idle=False))
     if scan.unseen:
         classes.append(NodeClass(scan.unseen, NodeFit.UNKNOWN))
@@ -195,7 +159,8 @@ def _conclude(search: _Search) -> Choice:
     if not node and pinned:
         decided = solution.infeasible
     seen = scan.complete or (bool(pinned) and pinned not in scan.unseen)
-    return Choice(node, solution, tuple(sorted(classes, key=lambda c: c.nodes)), decided and seen, ended, search.counts)
+    classes.sort(key=lambda one: one.nodes)
+    return Choice(node, solution, tuple(classes), decided and seen, ended, search.counts)
 
 
 def _fit(found: NodeSolution, best: NodeSolution | None, chosen: bool) -> NodeFit:  # noqa: FBT001 - one bit of the table

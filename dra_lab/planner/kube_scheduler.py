@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
@@ -16,39 +15,12 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Trace
 from dra_lab.planner.node.placement_values import Scale, value_placements
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod
-from dra_lab.scheduler.first_fit import Verdict, first_fit
+from dra_lab.scheduler.first_fit import Verdict
 from dra_lab.scheduler.node_trace import trace_claims
 from dra_lab.topology.locality import localities
 
 
-def compare_first_fit(
-    cluster: Cluster,
-    node_name: str,
-    compiled: CompiledPod,
-    release: KubernetesRelease,
-    scale: Scale,
-    order: Sequence[str],
-    *,
-    time_limit: float = 10.0,
-    cancel: threading.Event | None = None,
-) -> FirstFit | None:
-    """Return what first fit takes for the claims of a pod on one node, with the goals' values of it.
-
-    A search that was cut off, that meets a rule it does not know, or that would give up the pod, is reported as such
-    and has no placements; None comes back once `cancel` is set.
-    """
-    claims = compiled.resource_claims
-    try:
-        verdict = first_fit(cluster, node_name, claims, release, time_limit=time_limit, cancel=cancel)
-    except Cancelled:
-        return None
-    except UnsupportedFeature as error:
-        # The planner looks at the devices that match, the scheduler at all: what it cannot know there is not known.
-        return FirstFit(FirstFitStatus.STOPPED, (), (), str(error), 0, recorded=False)
-    return _valued(verdict, compiled, scale, order)
-
-
-def _valued(verdict: Verdict, compiled: CompiledPod, scale: Scale, order: Sequence[str]) -> FirstFit:
+def with_goals(verdict: Verdict, compiled: CompiledPod, scale: Scale, order: Sequence[str]) -> FirstFit:
     """Return a verdict with the goals' values of its devices, which are named by the requests of the drawing."""
     if verdict.status is not FirstFitStatus.ALLOCATED or not verdict.allocations:
         return FirstFit(verdict.status, (), (), verdict.message, verdict.steps, verdict.recorded)
@@ -108,5 +80,5 @@ class PlanTracer(Struct, frozen=True):
                 request, slash, alternative = compiled.reference(part, reference).partition("/")
                 drawn = f"{self.origin.get(request, request)}{slash}{alternative}"
                 origin[claim.metadata.name, reference] = drawn
-        end = _valued(trace.end, compiled, scale, self.order)
+        end = with_goals(trace.end, compiled, scale, self.order)
         return Trace(name, trace.release, end, trace.counts, trace.rows, trace.look, trace.test, links, origin)

@@ -36,6 +36,15 @@ class Layout(Struct, frozen=True, dict=True):
         """Return the size of every group."""
         return tuple(group.size for group in self.problem.groups)
 
+    @cached_property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """Return the positions of the devices of every group."""
+        found: list[list[int]] = [[] for _ in self.problem.groups]
+        for at, group in enumerate(self.group_of):
+            if group >= 0:
+                found[group].append(at)
+        return tuple(map(tuple, found))
+
 
 def layout_of(problem: AllocationProblem, devices: Sequence[DeviceID]) -> Layout:
     """Return the layout of a problem, for a node that sees these devices."""
@@ -86,7 +95,10 @@ def canonical(problem: AllocationProblem, replicas: int = 1) -> tuple[Hashable, 
     """
     ordered = any(group.tie is Tie.TERMS for group in problem.groups)
     listed = _listed(problem)
-    most = _most(problem) * replicas
+    # more devices of a kind than the claim takes make no difference
+    most = sum(max((problem.asks[index].count for index in indices), default=0) for indices in problem.requests)
+    most = min(most, problem.most_devices) * replicas
+    most = 10**9 if any(ask.all_devices for ask in problem.asks) else most
     numbers: dict[tuple[int, Hashable], int] = {}
     known: dict[Hashable, Print] = {}
     rows, places = [], []
@@ -132,14 +144,6 @@ def _listed(problem: AllocationProblem) -> tuple[int, ...]:
             for group in problem.groups
         )
     )
-
-
-def _most(problem: AllocationProblem) -> int:
-    """Return how many devices the claim takes at most: more of a kind than that make no difference."""
-    if any(ask.all_devices for ask in problem.asks):
-        return 10**9
-    most = sum(max((problem.asks[index].count for index in indices), default=0) for indices in problem.requests)
-    return min(most, problem.most_devices)
 
 
 def _refine(colours: list[int], places: list[tuple[int | None, ...]], count: int) -> list[int]:

@@ -10,7 +10,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.plan import CORDONED, FirstFit, FirstFitStatus, Placement, Shortfall
 from dra_lab.model.reasons import SelectorFailure
-from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
+from dra_lab.model.sketch import covers
 from dra_lab.planner.node.placement_values import Scale, broken_links
 from dra_lab.planner.scan import Scan, failing_devices
 from dra_lab.topology.hierarchy_findings import some
@@ -39,22 +39,16 @@ def claim_findings(scan: Scan) -> Iterator[Finding]:
 def selector_failures(scan: Scan) -> tuple[SelectorFailure, ...]:
     """Return the selectors that fail on devices when they are evaluated, each with its guarded form."""
     found: dict[tuple[str, str], list[DeviceID]] = {}
-    messages: dict[tuple[str, str], str] = {}
-    for reference, (device, expression, message) in failing_devices(scan):
-        # The message names its device: that of the first stands for all.
-        messages.setdefault((reference, expression), message)
+    for reference, (device, expression, _) in failing_devices(scan):
         found.setdefault((reference, expression), []).append(device)
     published = {item.id: item.device for view in scan.views.nodes.values() for item in view.devices} if found else {}
-    return tuple(
-        SelectorFailure(
-            reference,
-            expression,
-            tuple(devices),
-            messages[reference, expression],
-            _guarded(scan, expression, devices, published),
-        )
-        for (reference, expression), devices in found.items()
-    )
+    asked, failures = {ask.reference: ask for ask in scan.rules.asks}, []
+    for (reference, expression), devices in found.items():
+        # The message names its device and the request: that of the first device stands for all.
+        match = scan.rules.matching.match(asked[reference], devices[0].driver, published[devices[0]])
+        guarded = _guarded(scan, expression, devices, published)
+        failures.append(SelectorFailure(reference, expression, tuple(devices), match.error, guarded))
+    return tuple(failures)
 
 
 def _guarded(scan: Scan, expression: str, failing: Sequence[DeviceID], published: Mapping[DeviceID, Device]) -> str:
@@ -94,9 +88,9 @@ def _guard_advice(failure: SelectorFailure) -> str:
 def placement_findings(scan: Scan, node_name: str, placements: Sequence[Placement]) -> Iterator[Finding]:
     """Yield what the chosen devices give cause to say."""
     places = localities(scan.cluster, node_name)
-    devices = scan.devices(node_name)
+    devices, asked = scan.devices(node_name), {ask.reference: ask for ask in scan.rules.asks}
     for link in scan.sketch.links:
-        tied = [p.device for p in placements if _ties(scan.sketch, link, p)]
+        tied = [p.device for p in placements if any(covers(end, asked[p.request]) for end in link.requests)]
         # An empty text is equal for kube-scheduler, and no root that is known.
         roots = [devices[device].lookup(PCIE_ROOT, device.driver) for device in tied]
         if link.must and link.where == "pcieRoot" and any(root is not None and root.value == "" for root in roots):
@@ -155,11 +149,6 @@ def first_fit_findings(scale: Scale, node_name: str, found: FirstFit | None) -> 
             f"kube-scheduler with this manifest would take devices of {node_name} that do not keep this link",
             "Write selectors that place the ends together.",
         )
-
-
-def _ties(sketch: ClaimSketch, link: Link, placement: Placement) -> bool:
-    found = [a for request in sketch.requests for a in asks(request) if a.reference == placement.request]
-    return any(covers(reference, ask) for reference in link.requests for ask in found)
 
 
 _WHAT_IF = "kubectl uncordon NODE ends it; the what-if change --uncordon NODE plans as if it were done."

@@ -12,13 +12,12 @@ from msgspec.structs import replace as changed
 from dra_lab.checks.taint_validation import ignored_taint_rules
 from dra_lab.findings import sentence_case
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import CORDONED, NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.eligible import rules_of
 from dra_lab.planner.node.modelling import check_solver
 from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.plan_findings import cordoned_nodes, cordoned_shortfall
@@ -72,11 +71,10 @@ def plan_pod(
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     complete = with_documented_classes(held_cluster(cluster, pod))
     expansion = expand_pod(pod, complete, release)
-    rules = Rules(complete, expansion.sketch, release, node_index(complete, release).matching, only=allowed)
-    for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
-        raise problem
+    rules = rules_of(complete, expansion.sketch, release, allowed)
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
     scan = look_at_nodes(rules, budget.part(budget.shares.first))
+    scan.count_matching()
     # The solver takes half a second to import; only who plans waits for it, and only a misfit for its reasons.
     from dra_lab.planner.answer import Work, plan_of_fit
     from dra_lab.planner.choose import choose_node

@@ -198,7 +198,7 @@ def how_many_more(
     else:
         from dra_lab.planner.fleet.headroom import headroom_of_claim
 
-        found = headroom_of_claim(on, workload, target, None, budget, solver)
+        found = headroom_of_claim(on, workload, target, budget, solver)
     return changed(found, seconds=time.monotonic() - began)
 
 

@@ -14,17 +14,13 @@ from dra_lab.topology.bandwidth import PATHS, pair_paths
 from dra_lab.topology.locality import Locality, localities
 
 
-def path_shares(places: Mapping[DeviceID, Locality], placements: Iterable[Placement]) -> tuple[PathShare, ...]:
-    """Return how the GPUs of an allocation reach their NICs, the nearest first; () without GPUs or NICs."""
-    return _shares(_paths(places, placements))
-
-
 def _paths(places: Mapping[DeviceID, Locality], placements: Iterable[Placement]) -> Counter[str]:
     chosen = dict.fromkeys(placement.device for placement in placements)
     return Counter(pair.path for pair in pair_paths(places[device] for device in chosen))
 
 
 def _shares(paths: Counter[str]) -> tuple[PathShare, ...]:
+    """Return how the GPUs of an allocation reach their NICs, the nearest first; () without GPUs or NICs."""
     found = []
     for path, cost in PATHS.items():
         ratios = (f"{m.low:.2f}" if m.low == m.high else f"{m.low:.2f} to {m.high:.2f}" for m in cost.against)
@@ -53,7 +49,8 @@ def regret_of(
         for goal in goals
         if goal.goal in theirs and theirs[goal.goal] != goal.value and not goal.at_most
     )
-    return Regret(against, differing, path_shares(places, placements), path_shares(places, found.placements))
+    paths = (_shares(_paths(places, taken)) for taken in (placements, found.placements))
+    return Regret(against, differing, *paths)
 
 
 def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:

@@ -82,7 +82,7 @@ class FurtherReplicas(Struct, dict=True):
     @cached_property
     def plain(self) -> bool:
         """Say whether the requests have nothing in common: then dividing counts is exact, and one replica costs one."""
-        return not self.endless and is_plain(self._one(None))
+        return not self.endless and is_plain(self._copies([(self._kept, 1)], None).problem)
 
     def after(self, placements: Sequence[Placement]) -> Count:
         """Return how many replicas fit once some devices are taken."""
@@ -117,9 +117,6 @@ class FurtherReplicas(Struct, dict=True):
     def _kept(self) -> ClaimSketch:
         links = tuple(replace(link, must=True) for link in self.scan.sketch.links)
         return replace(self.scan.sketch, links=links)
-
-    def _one(self, held: AllocatedDevices | None) -> AllocationProblem:
-        return self._copies([(self._kept, 1)], held).problem
 
     def _copies(self, pods: Sequence[tuple[ClaimSketch, int]], held: AllocatedDevices | None) -> Copies:
         """Return the problem of this many pods of each drawing; `held` is what else is in use."""

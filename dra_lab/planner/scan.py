@@ -1,11 +1,9 @@
-"""Look at every node once: what is eligible there, which problem that is, and which nodes are equal for the claim.
-
-What is found is kept for the next plan of the same question, as a claim that comes or goes changes few nodes.
-"""
+"""Look at every node once: what is eligible there, which problem that is, and which nodes are equal for the claim."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -18,7 +16,6 @@ from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Placement
 from dra_lab.model.quantity import format_quantity
@@ -33,117 +30,57 @@ from dra_lab.planner.node_classes import Layout, Print, canonical, layout_of, th
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.topology.locality import kinds, localities
 
-_QUESTIONS = 4
-_MORE, _FEW = 1.25, 200
-"""Values that are kept beyond those of present states: a quarter of them and a few, as claims that go leave others."""
+Kind = tuple[int, ...]
+"""A kind of hardware: nodes of one kind have identical devices in one order, apart from what is in use."""
 
-_STATES = 3
-"""States of each node after which tables are made again: they hold every state that they were asked for."""
-
-Exact = tuple[Any, ...]
-"""Hardware of a node, its devices held alone and shared by position, and what counters have left.
-
-It is equal only if the same devices are held.
-"""
-
-
-class PlanCache(Struct, eq=False):
-    """Values that are known for one claim on one hardware; holds no cluster.
-
-    `question` is what all of it depends on besides hardware and release, None if it does not come again. `matched` says
-    whether the claim requests both GPUs and NICs, and how many devices match each ask. `memo` has values by (what, the
-    node's hardware or `Exact`, more). `pods` are the tables of the best pods (`BestPods`), which the values in `memo`
-    belong to.
-    """
-
-    question: Any = None
-    matched: tuple[bool, dict[str, int]] | None = None
-    memo: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    pods: Any = None
-    _most: int = 0
-
-    def keep_present(self, exact: Collection[Exact]) -> None:
-        """Drop values of states that no node is in: a cluster that is followed for hours comes to ever more states."""
-        if self.pods is not None and self.pods.size > _STATES * len(exact) + _FEW:
-            self.memo, self.pods = {}, None
-        if len(self.memo) > self._most:
-            present = {one for state in exact for one in (state, state[0])}
-            self.memo = {key: value for key, value in self.memo.items() if key[1] in present}
-            self._most = int(_MORE * len(self.memo)) + _FEW
-
-
-def get_cache(rules: Rules) -> PlanCache:
-    """Return what is known of a claim, else an empty cache; until `put_cache`, no other plan gets it.
-
-    Plans may be made in several threads at once, and a plan writes into the cache.
-    """
-    question = (rules.sketch, rules.replicas, rules.only)
-    latest = _latest(rules.cluster, rules.release)
-    for found in tuple(latest):
-        if found.question == question:
-            try:
-                latest.remove(found)
-            except ValueError:
-                break
-            return found
-    return PlanCache(question)
-
-
-def put_cache(rules: Rules, found: PlanCache) -> None:
-    """Keep a cache for the next plan, if its question may come again; those of the oldest questions are dropped."""
-    latest = _latest(rules.cluster, rules.release)
-    if found.question is not None:
-        latest.append(found)
-    del latest[:-_QUESTIONS]
-
-
-@once_per_hardware
-def _latest(_cluster: Cluster, _release: KubernetesRelease) -> list[PlanCache]:
-    """Return the caches of the latest questions."""
-    return []
+Amounts = tuple[tuple[str, Fraction], ...]
+"""Amounts of a shared device by the name of the capacity, sorted."""
 
 
 class EqualNodes(Struct, frozen=True):
     """Nodes that are equal for the claim, sorted; the first one stands for all.
 
-    `now` and `idle` are the fingerprints of its problem as it is and as if nothing were in use.
+    `now` and `idle` are what it is for the claim as it is and as if nothing were in use.
     """
 
     nodes: tuple[str, ...]
-    now: Print
-    idle: Print
+    now: Hashable
+    idle: Hashable
 
 
 class Scan(Struct):
     """What looking at the nodes found.
 
-    `shapes` are the nodes by hardware, and `exact` is what a node's problem depends on: its hardware, and what is in
-    use of it. `unseen` are the nodes that there was no time for, else it is `complete`. `matched` counts the devices
-    that match each ask, and `paired` says whether the claim requests both GPUs and NICs. `classes` are in the order of
-    their first nodes; `sort_nodes` finds them. `layouts` are kinds of hardware by number,
-    for callers that number them (`survey`). `known` is what was found out for this question before. `coupled`
-    remembers what nodes have in common (`planner.coupling`). `counted` is what is left of the counters of a pool, by
-    the identity of the pool in memory.
+    `shapes` are the nodes by hardware, and `kind_of` is the hardware of each node that was looked at. `unseen` are the
+    nodes that there was no time for. `matched` counts the devices that match each ask, and `paired` says whether the
+    claim requests both GPUs and NICs. `classes` are the nodes that are equal for the claim, in the order of their first
+    nodes, and `layouts` the kinds of hardware by number (`survey`). `coupled` remembers what nodes have in common
+    (`planner.coupling`), and `counted` what is left of the counters of a pool, by its place in memory. `shares` is what
+    is taken and left of a shared group, by layout, group, and where the first is in memory.
     """
 
     rules: Rules
     views: NodeIndex
     paired: bool = False
-    shapes: dict[tuple[int, ...], list[str]] = field(default_factory=dict)
-    exact: dict[str, Exact] = field(default_factory=dict)
+    shapes: dict[Kind, list[str]] = field(default_factory=dict)
+    kind_of: dict[str, Kind] = field(default_factory=dict)
     matched: dict[str, int] = field(default_factory=dict)
-    complete: bool = True
     unseen: tuple[str, ...] = ()
     classes: tuple[EqualNodes, ...] = ()
     layouts: dict[int, Layout] = field(default_factory=dict)
-    known: PlanCache = field(default_factory=PlanCache)
     coupled: dict[Hashable, Any] = field(default_factory=dict)
     counted: dict[int, tuple[Pool, tuple[tuple[tuple[str, str], int], ...]]] = field(default_factory=dict)
+    shares: dict[Hashable, tuple[Amounts, Amounts]] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Say whether there was time for every node."""
+        return not self.unseen
 
     @property
     def seen(self) -> Collection[str]:
         """Return the nodes that were looked at."""
-        return self.exact.keys()
+        return self.kind_of.keys()
 
     @property
     def cluster(self) -> Cluster:
@@ -209,55 +146,66 @@ class Scan(Struct):
         devices, stages = self.views.view(node_name).devices, self.views.stages(ask, node_name)
         return [kind_of[item.id] for item, stage in zip(devices, stages, strict=True) if stage == "match"]
 
+    def count_matching(self) -> None:
+        """Note how many devices match each ask, and whether the claim's asks match both GPUs and NICs somewhere."""
+        kinds: set[str] = set()
+        for one in self.rules.selecting:
+            count = 0
+            for names in self.shapes.values():
+                found = self.views.stages(one, names[0]).count("match")
+                count += found * len(names)
+                if found and not kinds >= {"gpu", "nic"}:
+                    kinds.update(self.kinds_matched(one, names[0]))
+            same = (one.device_class_name, one.selectors)
+            asks = (ask for ask in self.rules.asks if (ask.device_class_name, ask.selectors) == same)
+            self.matched |= {ask.reference: count for ask in asks}
+        self.paired = kinds >= {"gpu", "nic"}
+
+    def note_unseen(self, seen: Collection[str]) -> None:
+        """Note the nodes that there was no time for."""
+        self.unseen = tuple(name for name in self.rules.nodes if name not in seen)
+
+    def shared_look(self, node_name: str) -> tuple[Hashable, Rules, Collection[int]]:
+        """Return a key that nodes have in common if one look serves them, its rules, and which devices it has too many.
+
+        Devices that claims hold alone are only missing, so nodes with the same shares are looked at once. With All,
+        admin access or counters, a device in use does more than to be missing.
+        """
+        rules, kind, held = self.rules, self.kind_of.get(node_name), self.rules.allocated
+        if kind is None:
+            return node_name, rules, ()
+        alone, shared = self.views.held_on(node_name, held)
+        if self.views.view(node_name).counted or any(ask.all_devices or ask.admin_access for ask in rules.asks):
+            return (kind, alone, shared, self.left_key(node_name)), rules, ()
+        return (kind, shared), replace(rules, held=AllocatedDevices({}, held.shares, held.consumed)), alone
+
     def build(self, found: NodeEligibility, drop: Sequence[str] = ()) -> AllocationProblem:
         """Return the problem of what was found eligible on a node, without the links in `drop`."""
         places = localities(self.cluster, found.node)
         return build_problem(self.sketch, found, places, paired=self.paired, drop=drop)
 
 
-def look_at_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
-    """Look at every node: its hardware, and what is in use of it.
-
-    `again` says that the same question may come again: what is found is then known, and stored by `put_cache`.
-    """
+def look_at_nodes(rules: Rules, budget: Budget) -> Scan:
+    """Look at every node: its hardware, and what is in use of it."""
     scan = Scan(rules, node_index(rules.cluster, rules.release))
     scan.shapes = node_shapes(scan, budget.part(budget.shares.first))
-    if again and sum(map(len, scan.shapes.values())) == len(rules.nodes):
-        scan.known = get_cache(rules)
-    if scan.known.matched is None:
-        scan.known.matched = _count_matching(scan)
-    scan.paired, scan.matched = scan.known.matched
-    for number, (shape, names) in enumerate(scan.shapes.items()):
-        for name in names:
-            if budget.reached:
-                break
-            scan.exact[name] = (shape, *scan.views.held_on(name, rules.allocated))
-            if scan.views.view(name).counted:
-                scan.exact[name] += (scan.left_key(name),)
-        if budget.due:
-            budget.report_step("nodes", f"looked at {number + 1} of {len(scan.shapes)} kinds of nodes")
-    _note_unseen(scan)
-    if scan.complete:
-        scan.known.keep_present(scan.exact.values())
+    for kind, names in scan.shapes.items():
+        scan.kind_of |= dict.fromkeys(names, kind)
+    scan.note_unseen(scan.seen)
     return scan
 
 
-def scan_nodes(rules: Rules, budget: Budget, *, again: bool = True) -> Scan:
+def scan_nodes(rules: Rules, budget: Budget) -> Scan:
     """Look at every node and put equal ones together. Raises UnsupportedFeature as `sort_nodes` does."""
-    scan = look_at_nodes(rules, budget, again=again)
-    scan.classes = sort_nodes(scan, tuple(scan.exact), budget)
-    scan.exact = {name: scan.exact[name] for equal in scan.classes for name in equal.nodes}
-    _note_unseen(scan)
-    put_cache(rules, scan.known)
+    scan = look_at_nodes(rules, budget)
+    scan.count_matching()
+    scan.classes = sort_nodes(scan, scan.seen, budget)
+    scan.kind_of = {name: scan.kind_of[name] for equal in scan.classes for name in equal.nodes}
+    scan.note_unseen(scan.seen)
     return scan
 
 
-def _note_unseen(scan: Scan) -> None:
-    scan.unseen = tuple(name for name in scan.rules.nodes if name not in scan.exact)
-    scan.complete = not scan.unseen
-
-
-def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
+def node_shapes(scan: Scan, budget: Budget) -> dict[Kind, list[str]]:
     """Group the nodes by what they are apart from what is in use."""
     rules, every = scan.rules, scan.cluster.node_names
     found = scan.views.shapes(rules.selecting, rules.attributes)
@@ -279,45 +227,13 @@ def node_shapes(scan: Scan, budget: Budget) -> dict[tuple[int, ...], list[str]]:
     return {shape: names for shape, names in kept.items() if names}
 
 
-def _count_matching(scan: Scan) -> tuple[bool, dict[str, int]]:
-    """Return whether the claim's requests match both GPUs and NICs somewhere, and how many devices each ask matches."""
-    kinds: set[str] = set()
-    counts: dict[str, int] = {}
-    for one in scan.rules.selecting:
-        same = (one.device_class_name, one.selectors)
-        matching = [(scan.kinds_matched(one, nodes[0]), len(nodes)) for nodes in scan.shapes.values()]
-        kinds.update(kind for found, _ in matching for kind in found)
-        count = sum(len(found) * nodes for found, nodes in matching)
-        counts |= {ask.reference: count for ask in scan.rules.asks if (ask.device_class_name, ask.selectors) == same}
-    return {"gpu", "nic"} <= kinds, counts
+def sort_nodes(scan: Scan, names: Iterable[str], budget: Budget) -> tuple[EqualNodes, ...]:
+    """Return classes of equal nodes, of as many of the nodes as there is time for, in the order of their first nodes.
 
-
-ProblemOf = tuple[Hashable, Callable[[], AllocationProblem]]
-"""A problem that can be made, with a key that is equal for equal problems only."""
-
-
-def sort_nodes(
-    scan: Scan,
-    names: Iterable[str],
-    budget: Budget,
-    problems: Callable[[str], tuple[ProblemOf, ProblemOf] | None] = lambda _: None,
-) -> tuple[EqualNodes, ...]:
-    """Return classes of equal nodes, of as many of the nodes as there is time for.
-
-    Args:
-        scan: The scan.
-        names: The nodes.
-        budget: When to stop.
-        problems: Returns the problem of a node with nothing in use, and its problem now. By default and for None, both
-            are made of the devices of the node.
-
-    Returns:
-        The classes, in the order of their first nodes.
-
-    Raises:
-        UnsupportedFeature: An eligible device needs a rule that the planner does not know.
+    Raises UnsupportedFeature if an eligible device needs a rule that the planner does not know.
     """
-    known, made = scan.known.memo, dict[Hashable, Print]()
+    made: dict[Hashable, Print] = {}
+    layouts: dict[Hashable, Layout] = {}
 
     def fingerprint(key: Hashable, make: Callable[[], AllocationProblem]) -> Print:
         if key not in made:
@@ -330,34 +246,20 @@ def sort_nodes(
         refuse_devices(scan.rules, found)
         return scan.build(found)
 
-    each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
-    layouts: dict[Hashable, Layout] = {}
-
-    def now_problem(name: str, exact: Exact) -> ProblemOf:
-        """Return the problem now: what claims hold alone is missing from that of nodes with the same shares."""
-        if each or len(exact) > 3:
-            # With All, admin access or counters a device in use does more than to be missing.
-            return ("now", exact), partial(scan.problem, name)
-        shape, alone, shared = exact
-        layout = layouts.get((shape, shared))
-        if layout is None:
-            held = scan.rules.allocated
-            found = eligibility(replace(scan.rules, held=AllocatedDevices({}, held.shares, held.consumed)), name)
-            devices = [item.id for item in scan.views.view(name).devices]
-            layout = layouts[shape, shared] = layout_of(scan.build(found), devices)
-        free = thinned(layout, alone)
-        return ("now", shape, shared, free), partial(_thinned_problem, layout.problem, free)
-
+    known: dict[Hashable, tuple[Print, Print]] = {}
     nodes: dict[tuple[Print, Print], list[str]] = {}
     for name in names:
         if budget.reached:
             break
-        exact = scan.exact[name]
-        if ("equal", exact) not in known:
-            own = (("idle", exact[0]), partial(idle_problem, name)), now_problem(name, exact)
-            idle, now = problems(name) or own
-            known["equal", exact] = fingerprint(*idle), fingerprint(*now)
-        nodes.setdefault(known["equal", exact], []).append(name)
+        key, rules, held = scan.shared_look(name)
+        if (key, held) not in known:
+            if key not in layouts:
+                devices = [item.id for item in scan.views.view(name).devices]
+                layouts[key] = layout_of(scan.build(eligibility(rules, name)), devices)
+            problem, free, kind = layouts[key].problem, thinned(layouts[key], held), scan.kind_of[name]
+            now = fingerprint(("now", key, free), partial(_thinned_problem, problem, free))
+            known[key, held] = fingerprint(("idle", kind), partial(idle_problem, name)), now
+        nodes.setdefault(known[key, held], []).append(name)
     classes = (EqualNodes(tuple(sorted(members)), now, idle) for (idle, now), members in nodes.items())
     return tuple(sorted(classes, key=lambda equal: equal.nodes[0]))
 

@@ -120,29 +120,27 @@ def plan_scenarios(
             arrived = next(answers, None)
             if arrived is None:
                 break
-            found[arrived[0]] = _with_cluster(arrived[1], every[arrived[0]].cluster)
+            at, answer = arrived
+            plan = answer.plan
+            found[at] = answer if plan is None else replace(answer, plan=replace(plan, on=every[at].cluster))
             bar.update()
             if each is not None:
-                each(found[arrived[0]])
+                each(found[at])
     for at, scenario in enumerate(every):
         cancelled = Cancelled(f"scenario {scenario.name!r} was cancelled before its answer")
         found.setdefault(at, ScenarioAnswer(scenario.name, error=cancelled))
     return tuple(found[at] for at in range(len(every)))
 
 
-def _with_cluster(answer: ScenarioAnswer, cluster: Cluster) -> ScenarioAnswer:
-    return answer if answer.plan is None else replace(answer, plan=replace(answer.plan, on=cluster))
-
-
-def answer_scenario(scenario: Scenario, cancel: threading.Event | None = None) -> ScenarioAnswer:
+def _answer(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
     """Answer one scenario here; an error of ours is part of the answer."""
-    began = time.monotonic()
+    began, plan, failed = time.monotonic(), None, None
     try:
         # An event of its own: an interrupt is for all scenarios, not for the one that happens to run.
         plan = _plan(scenario, cancel or threading.Event())
     except DraLabError as error:
-        return ScenarioAnswer(scenario.name, error=error, seconds=time.monotonic() - began)
-    return ScenarioAnswer(scenario.name, plan, seconds=time.monotonic() - began)
+        failed = error
+    return at, ScenarioAnswer(scenario.name, plan, failed, time.monotonic() - began)
 
 
 def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
@@ -163,10 +161,6 @@ def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
     return replace(plan, on=None)
 
 
-def _numbered(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
-    return at, answer_scenario(scenario, cancel)
-
-
 def _answers(
     scenarios: Sequence[Scenario], jobs: int, backend: str | None, cancel: threading.Event | None
 ) -> Generator[tuple[int, ScenarioAnswer], None, None]:
@@ -180,7 +174,7 @@ def _answers(
             parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
         # An event of this process means nothing to another one.
         here = cancel if jobs == 1 or backend == "threading" else None
-        running: Any = parallel(delayed(_numbered)(at, scenario, here) for at, scenario in enumerate(scenarios))
+        running: Any = parallel(delayed(_answer)(at, scenario, here) for at, scenario in enumerate(scenarios))
     except (ValueError, ImportError, NotImplementedError) as error:
         raise InputError(f"backend {backend or 'of joblib'!r} cannot be used: {_first_line(error)}") from error
     try:

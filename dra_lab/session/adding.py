@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError, InputError
+from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode, Layer
-from dra_lab.session.asking import Asking
+from dra_lab.session.answering import Answering
 from dra_lab.session.fleet_answer import FleetQuestion
-from dra_lab.session.worker import Worker
+from dra_lab.session.job import Job, Run
+from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.topology.hierarchies import hierarchies
 
 if TYPE_CHECKING:
@@ -41,33 +40,14 @@ class AddingQuestion(Struct, frozen=True):
         return other is not None and self.addable == other.addable and self.fleet.is_same(other.fleet)
 
 
-class FleetOfQuestion(Protocol):
-    """What nodes to add need of the fleet of a session."""
+class Adding(Job["AddedNodes"]):
+    """Which nodes a fleet needs in addition; the event "fleet-added" reports each change. `question` is the latest."""
 
-    question: FleetQuestion | None
-
-    def ask(self) -> None:
-        """Ask about the present workloads and cluster."""
-
-    def what_if(self, *changes: Layer | str) -> None:
-        """Add what-if changes."""
-
-
-class Adding:
-    """Answers one question at a time in a thread of its own; the event "fleet-added" reports each change.
-
-    `question` is the latest one, `answer` what is known of it, and `refusal` why there is no answer.
-    """
-
-    def __init__(self, session: Asking, fleet: FleetOfQuestion) -> None:
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
         """Begin without a question; no thread is begun."""
-        self._session, self._fleet, self._events = session, fleet, session.events
-        self._worker = Worker("dra-lab-adding", owner=self)
+        super().__init__(lambda: session.events.emit("fleet-added"))
+        self._session, self._fleet = session, fleet
         self.question: AddingQuestion | None = None
-        self.answer: AddedNodes | None = None
-        self.refusal: DraLabError | None = None
-        self.progress: Any = None
-        self.is_working = False
 
     @property
     def addable(self) -> Addable:
@@ -90,9 +70,10 @@ class Adding:
         """Find the nodes that have to be added at least cost; `answer` has them later."""
         self._fleet.ask()
         if (question := self.present) is not None:
-            self.question, self.answer, self.refusal, self.progress, self.is_working = question, None, None, None, True
-            self._worker.submit(lambda stop: self._solve(question, stop, self._session.time_limit))
-            self._events.emit("fleet-added")
+            self.drop()
+            self.question = question
+            self.start(lambda run: self._solve(run, question))
+            self._session.events.emit("fleet-added")
 
     def add_found(self) -> None:
         """Add the nodes that were found, as what-if changes. Raises InputError if there are none."""
@@ -101,47 +82,19 @@ class Adding:
             raise InputError("no nodes are found for the present workloads and cluster; find them again")
         self._fleet.what_if(*layers_with(added, question.fleet.cluster))
 
-    def cancel(self) -> None:
-        """Stop: the best answer so far stays."""
-        if self._worker.cancel():
-            self.is_working = False
-            self._events.emit("fleet-added")
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is sought; returns False when the time (in seconds) is over before."""
-        return self._worker.wait(timeout)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
-
-    def _solve(self, question: AddingQuestion, stop: threading.Event, time_limit: float | None) -> None:
+    def _solve(self, run: Run[AddedNodes], question: AddingQuestion) -> AddedNodes:
         from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 
-        answer, refusal = None, None
-        fleet = question.fleet
-        try:
-            answer = nodes_to_add(
-                fleet.cluster,
-                fleet.workloads,
-                node_types(question),
-                release=fleet.release,
-                time_limit=SECONDS if time_limit is None else time_limit,
-                progress=partial(self._on_progress, question),
-                cancel=stop,
-            )
-        except DraLabError as error:
-            refusal = error
-        except Exception as error:  # noqa: BLE001  a defect of ours must be seen and not end the thread
-            refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
-        if question is self.question:
-            self.answer, self.refusal, self.is_working = answer, refusal, False
-            self._events.emit("fleet-added")
-
-    def _on_progress(self, question: AddingQuestion, progress: Any) -> None:
-        if question is self.question:
-            self.progress = progress
-            self._events.emit("fleet-added")
+        fleet, limit = question.fleet, self._session.time_limit
+        return nodes_to_add(
+            fleet.cluster,
+            fleet.workloads,
+            node_types(question),
+            release=fleet.release,
+            time_limit=SECONDS if limit is None else limit,
+            progress=run.report,
+            cancel=run.stop,
+        )
 
 
 def first_addable(cluster: Cluster) -> Addable:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -17,9 +17,13 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
+from dra_lab.session.answering import Answering
 from dra_lab.session.content import MOST_KEPT
+from dra_lab.session.fleet_answer import fleet_yaml, values_of_amounts
 from dra_lab.session.fleet_files import fleet_cluster
-from dra_lab.session.worker import Worker
+from dra_lab.session.job import Job, Run
+from dra_lab.session.outputs import manifest
+from dra_lab.session.session_fleet import SessionFleet, numbered
 from dra_lab.topology.layered import with_layers
 from dra_lab.words.kept_values import values_of_plan
 from dra_lab.words.plan_document import answer_sentence
@@ -28,7 +32,6 @@ from dra_lab.words.plan_json import plan_json
 if TYPE_CHECKING:
     from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
-    from dra_lab.session.asking import Asking
     from dra_lab.session.content import Content
 
 MOST_COMPARED = 4
@@ -38,21 +41,20 @@ COPIES_SECONDS = 5.0
 """How long the copies of a kept plan are counted; later its number is a range."""
 
 
-class Comparing:
-    """The kept plans of a session. Each change is one undo step and is stored in the plan file.
+class Comparing(Job[None]):
+    """The kept plans of a session. Each change is one undo step and is stored in the plan file."""
 
-    `stage` says what is worked out about a plan that is being kept, "" if nothing is.
-    """
-
-    def __init__(self, session: Asking, yaml: Callable[[], str], fleets: dict[str, FleetPlan]) -> None:
-        """Take a session, what returns its manifests, and the plans of kept fleets; no thread is begun."""
-        self._session = session
-        self._yaml = yaml
-        self._fleets = fleets
-        self._worker = Worker("dra-lab-compare", owner=self)
-        self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
+        """Begin without a question; no thread is begun."""
+        super().__init__(lambda: session.events.emit("compare"))
+        self._session, self._fleet = session, fleet
+        self._answers: dict[str, Plan | FleetPlan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
-        self.stage = ""
+
+    @property
+    def stage(self) -> str:
+        """Return what is worked out about a kept plan, "" if nothing is."""
+        return self.progress or ""
 
     @property
     def plans(self) -> tuple[Kept, ...]:
@@ -94,36 +96,60 @@ class Comparing:
             raise InputError("nothing is drawn yet; draw a request and keep its plan")
         if len(self._content.kept) >= MOST_KEPT:
             raise InputError(f"{MOST_KEPT} plans are kept, which is all that a file holds; remove one first")
-        own = name.strip() or _free(_title(plan), taken)
+        own = name.strip() or next(made for made in numbered(_title(plan)) if made not in taken)
         if own in taken:
             raise InputError(f"there is a kept plan {own!r} already; give another name")
-        made = Kept(
-            name=own,
+        made = self._kept(
+            own,
             mode="plan",
-            cluster=session.snapshot.name,
             release=session.release.version,
             node=plan.node,
             sketch=plan.sketch,
-            layers=self._content.layers,
             sentence=answer_sentence(plan, session.cluster),
             figures=values_of_plan(plan_json(plan)),
-            yaml=self._yaml(),
+            yaml=manifest(session).text,
             devices={str(placement.device): placement.request for placement in plan.placements},
-            snapshot=cluster_fingerprint(session.snapshot),
         )
         self._answers[own] = plan
-        self._fleets.pop(own, None)
         if len(self._chosen) < MOST_COMPARED:
             self._chosen = (*self._chosen, own) if self._chosen else ()
         self._change((*self._content.kept, made))
         self.complete()
         return own
 
+    def keep_fleet(self, name: str = "") -> str:
+        """Keep the present answer of the fleet and return its name. Raises InputError if there is none."""
+        fleet = self._fleet
+        answer, names = fleet.answer, [kept.name for kept in self.every]
+        if answer is None or not fleet.is_current:
+            raise InputError("the fleet is still being planned; keep it when the answer is there")
+        words = ", ".join(layer.words for layer in fleet.layers) or "As it is"
+        own = name or next(made for made in numbered(words) if made not in names)
+        made = self._kept(
+            own,
+            release=str(answer.question.release.version),
+            workloads=answer.question.pods,
+            sentence=answer.sentence,
+            figures={**answer.figures, **values_of_amounts(answer.amounts)},
+            yaml=fleet_yaml(answer.question),
+        )
+        if answer.gangs is None:  # pods alone are simulated, and those of a gang start together
+            self._answers[own] = answer.plan
+        rest = [kept for kept in self.every if kept.name != own]
+        self._change((*rest, made)[-MOST_KEPT:])
+        return own
+
+    def _kept(self, name: str, **fields: Any) -> Kept:
+        """Return a kept plan of the present cluster with its what-if changes."""
+        snapshot = self._session.snapshot
+        layers, key = self._content.layers, cluster_fingerprint(snapshot)
+        return Kept(name=name, cluster=snapshot.name, layers=layers, snapshot=key, **fields)
+
     def complete(self) -> None:
         """Work out in the worker what is not known of the kept plans: copies, and what kube-scheduler does."""
         snapshot, every = self._session.snapshot, self._content.kept
-        if any(plan.name in self._answers or plan.name in self._fleets for plan in every):
-            self._worker.submit(lambda stop: self._count(snapshot, every, stop))
+        if any(plan.name in self._answers for plan in every):
+            self.start(lambda run: self._count(run, snapshot, every))
 
     def remove(self, name: str) -> None:
         """Forget a kept plan. Raises InputError if there is none of that name."""
@@ -135,18 +161,20 @@ class Comparing:
         old, new = self.kept(name), to.strip()
         if not new or (new != name and any(kept.name == new for kept in self._content.kept)):
             raise InputError(f"there is a kept plan {new!r} already; give another name" if new else "give a name")
-        for answers in (self._answers, self._fleets):
-            if name in answers:
-                answers[new] = answers.pop(name)  # type: ignore[assignment]  # both are of one kind of plan
+        if name in self._answers:
+            self._answers[new] = self._answers.pop(name)
         self._change(tuple(replace(kept, name=new) if kept is old else kept for kept in self._content.kept))
 
     def restore(self, name: str) -> None:
-        """Make a kept plan's drawing the present one, with its what-if changes: one undo step."""
+        """Make a kept plan's drawing or workloads the present ones, with its what-if changes: one undo step."""
         kept, content = self.kept(name), self._content
         if kept.mode == "plan":
             content = replace(content.with_sketch(kept.sketch), layers=kept.layers)
         else:
-            content = replace(content, workloads=kept.workloads, layers=kept.layers, editing="")
+            drawn = claims_of(content.sketch)
+            same = any(pod.pod == content.editing and pod.claims == drawn for pod in kept.workloads)
+            editing = content.editing if same else ""
+            content = replace(content, workloads=kept.workloads, layers=kept.layers, editing=editing)
         self._session.change(content)
 
     def kept(self, name: str) -> Kept:
@@ -163,33 +191,23 @@ class Comparing:
             return (kept.sketch, kept.layers) == (content.sketch, content.layers)
         return (kept.workloads, kept.layers) == (content.workloads, content.layers)
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is counted; returns False when the time (in seconds) is over before."""
-        return self._worker.wait(timeout)
-
-    def close(self) -> None:
-        """End the worker thread."""
-        self._worker.close()
-
-    def _count(self, snapshot: Cluster, kept: tuple[Kept, ...], stop: threading.Event) -> None:
+    def _count(self, run: Run[None], snapshot: Cluster, kept: tuple[Kept, ...]) -> None:
         """Count the copies of each kept plan that has no number of them, one after the other."""
         for plan in kept:
-            if not self.is_of(plan, snapshot) or stop.is_set():
+            if not self.is_of(plan, snapshot) or run.stop.is_set():
                 continue
+            cluster = with_layers(snapshot, plan.layers)
             if plan.mode == "plan" and "copies" not in plan.figures:
-                self._report(f"Counting the copies of “{plan.name}”")
+                run.report(f"Counting the copies of “{plan.name}”")
                 with suppress(DraLabError):
-                    values = more_values(plan, with_layers(snapshot, plan.layers), stop)
+                    values = more_values(plan, cluster, run.stop)
                     self._session.events.post(partial(self._counted, plan, values))
-            if (answer := self._answers.get(plan.name) or self._fleets.get(plan.name)) is not None:
-                self._report(f"Simulating kube-scheduler with “{plan.name}”")
+            if (answer := self._answers.get(plan.name)) is not None:
+                run.report(f"Simulating kube-scheduler with “{plan.name}”")
                 with suppress(DraLabError):
-                    found = simulated(plan, answer, with_layers(snapshot, plan.layers), stop)
+                    found = simulated(plan, answer, cluster, run.stop)
                     self._answers.pop(plan.name, None)
-                    self._fleets.pop(plan.name, None)
                     self._session.events.post(partial(self._counted, plan, _achieved(found), found.sentence))
-        if not stop.is_set():
-            self._report("")
 
     def _counted(self, counted: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
         content = self._content
@@ -200,10 +218,6 @@ class Comparing:
             for k in content.kept
         )
         self._session.complete(replace(content, kept=tuple(kept)))
-        self._session.events.emit("compare")
-
-    def _report(self, stage: str) -> None:
-        self.stage = stage
         self._session.events.emit("compare")
 
     def _change(self, kept: tuple[Kept, ...]) -> None:
@@ -256,10 +270,3 @@ def _title(plan: Plan) -> str:
     """Return what a kept plan is called: the drawing's name and its links."""
     links = len(plan.sketch.links)
     return f"{plan.sketch.name}, {'no links' if not links else '1 link' if links == 1 else f'{links} links'}"
-
-
-def _free(name: str, taken: list[str]) -> str:
-    number, own = 2, name
-    while own in taken:
-        own, number = f"{name} {number}", number + 1
-    return own

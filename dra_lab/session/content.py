@@ -8,8 +8,27 @@ from msgspec.structs import replace
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Addable, Layer
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of
-from dra_lab.session.loaded_scene import Scene
 from dra_lab.topology.layered import with_possible_layers
+
+
+class Loaded:
+    """A cluster that was loaded. While it is followed, `cluster` is its latest state."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        """Hold a cluster."""
+        self.cluster = cluster
+
+
+class Scene:
+    """What a load or an opened file begins: a loaded cluster, and the settings of a drawing (`with_settings`).
+
+    `drawing` is kept up to date when another scene takes its place, and is used when it is undone to.
+    """
+
+    def __init__(self, loaded: Loaded, drawing: Drawing) -> None:
+        """Begin on a loaded cluster with the settings of a drawing."""
+        self.loaded = loaded
+        self.drawing = drawing
 
 
 class Content(Struct, frozen=True):
@@ -34,16 +53,11 @@ class Content(Struct, frozen=True):
 
     def into(self, drawing: Drawing) -> Drawing:
         """Return a drawing with this content."""
-        return replace(
-            drawing,
-            sketch=self.sketch,
-            workloads=self.workloads,
-            editing=self.editing,
-            layers=self.layers,
-            kept=self.kept,
-            addable=self.addable,
-        )
+        return replace(drawing, **{name: getattr(self, name) for name in _PARTS})
 
+
+_PARTS = Content.__struct_fields__[1:]
+"""The parts of a drawing that a step has."""
 
 MOST_KEPT = 12
 """Kept plans in a file."""
@@ -51,8 +65,7 @@ MOST_KEPT = 12
 
 def content_of(drawing: Drawing, scene: Scene) -> Content:
     """Return the content of a drawing in a scene."""
-    parts = drawing.sketch, drawing.workloads, drawing.editing, drawing.layers, drawing.kept, drawing.addable
-    return Content(scene, *parts)
+    return Content(scene, **{name: getattr(drawing, name) for name in _PARTS})
 
 
 def on_other_cluster(content: Content, cluster: Cluster) -> Content:
@@ -67,3 +80,17 @@ def on_other_cluster(content: Content, cluster: Cluster) -> Content:
     types = tuple(one for one in content.addable.types if one.node in nodes)
     addable = content.addable if types == content.addable.types else Addable(types=types)
     return replace(content, layers=layers, workloads=workloads, addable=addable)
+
+
+def with_settings(drawing: Drawing, scene: Scene) -> Drawing:
+    """Return a drawing with the cluster of a scene, and the settings that go with it."""
+    kept = scene.drawing
+    return replace(
+        drawing,
+        cluster=scene.loaded.cluster.name,
+        layout=kept.layout,
+        node=kept.node,
+        release=kept.release,
+        goals=kept.goals,
+        measured=kept.measured,
+    )

@@ -7,9 +7,10 @@ from typing import Any
 
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Origin, Severity
+from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.release import RELEASES, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing
-from dra_lab.sources import read_claim
+from dra_lab.sources import read_claim, read_drawing, write_drawing
 from dra_lab.sources.samples import PREFIX
 
 PLAN_FILE = ".dralab.yaml"
@@ -37,7 +38,7 @@ def read_sketch(source: str | Path) -> ClaimSketch:
         ['one-numa']
     """
     pod = _pod_at(source)
-    return pod if pod is not None else read_claim(source, drawing_of, refuse_claim).sketch
+    return pod if pod is not None else read_claim(source, drawing_of, refuse_claims).sketch
 
 
 def _pod_at(source: str | Path) -> ClaimSketch | None:
@@ -64,12 +65,7 @@ def read_plan_file(source: str | Path) -> Drawing | None:
     """
     if not str(source).startswith(PREFIX) and not str(source).endswith(PLAN_FILE):
         return None
-    return read_claim(source, drawing_of, refuse_claim)
-
-
-def refuse_claim(text: str, source: str, document: int) -> None:
-    """Raise ManifestError, with file, line and path, for a claim that the API server of no release would take."""
-    refuse_claims(text, source, document)
+    return read_claim(source, drawing_of, refuse_claims)
 
 
 def refuse_claims(text: str, source: str, document: int | None = None) -> None:
@@ -88,3 +84,43 @@ def drawing_of(spec: Any, name: str) -> Drawing:
     from dra_lab.sketch.read_back import sketch_of
 
     return Drawing(sketch=sketch_of(spec, name))
+
+
+class DrawingFile:
+    """A file that holds one drawing, and what it held when we last read or wrote it."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the file; nothing is read yet."""
+        self.path = path
+        self._seen = self._content()
+
+    def read(self) -> Drawing | None:
+        """Return the file's drawing, None when there is no file. Raises SourceError or SketchError."""
+        self._seen = self._content()
+        return read_drawing(self.path) if self._seen is not None else None
+
+    def write(self, drawing: Drawing) -> bool:
+        """Write the drawing; returns False, and writes nothing, when the file changed since. Raises ExportError."""
+        text = encode_drawing(drawing).encode()
+        if text == self._content():
+            self._seen = text
+            return True
+        if self.changed_on_disk():
+            return False
+        self.overwrite(drawing)
+        return True
+
+    def overwrite(self, drawing: Drawing) -> None:
+        """Write the drawing whatever the file holds. Raises ExportError."""
+        write_drawing(self.path, drawing)
+        self._seen = self._content()
+
+    def changed_on_disk(self) -> bool:
+        """Say whether the file holds something else than when we last read or wrote it."""
+        return self._content() != self._seen
+
+    def _content(self) -> bytes | None:
+        try:
+            return self.path.read_bytes()
+        except OSError:
+            return None

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of
 from dra_lab.model.sketch_rules import check_pods
-from dra_lab.session.content import Content
-from dra_lab.session.history import History
-from dra_lab.session.session_fleet import SessionFleet, free_name
+from dra_lab.session.session_fleet import free_name
+
+if TYPE_CHECKING:
+    from dra_lab.session.session import Session
 
 
-class HasDrawing(Protocol):
-    """What a drawn gang needs of its session."""
-
-    history: History[Content]
-    fleet: SessionFleet
-
-    def change(self, content: Content) -> None:
-        """Replace the content: one undo step."""
-
-
-def drawn_gang(session: HasDrawing) -> GangDrawing | None:
+def drawn_gang(session: Session) -> GangDrawing | None:
     """Return the gang of the workload that is drawn, None if it is none."""
     content = session.history.present
     return next((pod.gang for pod in content.workloads if pod.pod == content.editing), None)
 
 
-def set_drawn_gang(session: HasDrawing, gang: GangDrawing | None) -> None:
+def set_drawn_gang(session: Session, gang: GangDrawing | None) -> None:
     """Make the drawn pod one gang, change it, or with None make it ordinary pods again; one undo step.
 
     A drawing that is no workload becomes one. Raises InputError if nothing is drawn, SketchError for a wrong size.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +16,17 @@ from dra_lab.exports.file_changes import FileChange, file_changes
 from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
+from dra_lab.findings import Finding
 from dra_lab.manifests.pod_templates import PodField
-from dra_lab.session.gang_exporting import drawn_gangs, gang_folder, planned_gang, set_queue
+from dra_lab.model.cluster import Cluster
+from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_bundle, fleet_of, not_selected
-from dra_lab.session.worker import Worker
 from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.object_names import object_name
+from dra_lab.topology.gang_levels import gang_with_levels
 
 if TYPE_CHECKING:
-    from dra_lab.session.planner_worker import PlannerWorker
+    from dra_lab.session.answering import Answering
     from dra_lab.session.session_fleet import SessionFleet
 
 DEFAULT_FOLDER = "manifests"
@@ -65,15 +69,14 @@ class Exporting:
     last write. Every change raises the session's event "export".
     """
 
-    def __init__(self, session: PlannerWorker, fleet: SessionFleet, shows_fleet: Callable[[], bool]) -> None:
+    def __init__(self, session: Answering, fleet: SessionFleet, shows_fleet: Callable[[], bool]) -> None:
         """Take a session, its fleet, and what says whether it is shown; nothing is simulated before `open`."""
         self._session, self._fleet, self._shows_fleet = session, fleet, shows_fleet
-        self._worker = Worker("dra-lab-export", owner=self)
+        self._job = Job[None](self._ended)
         self._off: Callable[[], None] | None = None
         self._about: tuple[object, ...] = ()
         self._asked: tuple[object, ...] = ()
         self._runs: Runs = {}
-        self._number = 0
         self.of_fleet = False
         self._choices: dict[str, ExportChoice] = {}
         self._wanted_gang = ""
@@ -162,8 +165,7 @@ class Exporting:
     def close(self) -> None:
         """Stop simulating; what was chosen, and what is known of the drawing, stays."""
         self._leave()
-        self._number += 1
-        self._worker.cancel()
+        self._job.drop()
         self.stage, self.written = "", ()
         if self.of_fleet:
             self.of_fleet = False
@@ -202,8 +204,8 @@ class Exporting:
         if self.of_fleet and self._fleet.stale:
             self._fleet.cancel()
             return
-        self._number, self._asked = self._number + 1, ()
-        self._worker.cancel()
+        self._asked = ()
+        self._job.drop()
         self.stage = ""
         self._session.events.emit("export")
 
@@ -221,12 +223,11 @@ class Exporting:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until nothing is simulated; returns False when the time (in seconds) is over before."""
-        return self._worker.wait(timeout)
+        return self._job.wait(timeout)
 
     def end(self) -> None:
         """End the worker thread."""
-        self._number += 1
-        self._worker.close()
+        self._job.close()
 
     def simulate(self) -> None:
         """Simulate the export as it is now; what is shown stays until its successor is known."""
@@ -235,8 +236,8 @@ class Exporting:
         if self.gang and not self._is_planning and self._asked == (about, choice):
             session.events.emit("export")  # the answer of a fleet grows after its plan, which alone is written
             return
-        self._number += 1
-        number, self._asked = self._number, ()
+        self._job.drop()
+        self._asked = ()
         if about != self._about:
             self._about, self._runs = about, {}
             self.plain = self.pinned = self.planned = None
@@ -247,10 +248,11 @@ class Exporting:
             self.stage = "Writing the files" if self.gang else "Simulating kube-scheduler"
             try:
                 made, is_placed = self._question(choice)
-                self._asked = about, choice
-                self._worker.submit(lambda stop: self._make(number, made, choice, stop, is_placed=is_placed))
             except DraLabError as error:
-                self._report(number, plain=None, pinned=None, changes=(), stage="", problem=str(error))
+                self._refuse(error)
+            else:
+                self._asked = about, choice
+                self._job.start(lambda run: self._make(run, made, choice, is_placed=is_placed))
         session.events.emit("export")
 
     @property
@@ -302,44 +304,82 @@ class Exporting:
             planned, choice.scheduler, namespace=choice.namespace, pin=pin, workload=wanted.workload
         )
 
-    def _make(self, number: int, made: Made, choice: ExportChoice, stop: threading.Event, *, is_placed: bool) -> None:
-        problem = ""
-        try:
-            workload = None
-            if choice.workload:
-                templates = pod_templates(Path(choice.workload))
-                self._report(number, templates=templates, containers=container_names(templates))
-                workload = read_workload(Path(choice.workload), choice.templates)
-            else:
-                self._report(number, templates=(), containers=())
-            patch = choice.patch and workload is not None
-            wanted = Wanted(choice.example, workload, choice.container, patch=patch, extra=choice.extra)
-            plain = made(wanted, False, stop)
-            self._report(number, plain=plain, changes=self._changes(choice, plain), stage="")
-            if is_placed and plain.is_worse:
-                self._report(number, stage="Looking for pins")
-                self._report(number, pinned=made(wanted, True, stop))
-            else:
-                self._report(number, pinned=None)
-            if number == self._number and self.chosen is not None:
-                self._report(number, changes=self._changes(choice, self.chosen))
-        except Cancelled:
-            pass
-        except DraLabError as error:
-            problem = str(error)
-            self._report(number, plain=None, pinned=None, changes=())
-        except Exception as error:  # noqa: BLE001  a defect of ours must be seen in the sheet and not end the thread
-            problem = f"this is a defect of dra_lab: {type(error).__name__}: {error}"
-            self._report(number, plain=None, pinned=None, changes=())
-        self._report(number, stage="", problem=problem)
+    def _make(self, run: Run[None], made: Made, choice: ExportChoice, *, is_placed: bool) -> None:
+        workload = None
+        if choice.workload:
+            templates = pod_templates(Path(choice.workload))
+            self._report(run, templates=templates, containers=container_names(templates))
+            workload = read_workload(Path(choice.workload), choice.templates)
+        else:
+            self._report(run, templates=(), containers=())
+        patch = choice.patch and workload is not None
+        wanted = Wanted(choice.example, workload, choice.container, patch=patch, extra=choice.extra)
+        plain = made(wanted, False, run.stop)
+        self._report(run, plain=plain, changes=self._changes(choice, plain), stage="")
+        if is_placed and plain.is_worse:
+            self._report(run, stage="Looking for pins")
+            self._report(run, pinned=made(wanted, True, run.stop))
+        else:
+            self._report(run, pinned=None)
+        if run.is_latest and self.chosen is not None:
+            self._report(run, changes=self._changes(choice, self.chosen))
+
+    def _ended(self) -> None:
+        """Take over why there are no files; what was found by a simulation that was cancelled stays."""
+        self.stage, refusal = "", self._job.refusal
+        if refusal is not None and not isinstance(refusal, Cancelled):
+            self._refuse(refusal)
+        self._session.events.emit("export")
+
+    def _refuse(self, error: DraLabError) -> None:
+        self.plain = self.pinned = None
+        self.changes, self.stage, self.problem = (), "", str(error)
 
     def _changes(self, choice: ExportChoice, made: Bundle) -> tuple[FileChange, ...]:
         return file_changes(choice.folder or self._default_folder, made.texts)
 
-    def _report(self, number: int, **values: object) -> None:
+    def _report(self, run: Run[None], **values: object) -> None:
         """Set what is known, if nothing newer was asked for."""
-        if number != self._number:
-            return
-        for name, value in values.items():
-            setattr(self, name, value)
-        self._session.events.emit("export")
+        if run.is_latest:
+            for name, value in values.items():
+                setattr(self, name, value)
+            self._session.events.emit("export")
+
+
+def drawn_gangs(fleet: SessionFleet) -> tuple[str, ...]:
+    """Return the names of the workloads that are gangs; one without a request takes no part in a plan."""
+    pods = (pod for pod in fleet.workloads if pod.gang is not None)
+    return tuple(pod.pod for pod in pods if any(claim.requests for claim in pod.claims))
+
+
+def exports_fleet(mode: str, fleet: SessionFleet) -> bool:
+    """Say whether the workloads are exported, not the drawing as a pod: in mode Fleet, and if the drawing is a gang."""
+    return mode == "fleet" or fleet.editing in drawn_gangs(fleet)
+
+
+def gang_folder(name: str) -> str:
+    """Return the folder of a gang's files, so that those of two gangs do not replace each other."""
+    return f"manifests-{object_name(name)}"
+
+
+def planned_gang(fleet: SessionFleet, name: str, read: Cluster, findings: tuple[Finding, ...] = ()) -> PlannedGang:
+    """Return a gang of the latest plan as its files are made from it; `read` is the cluster that the record names.
+
+    Raises InputError if there is no plan of it, or if the cluster lacks its levels.
+    """
+    answer = fleet.answer
+    if answer is None or answer.gangs is None or not fleet.is_current:
+        raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
+    cluster, drawn = answer.question.cluster, fleet.workload(name).gang
+    known = {gang.name: gang_with_levels(gang, cluster, gang.name) for gang in answer.plan.gangs}
+    plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
+    queue = drawn.queue if drawn is not None else ""
+    release = answer.question.release
+    return PlannedGang(*known[name], plan, cluster, read, release, queue=queue, findings=findings)
+
+
+def set_queue(fleet: SessionFleet, name: str, queue: str) -> None:
+    """Give a gang another queue: one undo step, because the plan file has it too. Raises InputError."""
+    drawn = fleet.workload(name).gang
+    if drawn is not None and drawn.queue != queue:
+        fleet.set_gang(name, msgspec.structs.replace(drawn, queue=queue))

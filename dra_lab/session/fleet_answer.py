@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace as changed
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,32 +13,47 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import Workload, workload_of
-from dra_lab.session.gang_answer import GangAnswer
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
 from dra_lab.words.plan_json import regret_json
 
 if TYPE_CHECKING:
+    from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.pictures.charts.amounts import Amounts
+    from dra_lab.pinning.gang_choices import GangChoice
 
-FIRST_SECONDS = 0.7
-"""Seconds until the first plan; a plan that is not proven by then is improved."""
 
-AFTER_SECONDS = 10.0
-"""Seconds for each question after the plan: how many more pods fit, and what is stranded."""
+class NodeHeadroom(Struct, frozen=True):
+    """How many pods of a gang each node holds alone: `idle` if nothing were in use, `now`, and `left` after the plan.
 
-COMPARE_SECONDS = 2.0
-"""Seconds for what kube-scheduler would take instead, on as many nodes as that allows."""
+    `exact` says that all three are proven and that nodes do not share devices, so that they may be added.
+    """
+
+    idle: Mapping[str, int] = {}
+    now: Mapping[str, int] = {}
+    left: Mapping[str, int] = {}
+    exact: bool = False
+
+
+class GangAnswer(Struct, frozen=True):
+    """What is known of gangs so far, by the name of the gang where it is about one.
+
+    `more` counts the gangs that fit after the plan, `total` those that fit on the cluster without it, with every level.
+    `choices` are what schedulers do, and `verdicts` what Kueue's quota says, in place of it why that is not known.
+    """
+
+    nodes: Mapping[str, NodeHeadroom] = {}
+    more: Mapping[str, Headroom] = {}
+    total: Mapping[str, Headroom] = {}
+    choices: Mapping[str, tuple[GangChoice, ...]] = {}
+    verdicts: Mapping[str, GangVerdicts | str] = {}
+
 
 AMOUNTS = ("in_use", "planned", "free", "stranded", "blocked")
 """The amounts of a fleet's bars, in their order."""
-
-WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
-"""Statuses of a plan after which nothing else is asked."""
 
 
 class FleetQuestion(Struct, frozen=True):
@@ -60,6 +72,11 @@ class FleetQuestion(Struct, frozen=True):
     def workloads(self) -> tuple[Workload, ...]:
         """Return the workloads as the planner takes them; one without a request takes no part."""
         return tuple(workload_of(pod) for pod in self.pods if any(claim.requests for claim in pod.claims))
+
+    @property
+    def has_gangs(self) -> bool:
+        """Say whether a workload is drawn as a gang, if only of one pod."""
+        return any(pod.gang is not None for pod in self.pods)
 
     @property
     def pins(self) -> Mapping[str, Mapping[str, int]]:
@@ -127,67 +144,6 @@ class FleetAnswer(Struct, frozen=True):
         }
 
 
-def fleet_answers(
-    question: FleetQuestion,
-    stop: threading.Event,
-    progress: Callable[[Any], None],
-    time_limit: float | None,
-) -> Iterator[FleetAnswer]:
-    """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, kube-scheduler's.
-
-    Raises as `plan_fleet` does.
-    """
-    from dra_lab.planner.fleet import stranded
-    from dra_lab.planner.fleet.pinned import plan_pinned
-    from dra_lab.planner.fleet.plan_fleet import with_first_fit
-    from dra_lab.planner.questions import how_many_more
-
-    def planned(seconds: float | None) -> FleetPlan:
-        return plan_pinned(
-            question.cluster,
-            question.workloads,
-            question.pins,
-            release=question.release,
-            goals=question.goals,
-            time_limit=seconds,
-            progress=progress,
-            cancel=stop,
-        )
-
-    began = time.monotonic()
-    plan = planned(FIRST_SECONDS)
-    answer = with_amounts(FleetAnswer(question, plan))
-    yield answer
-    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not stop.is_set():
-        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-        plan = better(plan, planned(left))
-        answer = with_amounts(FleetAnswer(question, plan))
-        yield answer
-    if plan.status not in WITHOUT and not stop.is_set():
-        common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
-        common |= {"after": plan, "progress": progress}
-        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in question.workloads)
-        plan = plan.checked_against(headrooms)
-        answer = replace(answer, plan=plan, headroom=headrooms)
-        yield answer
-        claims = [claim for workload in question.workloads for claim in workload.claims]
-        lost = stranded(question.cluster, claims, **common)
-        answer = with_amounts(replace(answer, stranded=lost))
-        if not stop.is_set():
-            yield answer
-            plan = with_first_fit(
-                question.cluster,
-                plan,
-                release=question.release,
-                goals=question.goals,
-                time_limit=COMPARE_SECONDS,
-                cancel=stop,
-            )
-            plan = changed(plan, regrets=with_measured(plan.regrets, question.measured))
-            answer = replace(answer, plan=plan)
-    yield replace(answer, complete=not stop.is_set())
-
-
 def values_of_amounts(amounts: Iterable[Amounts]) -> dict[str, KnownValue]:
     """Return what a kept fleet says of all devices: `amount/KIND/planned` and so on, in whole devices or CPUs."""
     sums: dict[str, float] = {}
@@ -222,17 +178,6 @@ def pods_words(pod: PodDrawing) -> str:
     if pod.gang is None:
         return counted(pod.replicas, "pod")
     return f"{counted(pod.replicas, 'gang')} of {counted(pod.gang.size, 'pod')}"
-
-
-def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
-    """Return the better of two plans of one question: the later one, unless its goals are worse."""
-    if not now.pods and before.pods:
-        return before
-    values = [{goal.goal: goal.value for goal in plan.goals} for plan in (before, now)]
-    order = [goal.goal for goal in now.goals]
-    if not before.pods or any(name not in values[0] for name in order):
-        return now
-    return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 
 
 def with_amounts(answer: FleetAnswer) -> FleetAnswer:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError, InputError
+from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
@@ -21,86 +20,25 @@ from dra_lab.model.what_if import uncordoned, when_idle
 from dra_lab.model.workload import HOST, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import (
-    AFTER_SECONDS,
-    FIRST_SECONDS,
-    WITHOUT,
-    FleetAnswer,
     FleetQuestion,
-    with_amounts,
+    GangAnswer,
+    NodeHeadroom,
 )
-from dra_lab.session.gang_answer import GangAnswer, NodeHeadroom
 
 CHOICE_SECONDS = 6.0
 """Seconds for what all schedulers do with one gang."""
 
 
-def gang_answers(
-    question: FleetQuestion,
-    stop: threading.Event,
-    progress: Callable[[Any], None],
-    time_limit: float | None,
-) -> Iterator[FleetAnswer]:
-    """Yield the answer as it grows: a first plan, a better one, nodes, more gangs, what is stranded, schedulers.
+def known_of_gangs(question: FleetQuestion, plan: FleetPlan, common: Mapping[str, Any]) -> Iterator[GangAnswer]:
+    """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers.
 
-    Raises as `plan_gangs` does, and InputError for pods that are pinned beside a gang.
+    `common` are arguments of every question to the planner.
     """
-    if question.pins:
-        names = " and ".join(question.pins)
-        raise InputError(f"{names}: a plan with gangs takes no pinned pods. Unpin them, or give up the gangs")
-    from dra_lab.planner.fleet import stranded
-    from dra_lab.planner.gangs.plan_gangs import plan_gangs
     from dra_lab.planner.questions import how_many_more
 
-    def planned(seconds: float | None) -> FleetPlan:
-        return plan_gangs(
-            question.cluster,
-            question.workloads,
-            release=question.release,
-            time_limit=seconds,
-            progress=progress,
-            cancel=stop,
-        )
-
-    began = time.monotonic()
-    plan = planned(FIRST_SECONDS)
-    answer = _answer(question, plan)
-    yield answer
-    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not stop.is_set():
-        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
-        plan = _better(plan, planned(left))
-        answer = _answer(question, plan)
-        yield answer
-    for known in _after(question, plan, GangAnswer(), stop, progress):
-        if stop.is_set():
-            break
-        answer = replace(answer, gangs=known)
-        yield answer
-    if plan.status not in WITHOUT and not stop.is_set():
-        common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
-        common |= {"after": answer.plan, "progress": progress}
-        single = [workload for workload in question.workloads if not workload.is_gang]
-        headrooms = tuple(how_many_more(question.cluster, workload, **common) for workload in single)
-        claims = [claim for workload in question.workloads for claim in workload.claims]
-        answer = with_amounts(
-            replace(answer, headroom=headrooms, stranded=stranded(question.cluster, claims, **common))
-        )
-    yield replace(answer, complete=not stop.is_set())
-
-
-def _after(
-    question: FleetQuestion,
-    plan: FleetPlan,
-    known: GangAnswer,
-    stop: threading.Event,
-    progress: Callable[[Any], None],
-) -> Iterator[GangAnswer]:
-    """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers."""
-    from dra_lab.planner.questions import how_many_more
-
+    known, stop = GangAnswer(), common["cancel"]
     if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
         return
-    common: dict[str, Any] = {"release": question.release, "time_limit": AFTER_SECONDS, "cancel": stop}
-    common["progress"] = progress
     headrooms = {gang.name: _node_headroom(question, gang, plan, common) for gang in plan.gangs}
     yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
@@ -174,15 +112,3 @@ def hierarchy_of(cluster: Cluster, gang: Workload) -> Hierarchy | None:
     wanted = {level for level in (gang.level, gang.prefer_level) if level}
     able = (tree for tree in known if wanted <= {HOST, *(name for one in tree.levels for name in (one.name, one.key))})
     return next(able, known[0] if known else None)
-
-
-def _better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
-    """Return the better of two plans of one question: the later one, unless its goals are worse."""
-    if not now.goals:
-        return before if before.goals else now
-    old, new = ([goal.value for goal in plan.goals] for plan in (before, now))
-    return before if before.goals and old < new else now
-
-
-def _answer(question: FleetQuestion, plan: FleetPlan) -> FleetAnswer:
-    return with_amounts(FleetAnswer(question, plan, gangs=GangAnswer()))

@@ -26,11 +26,6 @@ class History(Generic[T]):
         self.present = value
         return True
 
-    def replace(self, value: T) -> None:
-        """Start again with a value, with nothing to undo or redo."""
-        self.present = value
-        self._past, self._future = [], []
-
     def replace_present(self, value: T) -> None:
         """Replace the present value; no step is added."""
         self.present = value

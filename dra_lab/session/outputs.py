@@ -27,7 +27,7 @@ from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
     from dra_lab.pinning.written_manifests import Written
-    from dra_lab.session.planner_worker import PlannerWorker
+    from dra_lab.session.answering import Answering
     from dra_lab.session.session_fleet import SessionFleet
 
 POD_PINS = "pod-pins-not-written"
@@ -37,7 +37,7 @@ EXPORT_SECONDS = 180.0
 """Seconds for pins, for long searches, and for running first fit on an export; what was not run by then is reported."""
 
 
-def manifest(session: PlannerWorker) -> ManifestText:
+def manifest(session: Answering) -> ManifestText:
     """Return the manifests of the present drawing as YAML text.
 
     Args:
@@ -72,7 +72,7 @@ Runs = dict[object, "Written"]
 """What is written, by what it depends on."""
 
 
-def drawn_of(session: PlannerWorker) -> Drawn:
+def drawn_of(session: Answering) -> Drawn:
     """Return what an export of a session is made of, as it is now."""
     plan = None if session.stale else session.answer
     return Drawn(session.sketch, session.cluster, plan, session.drawing.node, session.drawing.goals)
@@ -122,7 +122,7 @@ def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
 
 
 def export(
-    answer: PlannerWorker | Plan | FleetPlan,
+    answer: Answering | Plan | FleetPlan,
     folder: str | Path,
     *,
     pin: bool = False,
@@ -184,7 +184,7 @@ def export(
 
 
 def measure(
-    session: PlannerWorker, folder: str | Path, *, namespace: str = "", overwrite: bool = False
+    session: Answering, folder: str | Path, *, namespace: str = "", overwrite: bool = False
 ) -> tuple[Path, ...]:
     """Write the Jobs that measure what the drawn links are worth; returns the files. Raises InputError, ExportError."""
     if session.answer is None or not session.is_answered:
@@ -211,9 +211,8 @@ def bundle(
     replicas = workload.pods if workload and target.kind == "template" and not drawn.node else 1
 
     def make() -> Written:
-        if replicas > 1:
-            return _fleet_run(drawn.cluster, _replicas(drawn, target.release, replicas), target.release, pin, cancel)
-        return _run(drawn, target.release, pin, cancel)
+        plan = _replicas(drawn, target.release, replicas) if replicas > 1 else drawn.plan
+        return _written(drawn.cluster, plan, drawn.sketch, target.release, cancel, pin=pin)
 
     run = _known_run(runs, (target.release, replicas, pin), make, cancel)
     if isinstance(run.plan, FleetPlan):
@@ -233,16 +232,26 @@ def _known_run(runs: Runs | None, key: object, make: Callable[[], Written], canc
     return found
 
 
-def _run(drawn: Drawn, release: KubernetesRelease, pin: bool, cancel: threading.Event | None) -> Written:  # noqa: FBT001
+def _written(
+    cluster: Cluster,
+    plan: Plan | FleetPlan | None,
+    sketch: ClaimSketch | None,
+    release: KubernetesRelease,
+    cancel: threading.Event | None,
+    *,
+    pin: bool,
+) -> Written:
+    """Return what is written of a plan; without one that fits, what kube-scheduler's search does with a drawing."""
     from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.pinning.search_budget import within_search_budget
     from dra_lab.pinning.written_manifests import Written, what_is_written
 
     budget = budget_of(EXPORT_SECONDS, cancel)
-    if drawn.plan is not None and drawn.plan.fits:
-        return what_is_written(drawn.cluster, drawn.plan, release, budget, pin=pin)
+    if isinstance(plan, FleetPlan) or (plan is not None and plan.fits):
+        return what_is_written(cluster, plan, release, budget, pin=pin)
     try:
-        return Written(exported=(within_search_budget(claims_of(drawn.sketch), drawn.cluster, release, budget=budget),))
+        claims = claims_of(sketch or ClaimSketch())
+        return Written(exported=(within_search_budget(claims, cluster, release, budget=budget),))
     except UnsupportedFeature:
         return Written()
 
@@ -270,20 +279,7 @@ def fleet_bundle(
     what cannot be written.
     """
     key = (target.release, pin)
-    run = _known_run(runs, key, lambda: _fleet_run(cluster, plan, target.release, pin, cancel), cancel)
+    run = _known_run(runs, key, lambda: _written(cluster, plan, None, target.release, cancel, pin=pin), cancel)
     if not isinstance(run.plan, FleetPlan):
         raise TypeError("a fleet is planned as a fleet")
     return make_bundle(run.plan, cluster, target, wanted, written=run)
-
-
-def _fleet_run(
-    cluster: Cluster,
-    plan: FleetPlan,
-    release: KubernetesRelease,
-    pin: bool,  # noqa: FBT001
-    cancel: threading.Event | None,
-) -> Written:
-    from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.pinning.written_manifests import what_is_written
-
-    return what_is_written(cluster, plan, release, budget_of(EXPORT_SECONDS, cancel), pin=pin)

@@ -22,14 +22,14 @@ from dra_lab.model.regret import measured_path
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.session.content import Content, content_of, on_other_cluster
-from dra_lab.session.drawing_file import DrawingFile
+from dra_lab.session.adding import Adding
+from dra_lab.session.answering import Answering
+from dra_lab.session.content import Content, Loaded, Scene, content_of, on_other_cluster, with_settings
+from dra_lab.session.drawings import DrawingFile
 from dra_lab.session.history import History
 from dra_lab.session.live import LiveCluster
-from dra_lab.session.loaded_scene import Loaded, Scene, with_settings
 from dra_lab.session.modes import MODES, mode_of, view_of
 from dra_lab.session.opening import READ, first_cluster, first_drawing, first_question, pinned_problem
-from dra_lab.session.planner_worker import PlannerWorker
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dra_lab.sources.live import Following
 
 
-class Session(PlannerWorker):
+class Session(Answering):
     """A cluster, a drawing with its undo history and its file, and the latest answer.
 
     `cluster` is a Cluster or what `load_cluster` takes; without one, the drawing's file names it, else the shipped
@@ -94,9 +94,10 @@ class Session(PlannerWorker):
         self._layers = drawing.layers
         self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(self.snapshot, drawing.layers)
         self.fleet = SessionFleet(self)
+        self.adding = Adding(self, self.fleet)
         gates = {**own, **(feature_gates or {})}
         self.feature_gates = KubernetesRelease(drawing.release or self.cluster.default_release, gates).gates
-        self._answer_anew()
+        self.replan()
 
     # -- what is shown
 
@@ -291,8 +292,7 @@ class Session(PlannerWorker):
     @cached_property
     def exporting(self) -> Exporting:
         """Return the export that a person looks at, closed at first."""
-        from dra_lab.session.exporting import Exporting
-        from dra_lab.session.gang_exporting import exports_fleet
+        from dra_lab.session.exporting import Exporting, exports_fleet
 
         return Exporting(self, self.fleet, lambda: exports_fleet(self.mode, self.fleet))
 
@@ -300,19 +300,19 @@ class Session(PlannerWorker):
     def comparing(self) -> Comparing:
         """Return the kept plans side by side."""
         from dra_lab.session.comparing import Comparing
-        from dra_lab.session.outputs import manifest
 
-        return Comparing(self, lambda: manifest(self).text, self.fleet.kept_plans)
+        return Comparing(self, self.fleet)
 
-    def close(self) -> None:
-        """Stop following and solving, and end the threads."""
+    def close(self, timeout: float = 5.0) -> None:
+        """Stop following and solving; waits at most `timeout` seconds for each thread."""
         if "exporting" in vars(self):
             self.exporting.end()
         if "comparing" in vars(self):
             self.comparing.close()
         self._live.end()
         self.fleet.close()
-        self._worker.close()
+        self.adding.close()
+        super().close(timeout)
 
     def on(self, event: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call `callback` after each event of that name (see EVENTS); returns a function that ends it."""
@@ -335,7 +335,7 @@ class Session(PlannerWorker):
                 self.drawing = replace(self.drawing, node="")
                 self.events.emit("problem")
         self.events.emit("cluster")
-        self._answer_anew()
+        self.replan()
 
     def _layer(self, snapshot: Cluster) -> None:
         """Plan on a snapshot with the layers that apply to it."""
@@ -354,9 +354,7 @@ class Session(PlannerWorker):
         else:
             cluster = cluster.with_profiles(self.profiles)
             content = on_other_cluster(content, cluster)
-            scene = Scene(
-                Loaded(cluster.with_profiles(self.profiles)), replace(self.drawing, layout=dict(layout), node="")
-            )
+            scene = Scene(Loaded(cluster), replace(self.drawing, layout=dict(layout), node=""))
         self._step(lambda: self.history.push(replace(content, scene=scene)))
 
     def _step(self, move: Callable[[], bool]) -> bool:
@@ -397,12 +395,13 @@ class Session(PlannerWorker):
             self._save()
         self.events.emit(*events)
         if asks:
-            self._answer_anew()
+            self.replan()
         else:
             self.fleet.ask()
 
-    def _answer_anew(self) -> None:
-        super()._answer_anew()
+    def replan(self) -> None:
+        """Plan the present drawing again, and the fleet if it is shown."""
+        super().replan()
         self.fleet.ask()
 
     def _save(self) -> None:

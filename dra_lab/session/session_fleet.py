@@ -2,64 +2,52 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
-from dra_lab.model.cluster import Cluster, cluster_fingerprint
+from dra_lab.errors import InputError, did_you_mean
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.layers import Layer
-from dra_lab.model.sketch import ClaimSketch, GangDrawing, Kept, PodDrawing, claims_of, pod_drawing
+from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
-from dra_lab.planner.waiting import WaitingBar
-from dra_lab.session.adding import Adding
-from dra_lab.session.asking import Asking
-from dra_lab.session.content import MOST_KEPT, Content
+from dra_lab.session.answering import Answering
+from dra_lab.session.content import Content
 from dra_lab.session.fleet_answer import (
     FleetAnswer,
     FleetQuestion,
-    fleet_answers,
-    fleet_yaml,
     pods_of,
-    values_of_amounts,
 )
 from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
-from dra_lab.session.stranding import Stranding
-from dra_lab.session.worker import Worker
+from dra_lab.session.fleet_planning import fleet_answers, stranded_devices
+from dra_lab.session.job import Job, Run
 from dra_lab.topology.layered import with_layers
 
+if TYPE_CHECKING:
+    from dra_lab.planner.fleet.why_stranded import WhyStranded
 
-class SessionFleet:
+
+class SessionFleet(Job[FleetAnswer]):
     """The workloads of a session with their answer. Each change is one undo step and is stored in the plan file.
 
-    Without workloads, the drawing is the only one, with one pod. `answer` is the latest answer, which grows while it is
-    worked out (`stale`); `refusal` is why there is none. `unchanged` is the last complete answer to these workloads
-    without layers; `kept_plans` are the plans of what was kept, by name. `adding` finds nodes to add. The fleet is
-    planned when its mode is shown, while `is_exported`, or once `plan` was called.
+    Without workloads, the drawing is the only one, with one pod. `answer` grows while it is worked out (`stale`).
+    `unchanged` is the last complete answer to these workloads without layers. The fleet is planned when its mode is
+    shown, while `is_exported`, or once `plan` was called.
     """
 
-    def __init__(self, session: Asking) -> None:
+    def __init__(self, session: Answering) -> None:
         """Begin without a question; no thread is begun."""
+        super().__init__(lambda: session.events.emit("fleet"), lambda: session.events.emit("fleet-progress"))
         self._session = session
-        self._worker = Worker("dra-lab-fleet", owner=self)
-        self.stranding = Stranding(session.events)
-        self.adding = Adding(session, self)
-        self._lock = threading.RLock()
-        self.question: FleetQuestion | None = None  # the latest one, and the latest one that the worker was given
+        self._stranding = Job["WhyStranded"](lambda: session.events.emit("fleet-why"))
+        self._stranded: tuple[FleetAnswer, str] | None = None
+        self.question: FleetQuestion | None = None  # the latest one, and the latest one that is being answered
         self._given: FleetQuestion | None = None
         self._on: tuple[Cluster, object, Cluster] | None = None
         self._is_wanted = self.is_exported = False
-        self.answer: FleetAnswer | None = None
         self.unchanged: FleetAnswer | None = None
-        self.kept_plans: dict[str, FleetPlan] = {}
-        self.refusal: DraLabError | None = None
-        self.progress: Any = None
-        self.number = 0
-        self.answered = 0
         self._loaded: object = None
 
     # -- what is shown
@@ -73,16 +61,6 @@ class SessionFleet:
     def layers(self) -> tuple[Layer, ...]:
         """Return the what-if changes, in their order."""
         return self._session.history.present.layers
-
-    @property
-    def kept(self) -> tuple[Kept, ...]:
-        """Return the kept plans, the oldest first."""
-        return self._session.history.present.kept
-
-    @property
-    def stale(self) -> bool:
-        """Say whether the answer is for another question, or not complete yet."""
-        return self.answered != self.number
 
     @property
     def is_current(self) -> bool:
@@ -206,46 +184,6 @@ class SessionFleet:
         rest = (*self.layers[:number], *self.layers[number + 1 :])
         self._change(replace(self._session.history.present, layers=rest))
 
-    # -- kept plans
-
-    def keep(self, name: str = "") -> str:
-        """Keep the present answer for comparing and return its name. Raises InputError if there is none."""
-        answer, session = self.answer, self._session
-        if answer is None or not self.is_current:
-            raise InputError("the fleet is still being planned; keep it when the answer is there")
-        names = [kept.name for kept in self.kept]
-        words = ", ".join(layer.words for layer in self.layers) or "As it is"
-        own = name or next(made for made in _numbered(words) if made not in names)
-        made = Kept(
-            name=own,
-            cluster=session.snapshot.name,
-            release=str(answer.question.release.version),
-            workloads=answer.question.pods,
-            layers=self.layers,
-            sentence=answer.sentence,
-            figures={**answer.figures, **values_of_amounts(answer.amounts)},
-            yaml=fleet_yaml(answer.question),
-            snapshot=cluster_fingerprint(session.snapshot),
-        )
-        if answer.gangs is None:  # pods alone are simulated, and those of a gang start together
-            self.kept_plans[own] = answer.plan
-        rest = [kept for kept in self.kept if kept.name != own]
-        self._change(replace(session.history.present, kept=(*rest, made)[-MOST_KEPT:]))
-        return own
-
-    def drop(self, name: str) -> None:
-        """Forget a kept plan."""
-        self._change(replace(self._session.history.present, kept=tuple(k for k in self.kept if k.name != name)))
-
-    def restore(self, name: str) -> None:
-        """Take the workloads and layers of a kept plan. Raises InputError if there is none of that name."""
-        kept = next((kept for kept in self.kept if kept.name == name), None)
-        if kept is None:
-            raise InputError(f"there is no kept plan {name!r}{did_you_mean(name, [k.name for k in self.kept])}")
-        content = self._session.history.present
-        editing = content.editing if any(_is_drawing(pod, content) for pod in kept.workloads) else ""
-        self._change(replace(content, workloads=kept.workloads, layers=kept.layers, editing=editing))
-
     # -- the answer
 
     def plan(self) -> FleetPlan:
@@ -253,29 +191,22 @@ class SessionFleet:
         self._is_wanted = True
         answer = self.answer
         self.ask(again=answer is None or not answer.complete or not self.is_current)
-        try:
-            with WaitingBar() as waiting:
-                while self.stale and not self._worker.wait(0.05):
-                    waiting.show(self.progress)
-        except KeyboardInterrupt:
-            self.cancel()
-            raise
-        if self.refusal is not None:
-            raise self.refusal.with_traceback(None)
-        if self.answer is None or self.stale:
-            raise Cancelled("the fleet was cancelled before there was an answer; call plan() again")
-        return self.answer.plan
+        return self.finished().plan
+
+    def why_stranded(self, node: str) -> WhyStranded | None:
+        """Return why devices of a node are stranded after the answer, None while that is worked out."""
+        known = self._stranded
+        if self.answer is None:
+            return None
+        if known is None or known[0] is not self.answer or known[1] != node:
+            self._stranded, question, plan = (self.answer, node), self.answer.question, self.answer.plan
+            self._stranding.drop()
+            self._stranding.start(lambda _run: stranded_devices(question, plan, node))
+        return self._stranding.answer
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is planned; returns False when the time (in seconds) is over before."""
-        return self._worker.wait(timeout)
-
-    def cancel(self) -> None:
-        """Stop: the best plan so far stays."""
-        if self._worker.cancel():
-            with self._lock:
-                self.answered = self.number
-            self._session.events.emit("fleet")
+        """Wait until nothing is planned or explained; returns False when the time (in seconds) is over before."""
+        return super().wait(timeout) and self._stranding.wait(timeout)
 
     def ask(self, *, again: bool = False) -> None:
         """Plan the fleet if it is shown and the question is another one, or `again` after it was stopped."""
@@ -292,26 +223,34 @@ class SessionFleet:
             is_new = not question.is_same(self.question)
             if is_new or (again and not self.stale):
                 self.question, self._given = question, None
-                self.number += 1
+                self.outdate()
             is_wanted = self._is_wanted or self.is_exported or session.mode == "fleet"
             if not is_wanted or question.is_same(self._given):
                 return
-            self._given, number, plain = question, self.number, not self.layers
+            self._given, plain = question, not self.layers
             if self.unchanged is not None and (self.unchanged.question.pods != question.pods or (is_new and plain)):
                 self.unchanged = None
-            self.progress = None
-            self._worker.submit(lambda stop: self._solve(number, question, stop, plain=plain))
+            self.start(lambda run: self._solve(run, question, plain=plain))
         session.events.emit("fleet")
+
+    def _solve(self, run: Run[FleetAnswer], question: FleetQuestion, *, plain: bool) -> FleetAnswer | None:
+        answer = None
+        for answer in fleet_answers(question, run, self._session.time_limit):
+            if not run.is_latest:
+                return None
+            run.show(answer)
+        if plain and answer is not None and answer.complete:
+            self.unchanged = answer
+        return answer
 
     def _forget_other_cluster(self) -> None:
         """Have no answer if another cluster was loaded: one of the former cluster is never shown under it."""
         loaded = self._session.history.present.scene.loaded
         if loaded is not self._loaded:
             if self._loaded is not None:
-                self._worker.cancel()
-                self.number += 1
-                self.question = self._given = None
-            self._loaded, self.answer, self.unchanged, self.refusal = loaded, None, None, None
+                self.drop()
+                self.outdate()
+            self._loaded, self.question, self._given, self.unchanged = loaded, None, None, None
 
     def _planned_on(self) -> Cluster:
         """Return the cluster with the nodes and classes of the workloads, the same one for the same workloads."""
@@ -322,45 +261,14 @@ class SessionFleet:
 
     def _refuse(self, error: InputError) -> None:
         """Have no answer: these workloads cannot be planned together."""
-        self._worker.cancel()
-        self.number += 1
         self.question = self._given = self.unchanged = None
-        self.refusal, self.progress, self.answered = error, None, self.number
+        self.refuse(error)
         self._session.events.emit("fleet")
 
-    def close(self) -> None:
-        """End the threads."""
-        self._worker.close()
-        self.stranding.close()
-        self.adding.close()
-
-    def _solve(self, number: int, question: FleetQuestion, stop: threading.Event, *, plain: bool) -> None:
-        refusal: DraLabError | None = None
-        try:
-            answers = _with_gangs if any(pod.gang is not None for pod in question.pods) else fleet_answers
-            for answer in answers(question, stop, partial(self._on_progress, number), self._session.time_limit):
-                with self._lock:
-                    if number != self.number:
-                        return
-                    self.answer, self.refusal = answer, None
-                self._session.events.emit("fleet")
-        except DraLabError as error:
-            refusal = error
-        except Exception as error:  # noqa: BLE001  a defect of ours must be seen and not end the thread
-            refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
-        with self._lock:
-            if number != self.number:
-                return
-            self.refusal, self.progress = refusal, None
-            if plain and refusal is None and self.answer is not None and self.answer.complete:
-                self.unchanged = self.answer
-            self.answered = number
-        self._session.events.emit("fleet")
-
-    def _on_progress(self, number: int, progress: Any) -> None:
-        if number == self.number:
-            self.progress = progress
-            self._session.events.emit("fleet-progress")
+    def close(self, timeout: float = 5.0) -> None:
+        """Stop what runs."""
+        super().close(timeout)
+        self._stranding.close(timeout)
 
     def _replace(self, by: PodDrawing) -> None:
         content = self._content
@@ -371,25 +279,16 @@ class SessionFleet:
         self._session.change(content)
 
 
-def _with_gangs(*question: Any) -> Iterator[FleetAnswer]:
-    from dra_lab.session.fleet_gangs import gang_answers  # what plans and simulates gangs is imported for them only
-
-    return gang_answers(*question)
-
-
-def _is_drawing(pod: PodDrawing, content: Content) -> bool:
-    return pod.pod == content.editing and pod.claims == claims_of(content.sketch)
-
-
 def free_name(name: str, taken: Sequence[str]) -> str:
     """Return a name as Kubernetes allows it, numbered if it is taken."""
     from dra_lab.sketch.object_names import object_name
 
     base = object_name(name)[:50].strip("-.").replace(".", "-") or "pod"
-    return next(made for made in _numbered(base, "-") if made not in taken)
+    return next(made for made in numbered(base, "-") if made not in taken)
 
 
-def _numbered(base: str, mark: str = " ") -> Iterable[str]:
+def numbered(base: str, mark: str = " ") -> Iterable[str]:
+    """Yield a name, then the name with numbers from 2."""
     yield base
     number = 2
     while True:

@@ -38,7 +38,7 @@ class AttributeChoice(Struct, frozen=True):
     lacking: Mapping[str, int] = field(default_factory=dict)
 
 
-class LinkOption(Struct, frozen=True):
+class LinkOption(Struct, frozen=True, omit_defaults=True):
     """A place that a link could name.
 
     `where` is a level or a full attribute name. `enabled` is False if an end does not know it, and `reason` says which
@@ -48,7 +48,7 @@ class LinkOption(Struct, frozen=True):
 
     where: str
     label: str
-    enabled: bool
+    enabled: bool = True
     reason: str = ""
     writable: bool = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
@@ -12,24 +12,107 @@ from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.plan import FIXED_GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sketch.links import link_words
-from dra_lab.widgets.plan_values import (
-    AnswerRow,
-    BadgeRow,
-    FixCard,
-    GoalRow,
-    ProgressRow,
-    ReasonRow,
-    State,
-    SuggestionRow,
-    TileRow,
-)
-from dra_lab.widgets.selector_words import without_text
+from dra_lab.widgets.part_rows import without_text
+from dra_lab.widgets.wire import Row
+from dra_lab.words.document import Table, cell_words
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import goal_number, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.plan_document import headline
-from dra_lab.words.reason_words import no_help_lines
-from dra_lab.words.verdict import fixes, goal_title, scheduler_sentences, tiles
+from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
+from dra_lab.words.verdict import Tile, fixes, goal_title, scheduler_sentences, tiles
+
+State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
+
+
+class FixCard(Row, frozen=True):
+    """A change that makes the claim fit: what to do, what it brings; `id` applies it."""
+
+    title: str
+    id: str
+    brings: str = ""
+
+
+class ProgressRow(Row, frozen=True):
+    """How far a solve is: the stage, what to tell a person, and the best value so far in words."""
+
+    text: str
+    stage: str = ""
+    best_text: str = ""
+
+
+class AnswerRow(Row, frozen=True):
+    """The verdict: the drawing read back, the answer, what kube-scheduler does, the figures, the changes that help.
+
+    `stale` while they belong to what was drawn or loaded before; `differs` says that the picture can show a difference.
+
+    `previous` says which of the two it was, `trouble` why the present drawing has no answer, such as a selector that is
+    half written, `after` what goes on although the answer is there.
+    """
+
+    state: State = "empty"
+    sentence: str = ""
+    asked: str = ""
+    scheduler: str = ""
+    differs: bool = False
+    tiles: tuple[Tile, ...] = ()
+    fixes: tuple[FixCard, ...] = ()
+    tried: str = ""
+    stale: bool = False
+    progress: ProgressRow | None = None
+    trouble: str = ""
+    previous: Literal["drawing", "cluster"] = "drawing"
+    after: str = ""
+
+
+class GoalRow(Row, frozen=True):
+    """One goal: best value with bound and proof; kube-scheduler with the manifest, and with counts and selectors only.
+
+    `number` and `caption` are the best value in words, as in the verdict, `at_best` its bound in the same way, and
+    `meaning` says what the goal counts. The two texts of kube-scheduler say what it ends with if it has no value.
+    `better` is how much better the best is. `movable` is False for the goals that come first whatever a person prefers.
+    """
+
+    goal: str
+    label: str
+    best: int
+    number: str = ""
+    caption: str = ""
+    at_best: str = ""
+    meaning: str = ""
+    bound: int | None = None
+    proven: bool = False
+    manifest: str = ""
+    plain: str = ""
+    better: str = ""
+    movable: bool = True
+
+
+class ReasonRow(Row, frozen=True):
+    """A reason why the drawing does not fit, and what to do about it."""
+
+    rule: str
+    message: str
+    subject: str = ""
+    advice: str = ""
+
+
+class SuggestionRow(Row, frozen=True):
+    """A change that would help; `id` applies it, "" where it can only be read."""
+
+    title: str
+    detail: str = ""
+    source: str = ""
+    id: str = ""
+
+
+class BadgeRow(Row, frozen=True):
+    """The letter of a request and its colours, as on the canvas and the picture."""
+
+    letter: str
+    colour: str
+    text_colour: str
+
 
 _STATES: dict[PlanStatus, State] = {
     PlanStatus.OPTIMAL: "fits",
@@ -70,20 +153,12 @@ def answer_row(
         asked=request_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
-        tiles=tile_rows(plan, headroom, counting=counting),
+        tiles=tiles(plan, headroom, counting=counting),
         fixes=tuple(FixCard(title=fix.title, brings=fix.brings, id=str(fix.number)) for fix in fixes(plan)),
         tried=tried[0] if tried else "",
         stale=stale or bool(trouble),
         progress=reported,
         trouble=trouble,
-    )
-
-
-def tile_rows(plan: Plan, headroom: Headroom | None = None, *, counting: bool = False) -> tuple[TileRow, ...]:
-    """Return the figures of a verdict."""
-    return tuple(
-        TileRow(value=tile.value, caption=tile.caption, tone=tile.tone, title=tile.title, lines=tile.lines)
-        for tile in tiles(plan, headroom, counting=counting)
     )
 
 
@@ -187,3 +262,61 @@ def progress_row(progress: Any) -> ProgressRow:
     best = f"best {progress.best}" if progress.best is not None else ""
     bound = f"bound {progress.bound}" if progress.bound is not None else ""
     return ProgressRow(text=progress.text, stage=progress.stage, best_text=", ".join(filter(None, (best, bound))))
+
+
+class RegretRow(Row, frozen=True):
+    """What the first fits cost in bandwidth, as sentences, and where the ranges come from."""
+
+    lines: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+class FunnelRow(Row, frozen=True):
+    """The devices left for one request after each test: a table, what its columns stand for, and rows not shown."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    more: int = 0
+
+
+class WhyRow(Row, frozen=True):
+    """The details of the reasons: the causes, counts by test, and the changes tried without success or not tried."""
+
+    lines: tuple[str, ...] = ()
+    funnels: tuple[FunnelRow, ...] = ()
+    tried: tuple[str, ...] = ()
+
+
+MOST_ROWS = 40
+"""Kinds of nodes that travel to the browser for each request, most nodes first; text and JSON have all."""
+
+
+def why_row(plan: Plan | None) -> WhyRow:
+    """Return what stands behind the reasons of a misfit; nothing for a plan that fits."""
+    if plan is None or plan.reasons is None:
+        return WhyRow()
+    reasons = plan.reasons
+    return WhyRow(
+        lines=tuple(blocking_lines(reasons)),
+        funnels=tuple(map(_funnel_row, funnel_tables(reasons))),
+        tried=tuple(no_help_lines(reasons)),
+    )
+
+
+def _funnel_row(table: Table) -> FunnelRow:
+    notes = (note.partition(": ") for note in table.notes)
+    return FunnelRow(
+        title=table.title,
+        columns=tuple(str(column) for column in table.columns),
+        legend=tuple((head, text) for head, _, text in notes),
+        rows=tuple(tuple(map(cell_words, row)) for row in table.rows[:MOST_ROWS]),
+        more=max(0, len(table.rows) - MOST_ROWS),
+    )
+
+
+def regret_row(plan: Plan | None) -> RegretRow:
+    """Return what the first fits cost in bandwidth; nothing where no GPU is asked for with a NIC."""
+    regrets = plan.regrets if plan is not None else ()
+    return RegretRow(lines=tuple(bandwidth_lines(regrets)), sources=tuple(source_lines(regrets)))

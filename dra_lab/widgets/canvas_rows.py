@@ -16,24 +16,111 @@ from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of
 from dra_lab.session import Session
+from dra_lab.sketch.links import LinkOption, link_options
 from dra_lab.sketch.object_names import claim_objects
-from dra_lab.widgets.canvas_values import (
-    CanvasStatus,
-    ClaimRow,
-    LinkOptionRow,
-    LinkRow,
-    PaletteRow,
-    ProblemRow,
-    RequestRow,
-)
-from dra_lab.widgets.part_rows import config_rows, missing_fields, part_rows
-from dra_lab.widgets.selector_words import without_text
+from dra_lab.widgets.part_rows import ConfigRow, PartRow, config_rows, missing_fields, part_rows, without_text
 from dra_lab.widgets.session_view import latest_plan
+from dra_lab.widgets.wire import Row
 
 if TYPE_CHECKING:
     from dra_lab.sketch.compile import CompiledClaim
     from dra_lab.sketch.palette import PaletteEntry
     from dra_lab.sketch.request_status import RequestStatus
+
+
+class PaletteRow(Row, frozen=True):
+    """One thing that can be dragged onto the canvas.
+
+    `kind` is gpu, nic, cpu, memory or other; `selectors` are CEL texts; where `capacity_key` is given the devices are
+    shared by amount and the box's stepper changes `default_capacity` instead of `default_count`. `use` is a text: how
+    many are free of how many, and whether the class is missing. `chip` is only the first number, "" if `use` is to be
+    shown. `in_cluster` is False for a documented class that the cluster does not have.
+    """
+
+    key: str
+    label: str
+    device_class: str
+    kind: str = "other"
+    selectors: tuple[str, ...] = ()
+    capacity_key: str = ""
+    default_count: int = 1
+    default_capacity: str = ""
+    use: str = ""
+    chip: str = ""
+    in_cluster: bool = True
+    driver: str = ""
+    note: str = ""
+
+
+class RequestRow(Row, frozen=True):
+    """What is known of a drawn request: its letter and colours in every picture, and which devices match it.
+
+    `text` is the sentence under the name ("12 of 64 match; 3 lack the attribute"); `error` is the selector's message;
+    `matching_ids` are at most 200 device ids, printed `driver/pool/device`, for lighting up. `field` is where it stands
+    in the claim ("devices.requests[0]"), `note` what a release or the cluster cannot do of it.
+    """
+
+    letter: str = ""
+    colour: str = ""
+    text_colour: str = ""
+    kind: str = "other"
+    label: str = ""
+    matching: int = 0
+    total: int = 0
+    text: str = ""
+    error: str = ""
+    matching_ids: tuple[str, ...] = ()
+    field: str = ""
+    note: str = ""
+    parts: tuple[PartRow, ...] = ()
+
+
+class LinkRow(Row, frozen=True):
+    """What is known of a drawn link: its words, what is wrong, what else is worth saying, where it could hold.
+
+    `field` is what it writes into the claim ("matchAttribute: resource.kubernetes.io/pcieRoot, one per pair").
+    """
+
+    label: str = ""
+    field: str = ""
+    problem: str = ""
+    note: str = ""
+    options: tuple[LinkOption, ...] = ()
+
+
+class ClaimRow(Row, frozen=True):
+    """The form of a claim of a pod: the field with its name, and the name of its template."""
+
+    field: str
+    template: str
+
+
+class ProblemRow(Row, frozen=True):
+    """A request or link (`kind`) that is part of the cause why the claim fits nowhere, and that cause in a sentence."""
+
+    kind: str
+    name: str
+    text: str
+
+
+class CanvasStatus(Row, frozen=True):
+    """The state of every request and link by name.
+
+    `pairs` is optional: the places at which two requests that are not linked yet could be, by their names sorted and
+    joined with "|". A new link starts at the first enabled one. `counting`: the devices of a large cluster are still
+    being counted, so that an empty palette says nothing yet. `claims` are those of a pod with several. `config` are
+    the entries of the sketch's `config`; `gates` maps a field of the API that the target release does not have to the
+    reason in words.
+    """
+
+    requests: dict[str, RequestRow] = {}
+    links: dict[str, LinkRow] = {}
+    pairs: dict[str, tuple[LinkOption, ...]] = {}
+    counting: bool = False
+    claims: dict[str, ClaimRow] = {}
+    config: tuple[ConfigRow, ...] = ()
+    gates: dict[str, str] = {}
+
 
 MAX_MATCHING_IDS = 200
 """The most devices of a request that the browser gets to light up; more would only make the message long."""
@@ -84,7 +171,7 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
             requests=rows, links=links, pairs=known.pairs, counting=counting, claims=claims, config=config, gates=gates
         )
     linked: dict[str, LinkRow] = {}
-    pairs: dict[str, tuple[LinkOptionRow, ...]] = {}
+    pairs: dict[str, tuple[LinkOption, ...]] = {}
     for claim in claims_of(sketch):
         mark = f"{claim.name}{MARK}" if sketch.claims else ""
         compiled = _compiled(cluster, claim, release)
@@ -152,24 +239,13 @@ def _with_free(status: RequestStatus) -> str:
     return f"{status.text}, {status.free:,} {left}" if status.matching and not status.error else status.text
 
 
-def _options(
-    cluster: Cluster, sketch: ClaimSketch, link: Link, release: KubernetesRelease
-) -> tuple[LinkOptionRow, ...]:
-    from dra_lab.sketch.links import link_options
-
-    return tuple(
-        LinkOptionRow(where=option.where, label=option.label, enabled=option.enabled, reason=option.reason)
-        for option in link_options(cluster, sketch, link, release)
-    )
-
-
 def _link_rows(
     cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, compiled: CompiledClaim | None
 ) -> dict[str, LinkRow]:
     fields = _link_fields(cluster, sketch, release)
     rows = {}
     for link in sketch.links:
-        options = _options(cluster, sketch, link, release)
+        options = link_options(cluster, sketch, link, release)
         here = next((option for option in options if option.where == link.where), None)
         findings = [finding for finding in compiled.findings if finding.subject == link.name] if compiled else []
         problems = [here.reason] if here and not here.enabled else []
@@ -232,10 +308,10 @@ def _sentence(finding: Finding) -> str:
 
 def _pairs(
     cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, mark: str
-) -> dict[str, tuple[LinkOptionRow, ...]]:
+) -> dict[str, tuple[LinkOption, ...]]:
     names = sorted(request.name for request in sketch.requests)
     pairs = list(combinations(names, 2))[:MAX_PAIRS]
     return {
-        f"{mark}{one}|{mark}{other}": _options(cluster, sketch, Link(name="new", requests=(one, other)), release)
+        f"{mark}{one}|{mark}{other}": link_options(cluster, sketch, Link(name="new", requests=(one, other)), release)
         for one, other in pairs
     }

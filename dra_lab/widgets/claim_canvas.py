@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import traitlets
+from msgspec.structs import replace
 
-from dra_lab.errors import DraLabError, SketchError
+from dra_lab.checks.selectors import check_opaque
+from dra_lab.errors import DraLabError, ManifestError, SketchError
+from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.claims import DeviceClaimConfiguration, OpaqueDeviceConfiguration
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session import Session
 from dra_lab.session.history import History
-from dra_lab.widgets import messages
 from dra_lab.widgets.canvas_gang import CanvasGang
-from dra_lab.widgets.canvas_rows import palette_rows, problem_rows, status_rows
-from dra_lab.widgets.canvas_values import CanvasHistory, CanvasStatus, ConfigAnswer, PaletteRow, ProblemRow
-from dra_lab.widgets.highlight import HighlightingWidget
-from dra_lab.widgets.session_view import STATIC, Actions
+from dra_lab.widgets.canvas_rows import CanvasStatus, PaletteRow, ProblemRow, palette_rows, problem_rows, status_rows
+from dra_lab.widgets.messages import on
+from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import drawing_parts
-from dra_lab.widgets.typed_configuration import with_config
-from dra_lab.widgets.wire import wire
+from dra_lab.widgets.wire import Row, wire
 from dra_lab.words.document import Part
+
+
+class ConfigAnswer(Row, frozen=True):
+    """What is wrong with the parameters that were typed last for the entry `index`; "" when they are drawn."""
+
+    index: int = 0
+    message: str = ""
+
+
+class CanvasHistory(Row, frozen=True):
+    """Which of the two undo buttons can be pressed."""
+
+    can_undo: bool = False
+    can_redo: bool = False
 
 
 def read_sketch(value: object) -> ClaimSketch:
@@ -40,7 +55,45 @@ def read_sketch(value: object) -> ClaimSketch:
     return sketch
 
 
-class ClaimCanvas(CanvasGang):
+class Drawing(Pane):
+    """The session's drawing, and what is known of it."""
+
+    palette: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[PaletteRow])
+    status = traitlets.Dict().tag(sync=True, value=CanvasStatus)
+    problems: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ProblemRow])
+
+    def _begin(self) -> None:
+        self.when(self._show_sketch, "sketch")
+        self.when(self._show_positions, "layout")
+        self.when(self._show_history, "history")
+        self.when(self._show_palette, "cluster")
+        self.when(self._show_status, "status", "sketch")
+        self.when(self._show_problems, "plan", "sketch")
+
+    def _show_sketch(self) -> None:
+        # The browser's own change comes back here: setting an equal sketch again would only send it twice.
+        if self.session.sketch != self.view.drawn:
+            self.assign(sketch=self.session.sketch)
+
+    def _show_positions(self) -> None:
+        self.view.positions = _positions_of(self.session)
+
+    def _show_history(self) -> None:
+        past = self.session.history
+        self.assign(history=CanvasHistory(can_undo=past.can_undo, can_redo=past.can_redo))
+
+    def _show_palette(self) -> None:
+        if self.session.is_prepared:
+            self.assign(palette=palette_rows(self.session.cluster))
+
+    def _show_status(self) -> None:
+        self.assign(status=status_rows(self.session, self.view.status))
+
+    def _show_problems(self) -> None:
+        self.assign(problems=problem_rows(self.session))
+
+
+class ClaimCanvas(SessionView):
     """The drawing of a claim as boxes (requests) tied to knots (links), with its palette and inspector.
 
     `sketch` is replaced as a whole by either side (`draw` takes a `ClaimSketch`). A value that is no consistent sketch
@@ -61,12 +114,11 @@ class ClaimCanvas(CanvasGang):
     _esm = STATIC / "claim_canvas.js"
     _css = STATIC / "claim_canvas.css"
 
+    panes = (Shown, Drawing, CanvasGang, Highlight)
+
     sketch = traitlets.Dict().tag(sync=True, value=ClaimSketch)
     positions = traitlets.Dict().tag(sync=True, value=dict[str, tuple[float, float]])
-    palette: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[PaletteRow])
-    status = traitlets.Dict().tag(sync=True, value=CanvasStatus)
     history = traitlets.Dict().tag(sync=True, value=CanvasHistory)
-    problems: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ProblemRow])
     configured = traitlets.Dict().tag(sync=True, value=ConfigAnswer)
     read_only = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Int(460, min=0).tag(sync=True)
@@ -78,7 +130,6 @@ class ClaimCanvas(CanvasGang):
         self._history = History(self.drawn)
         self.observe(self._on_sketch, "sketch")
         self.observe(self._on_positions, "positions")
-        self._show_history()
 
     @property
     def drawn(self) -> ClaimSketch:
@@ -100,10 +151,12 @@ class ClaimCanvas(CanvasGang):
         """Return the claim as its manifest says it, with the sentence of the answer."""
         return drawing_parts(self._session) if self._session is not None else []
 
+    @on
     def undo(self) -> None:
         """Go one step back in the one history of mouse, keyboard and Python; nothing happens where there is none."""
         self._step(lambda past: past.undo())
 
+    @on
     def redo(self) -> None:
         """Do one undone step again; nothing happens where there is none."""
         self._step(lambda past: past.redo())
@@ -114,7 +167,7 @@ class ClaimCanvas(CanvasGang):
             go(self._session)
         elif go(self._history):
             self.sketch = wire(self._history.present)
-            self._show_history()
+            self._show_own_history()
 
     # ------------------------------------------------------------ the browser's side
 
@@ -138,23 +191,24 @@ class ClaimCanvas(CanvasGang):
             if "sketch" in sync_data and not self._refused:
                 self.report("drawing", "")
 
-    actions: ClassVar[Actions] = {
-        **HighlightingWidget.actions,
-        **CanvasGang.gang_actions,
-        messages.Undo: lambda self, _message: self.undo(),
-        messages.Redo: lambda self, _message: self.redo(),
-        messages.Configure: lambda self, message: self._configure(message),
-    }
+    @on
+    def configure(self, index: int, requests: tuple[str, ...], driver: str, text: str) -> None:
+        """Make a typed text (YAML or JSON) the parameters for a driver of some requests; "" removes them.
 
-    def _configure(self, message: messages.Configure) -> None:
-        drawn = self.drawn if self._session is None else self._session.sketch
+        Args:
+            index: The entry of the drawing's `config`, or one beyond the last for a new entry.
+            requests: The names of the requests.
+            driver: The driver that reads the parameters.
+            text: The parameters.
+        """
+        drawn, message = self.drawn if self._session is None else self._session.sketch, ""
         try:
-            changed = with_config(drawn, message)
+            drawn = with_config(drawn, index, requests, driver, text)
         except DraLabError as error:
-            self._assign(configured=ConfigAnswer(index=message.index, message=str(error)))
-            return
-        self._assign(configured=ConfigAnswer(index=message.index))
-        self.draw(changed)
+            message = str(error)
+        self.configured = wire(ConfigAnswer(index=index, message=message))
+        if not message:
+            self.draw(drawn)
 
     # ------------------------------------------------------------ values
 
@@ -182,7 +236,10 @@ class ClaimCanvas(CanvasGang):
         if self._session is not None:
             self._hand_over(self._session)
         elif self._history.push(self.drawn):
-            self._show_history()
+            self._show_own_history()
+
+    def _show_own_history(self) -> None:
+        self.history = wire(CanvasHistory(can_undo=self._history.can_undo, can_redo=self._history.can_redo))
 
     def _hand_over(self, session: Session) -> None:
         try:
@@ -196,41 +253,6 @@ class ClaimCanvas(CanvasGang):
         if self._session is not None and self.positions != _positions_of(self._session):
             self._session.move({name: (place[0], place[1]) for name, place in self.positions.items()})
 
-    def _show_history(self) -> None:
-        past = self._session.history if self._session is not None else self._history
-        self.history = wire(CanvasHistory(can_undo=past.can_undo, can_redo=past.can_redo))
-
-    def _follow(self, session: Session) -> None:
-        self._when(session, self._show_sketch, "sketch")
-        self._when(session, self._show_positions, "layout")
-        self._when(session, self._show_history, "history")
-        self._when(session, self._show_palette, "cluster")
-        self._when(session, self._show_status, "status", "sketch")
-        self._when(session, self._show_problems, "plan", "sketch")
-        self._follow_gang(session)
-        self._follow_light(session)
-
-    def _show_palette(self) -> None:
-        if self._session is not None and self._session.is_prepared:
-            self.palette = wire(palette_rows(self._session.cluster))
-
-    def _show_status(self) -> None:
-        if self._session is not None:
-            self.status = wire(status_rows(self._session, self.status))
-
-    def _show_problems(self) -> None:
-        if self._session is not None:
-            self._assign(problems=problem_rows(self._session))
-
-    def _show_sketch(self) -> None:
-        # The browser's own change comes back here: setting an equal sketch again would only send it twice.
-        if self._session is not None and self._session.sketch != self.drawn:
-            self.sketch = wire(self._session.sketch)
-
-    def _show_positions(self) -> None:
-        if self._session is not None:
-            self.positions = _positions_of(self._session)
-
 
 def _is_place(value: object) -> bool:
     numbers = value if isinstance(value, (list, tuple)) and len(value) == 2 else (math.nan,)
@@ -239,3 +261,24 @@ def _is_place(value: object) -> bool:
 
 def _positions_of(session: Session) -> dict[str, list[float]]:
     return {name: [x, y] for name, (x, y) in session.drawing.layout.items()}
+
+
+def with_config(sketch: ClaimSketch, index: int, requests: tuple[str, ...], driver: str, text: str) -> ClaimSketch:
+    """Return the drawing with typed parameters in `config[]`; with an empty text, without that entry.
+
+    Raises ManifestError, with the line, for a text that is no YAML or JSON object or that the API server refuses.
+    """
+    entries = list(sketch.config)
+    if not text.strip():
+        return replace(sketch, config=tuple(entry for at, entry in enumerate(entries) if at != index))
+    found = [document.value for document in load_yaml(text) if document.value is not None]
+    if len(found) != 1 or not isinstance(found[0], dict):
+        raise ManifestError("the parameters are one YAML or JSON object, such as `sharing: {strategy: TimeSlicing}`")
+    driver = driver.strip()
+    for error in check_opaque({"opaque": {"driver": driver, "parameters": found[0]}}, ""):
+        raise ManifestError(f"{error.field.removeprefix('.opaque.')}: {error.message}")
+    entry = DeviceClaimConfiguration(
+        requests=requests, opaque=OpaqueDeviceConfiguration(driver=driver, parameters=found[0])
+    )
+    entries[index : index + 1] = [entry]
+    return replace(sketch, config=tuple(entries))

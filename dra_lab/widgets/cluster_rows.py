@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from dra_lab.findings import Finding
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
@@ -17,10 +16,70 @@ from dra_lab.sketch.free_words import partition_words, use_words
 from dra_lab.sketch.kind_counts import kind_counts, kind_name
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
-from dra_lab.widgets.bar_values import CountsRow, DetailRow, FindingRow, MeterRow, NodeUseRow, SourceRow
 from dra_lab.widgets.fleet_rows import hardware_types
+from dra_lab.widgets.wire import Row
 from dra_lab.words.hierarchies_document import hierarchy_line
-from dra_lab.words.rule_catalogue import rule_catalogue
+
+
+class FollowRow(Row, frozen=True):
+    """Whether a running cluster is followed (off, connecting, live, lost, stopped), and why not; "" for others."""
+
+    state: str = ""
+    reason: str = ""
+
+
+class ModeRow(Row, frozen=True):
+    """One mode of the planner screen: its name and what the bar calls it."""
+
+    name: str
+    label: str
+
+
+class AskRow(Row, frozen=True):
+    """A question to the person and its answers as (id, label); without text there is no question."""
+
+    text: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+
+
+class SourceRow(Row, frozen=True):
+    """A cluster that can be picked: `value` for `load_cluster`, its label, its heading, one line more.
+
+    With `example` it is a drawing of the sample above it, which opens with that cluster.
+    """
+
+    value: str
+    label: str
+    group: str = ""
+    detail: str = ""
+    example: bool = False
+
+
+class DetailRow(Row, frozen=True):
+    """One line about the present cluster: what, and how much, when or who."""
+
+    label: str
+    value: str
+
+
+class MeterRow(Row, frozen=True):
+    """One kind of devices: how many are in use of how many; `text` says how many are free."""
+
+    label: str
+    text: str
+    used: int
+    total: int
+
+
+class NodeUseRow(Row, frozen=True):
+    """A node, or `nodes` of one hardware type, with the devices of one kind in use there; `text` says what is free."""
+
+    node: str
+    kind: str
+    used: int
+    total: int
+    text: str
+    nodes: int = 1
 
 
 def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:
@@ -87,43 +146,6 @@ def read_at(cluster: Cluster) -> str:
     moment = datetime.fromisoformat(cluster.read_at)
     today = datetime.now(moment.tzinfo).date()
     return moment.strftime("%H:%M" if moment.date() == today else "%Y-%m-%d %H:%M")
-
-
-MAX_FINDINGS = 300
-"""Findings that the browser gets, errors first; a last row says how many more there are (`lab.findings` has all)."""
-
-
-def finding_rows(findings: Sequence[Finding]) -> tuple[FindingRow, ...]:
-    """Return findings in words, at most MAX_FINDINGS of them and a row that counts the others."""
-    more = len(findings) - MAX_FINDINGS
-    rest = (FindingRow(severity="note", message=f"{more:,} more findings", advice="lab.findings has all of them."),)
-    return _finding_rows(findings[:MAX_FINDINGS]) + (rest if more > 0 else ())
-
-
-def _finding_rows(findings: Iterable[Finding]) -> tuple[FindingRow, ...]:
-    return tuple(
-        FindingRow(
-            severity=finding.severity.value,
-            message=finding.message,
-            subject=finding.subject,
-            advice=finding.advice,
-            origin=str(finding.origin) if finding.origin else "",
-            rule=finding.rule,
-            help=_help(finding.rule),
-        )
-        for finding in findings
-    )
-
-
-def _help(rule: str) -> tuple[str, ...]:
-    entry = rule_catalogue().get(rule)
-    return (entry.means, entry.cause, entry.remedy, entry.page) if entry else ()
-
-
-def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:
-    """Return how many findings there are of each severity, and whether more may come."""
-    found = Counter(finding.severity.value for finding in findings)
-    return CountsRow(error=found["error"], warning=found["warning"], note=found["note"], checking=checking)
 
 
 METERS = ("gpu", "nic")

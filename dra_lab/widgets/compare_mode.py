@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 import traitlets
 
@@ -16,10 +15,11 @@ from dra_lab.session.comparing import MOST_COMPARED
 from dra_lab.session.fleet_answer import AMOUNTS
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
-from dra_lab.widgets.compare_values import BarRow, ChipRow, CompareCell, ComparedPlan, CompareLine, CompareRow, PlaceRow
-from dra_lab.widgets.messages import Message
-from dra_lab.widgets.session_view import Actions, FollowingWidget, latest_plan
+from dra_lab.widgets.messages import on
+from dra_lab.widgets.session_view import Pane, latest_plan
+from dra_lab.widgets.wire import Row
 from dra_lab.words.comparison import (
+    Cell,
     comparison_csv,
     comparison_rows,
     comparison_sentence,
@@ -30,95 +30,124 @@ from dra_lab.words.document import as_markdown
 from dra_lab.words.facts import KINDS
 from dra_lab.words.glossary import GLOSSARY
 
+
+class CompareLine(Row, frozen=True):
+    """One row of the comparison: a cell per plan; `meaning` says what it counts."""
+
+    key: str
+    label: str
+    cells: tuple[Cell, ...]
+    differs: bool = False
+    meaning: str = ""
+
+
+class ChipRow(Row, frozen=True):
+    """A device of the small picture: its name, kind and state in a word; letter and colours if the plan takes it."""
+
+    name: str
+    kind: str
+    state: str
+    letter: str = ""
+    colour: str = ""
+    text_colour: str = ""
+
+
+class PlaceRow(Row, frozen=True):
+    """A PCIe root of the small picture, under its NUMA node, with its devices."""
+
+    numa: str
+    root: str
+    chips: tuple[ChipRow, ...]
+
+
+BarRow = tuple[str, int, int, int, int, int]
+"""A kind of device, then in use, planned, free, stranded and not available."""
+
+
+class ComparedPlan(Row, frozen=True):
+    """A kept plan: a column. `drawn` says that it is the present drawing; `places` are a small picture of its node.
+
+    `bars` are the devices of a fleet, `elsewhere` says that it was kept from another snapshot. `diff` are the lines of
+    its manifest against that of the first plan, each with its sign, () for the first.
+    """
+
+    name: str
+    sentence: str
+    node: str = ""
+    drawn: bool = False
+    places: tuple[PlaceRow, ...] = ()
+    bars: tuple[BarRow, ...] = ()
+    elsewhere: bool = False
+    diff: tuple[str, ...] = ()
+
+
+class CompareRow(Row, frozen=True):
+    """Compare mode; {} while another mode is shown. The table is ready to be copied in both forms.
+
+    `every` are the names of all kept plans, of which `plans` are shown.
+    """
+
+    sentence: str
+    stage: str = ""
+    plans: tuple[ComparedPlan, ...] = ()
+    lines: tuple[CompareLine, ...] = ()
+    most: int = 4
+    every: tuple[str, ...] = ()
+    markdown: str = ""
+    csv: str = ""
+
+
 MODE = "compare"
 _SHOWN_KINDS = ("gpu", "nic")
 
 
-class KeepForCompare(Message, frozen=True):
-    """Keep the present plan for comparing, under a name or "" for one made of the drawing."""
-
-    name: str = ""
-
-
-class RemoveKept(Message, frozen=True):
-    """Forget a kept plan."""
-
-    name: str
-
-
-class RenameKept(Message, frozen=True):
-    """Give a kept plan another name."""
-
-    name: str
-    to: str
-
-
-class ChooseKept(Message, frozen=True):
-    """Show these kept plans side by side."""
-
-    names: tuple[str, ...] = ()
-
-
-class RestoreKept(Message, frozen=True):
-    """Make a kept plan's drawing the present one."""
-
-    name: str
-
-
-class CompareMode(FollowingWidget):
+class CompareMode(Pane):
     """The part of a view that shows kept plans side by side; `kept` counts them in every mode."""
 
     compare = traitlets.Dict().tag(sync=True, value=CompareRow)
     kept = traitlets.Int(0).tag(sync=True)
 
-    def _follow_compare(self, session: Session) -> None:
-        """Show the kept plans whenever they change, and their columns while the mode is shown."""
-        self._when(session, self._show_compare, "compare", "mode", "sketch", "cluster", "history")
-        self._when(session, self._complete, "mode")
+    def _begin(self) -> None:
+        self.when(self._show_compare, "compare", "mode", "sketch", "cluster", "history")
+        self.when(self._complete, "mode")
 
     def _show_compare(self) -> None:
-        session = self._session
-        if session is None:
-            return
-        self.kept = len(session.comparing.every)
-        self._assign(compare=compare_row(session) if session.mode == MODE else {})
+        session = self.session
+        self.assign(kept=len(session.comparing.every), compare=compare_row(session) if session.mode == MODE else {})
 
     def _complete(self) -> None:
-        if self._session is not None and self._session.mode == MODE:
-            self._session.comparing.complete()
+        if self.session.mode == MODE:
+            self.session.comparing.complete()
 
     # ------------------------------------------------------------ what the person did
 
-    def _keep(self, message: KeepForCompare) -> None:
-        if self._session is not None:
-            plan = latest_plan(self._session)
-            if plan is None:
-                raise InputError("there is no answer yet; keep the plan when it is there")
-            self._session.comparing.keep(plan, message.name)
+    @on
+    def keep_for_compare(self, name: str = "") -> None:
+        """Keep the present plan for comparing, under a name or "" for one made of the drawing."""
+        plan = latest_plan(self.session)
+        if plan is None:
+            raise InputError("there is no answer yet; keep the plan when it is there")
+        self.session.comparing.keep(plan, name)
 
-    def _remove(self, message: RemoveKept) -> None:
-        if self._session is not None:
-            self._session.comparing.remove(message.name)
+    @on
+    def remove_kept(self, name: str) -> None:
+        """Forget a kept plan."""
+        self.session.comparing.remove(name)
 
-    def _rename(self, message: RenameKept) -> None:
-        if self._session is not None:
-            self._session.comparing.rename(message.name, message.to)
+    @on
+    def rename_kept(self, name: str, to: str) -> None:
+        """Give a kept plan another name."""
+        self.session.comparing.rename(name, to)
 
-    def _restore(self, message: RestoreKept) -> None:
-        if self._session is not None:
-            self._session.comparing.restore(message.name)
+    @on
+    def restore_kept(self, name: str) -> None:
+        """Make a kept plan's drawing the present one."""
+        self.session.comparing.restore(name)
 
-    def _choose_plans(self, message: ChooseKept) -> None:
-        if self._session is not None:
-            self._session.comparing.choose(message.names)
-
-    actions: ClassVar[Actions] = {
-        ChooseKept: _choose_plans,
-        KeepForCompare: _keep,
-        RemoveKept: _remove,
-        RenameKept: _rename,
-        RestoreKept: _restore,
-    }
+    @on
+    def choose_kept(self, names: tuple[str, ...] = ()) -> None:
+        """Show these kept plans side by side."""
+        self.session.comparing.choose(names)
 
 
 def compare_row(session: Session) -> CompareRow:
@@ -131,7 +160,7 @@ def compare_row(session: Session) -> CompareRow:
             label=row.label,
             differs=row.differs,
             meaning=GLOSSARY[row.key],
-            cells=tuple(CompareCell(text=cell.text, best=cell.best) for cell in row.cells),
+            cells=row.cells,
         )
         for row in comparison_rows(plans)
     ]

@@ -3,17 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import CORDONED, DAMAGE, NodeClass, NodeFit, Plan
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.fleet_values import Fit, Fleet, FleetItem, HeatCell, HeatMap
-from dra_lab.widgets.plan_values import DeviceTable
+from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words
 from dra_lab.words.plan_document import place_words
 from dra_lab.words.verdict import short_of_pairs
+
+
+class HeatCell(Row, frozen=True):
+    """A rack of a heat map: `grade` from 0 to 4 is its colour, `words` all of it, `id` what a click chooses.
+
+    That is a node of the rack in Plan, and the row of the rack in Fleet.
+    """
+
+    rack: str
+    grade: int
+    words: str
+    id: str = ""
+
+
+class HeatMap(Row, frozen=True):
+    """Racks by a value: `title` says what it counts, `grades` what each colour means, `source` what makes a rack."""
+
+    title: str = ""
+    source: str = ""
+    grades: tuple[str, ...] = ()
+    cells: tuple[HeatCell, ...] = ()
+
+
+Fit = Literal["best", "worse", "no", "unknown"]
+
+
+class FleetItem(Row, frozen=True):
+    """A node, or a type of identical nodes that `id`, its first node, stands for; `nodes` counts them.
+
+    `word` is its state in a word: "idle", "worse", "full", "busy", "does not fit".
+    """
+
+    id: str
+    label: str
+    nodes: int = 1
+    fit: Fit = "unknown"
+    pinned: bool = False
+    detail: str = ""
+    word: str = ""
+
+
+class Fleet(Row, frozen=True):
+    """The strip: one tile per node, or one row per type; `total` counts the nodes, `best` is the plan's node or ""."""
+
+    kind: Literal["tiles", "classes"] = "tiles"
+    items: tuple[FleetItem, ...] = ()
+    total: int = 0
+    best: str = ""
+    heat: HeatMap = HeatMap()
+
+
+class DeviceTable(Row, frozen=True):
+    """The table of devices: every row has an id (`driver/pool/device`) and a text for each column.
+
+    `caption` says which devices they are; `total` counts those of the cluster.
+    """
+
+    columns: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    caption: str = ""
+    total: int = 0
+
 
 COLUMNS = ("device", "node", "kind", "model", "state", "NUMA node", "PCIe root", "address", "driver", "pool")
 

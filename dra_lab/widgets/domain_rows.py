@@ -22,6 +22,7 @@ from dra_lab.session.fleet_gangs import hierarchy_of
 from dra_lab.session.gang_domains import MOST_NAMED, DomainChange, DomainPods, GangDomains, changes
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
+from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.domain_values import (
     BoxRow,
     DomainCard,
@@ -34,9 +35,6 @@ from dra_lab.widgets.domain_values import (
     StopRow,
     WouldFitRow,
 )
-from dra_lab.widgets.fleet_values import HeatCell, HeatMap
-from dra_lab.widgets.messages import SetGang
-from dra_lab.widgets.plan_values import BarRow, BarsRow
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.gang_verdict import (
     KUEUE_NOTE,
@@ -50,6 +48,7 @@ from dra_lab.words.gang_verdict import (
     scheduler_words,
     trapped_words,
 )
+from dra_lab.words.why_not_document import Bar, TestBars
 
 MOST_BOXES = 700
 """Nodes of a cluster up to which the rows of domains show each of them."""
@@ -103,17 +102,17 @@ def _several(cluster: Cluster, row: LevelRow) -> bool:
     return len(tree.at(row.level)) > 1
 
 
-def gang_of_message(message: SetGang) -> GangDrawing | None:
+def asked_gang(size: int, least: int, level: str, hierarchy: str, prefer: str, queue: str) -> GangDrawing | None:
     """Return the gang that a person asks for, None for no gang; a minimum of all pods is none of its own."""
-    if not message.size:
+    if not size:
         return None
     return GangDrawing(
-        size=message.size,
-        min=None if message.min >= message.size or not message.min else message.min,
-        level=message.level,
-        prefer_level=message.prefer,
-        hierarchy=message.hierarchy,
-        queue=message.queue.strip(),
+        size=size,
+        min=None if least >= size or not least else least,
+        level=level,
+        prefer_level=prefer,
+        hierarchy=hierarchy,
+        queue=queue.strip(),
     )
 
 
@@ -321,7 +320,7 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
             f"If nothing were in use and no node were cordoned, {name} would hold {idle:,} of "
             f"{counted(found.gang.least, 'pod')}. Choose an outer level, or a smaller gang."
         )
-    bars = BarsRow(title="Pods of one gang", bars=tuple(_bars(found, domain)))
+    bars = TestBars("Pods of one gang", tuple(_bars(found, domain)))
     title = f"Why not {name}?" if refused else f"{word} {name}" if domain.path else "All nodes"
     return DomainCard(
         id=domain_id(domain.path),
@@ -333,7 +332,7 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
     )
 
 
-def _bars(found: GangDomains, domain: DomainPods) -> Iterator[BarRow]:
+def _bars(found: GangDomains, domain: DomainPods) -> Iterator[Bar]:
     """Yield how many pods are left step by step; nothing if the numbers of nodes cannot be added up."""
     if not found.exact:
         return
@@ -341,8 +340,8 @@ def _bars(found: GangDomains, domain: DomainPods) -> Iterator[BarRow]:
     closed = [one for one in domain.nodes if one.closed]
     least, most = found.gang.least, max(idle, found.gang.size)
 
-    def bar(label: str, count: int, note: str = "") -> BarRow:
-        return BarRow(label=label, count=count, of=most, note=note, short=count < least)
+    def bar(label: str, count: int, note: str = "") -> Bar:
+        return Bar(label=label, count=count, of=most, note=note, short=count < least)
 
     yield bar(f"on {counted(len(domain.nodes), 'node')}, nothing in use", idle)
     if closed:

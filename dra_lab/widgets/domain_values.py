@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dra_lab.widgets.canvas_values import Row
-from dra_lab.widgets.fleet_values import HeatMap
-from dra_lab.widgets.plan_values import BarsRow
+from dra_lab.widgets.device_rows import HeatMap
+from dra_lab.widgets.wire import Row
+from dra_lab.words.why_not_document import TestBars
 
 
 class LevelRow(Row, frozen=True):
@@ -120,6 +120,6 @@ class DomainCard(Row, frozen=True):
     id: str = ""
     title: str = ""
     lines: tuple[str, ...] = ()
-    bars: tuple[BarsRow, ...] = ()
+    bars: tuple[TestBars, ...] = ()
     fixes: tuple[WouldFitRow, ...] = ()
     boxes: tuple[BoxRow, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import msgspec
 import traitlets
@@ -16,17 +16,16 @@ from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
 from dra_lab.exports.readme import EXTRA_FILES
 from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.decoding import from_builtins
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
-from dra_lab.session.exporting import Exporting
+from dra_lab.session.exporting import ExportChoice, Exporting
 from dra_lab.session.outputs import POD_PINS
 from dra_lab.sketch.manifest_target import MEANING
 from dra_lab.sources.confined import confined
-from dra_lab.widgets import messages
-from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.export_values import (
     ChoiceRow,
     ExportRow,
@@ -38,8 +37,10 @@ from dra_lab.widgets.export_values import (
     TemplateRow,
     Verdict,
 )
-from dra_lab.widgets.gang_sheet import ChooseGangExport, choose_gang_export, gang_sheet_row, plan_outcome_row
-from dra_lab.widgets.session_view import Actions, FollowingWidget
+from dra_lab.widgets.finding_rows import finding_rows
+from dra_lab.widgets.gang_sheet import gang_sheet_row, plan_outcome_row
+from dra_lab.widgets.messages import on
+from dra_lab.widgets.session_view import Pane
 from dra_lab.words.facts import counted
 from dra_lab.words.glossary import EXPORT_TERMS
 from dra_lab.words.reason_words import path_words
@@ -59,80 +60,80 @@ _MISSED = ("replicas-unplaced", POD_PINS)
 _VERDICTS: dict[bool | None, Verdict] = {True: "ok", False: "warn", None: "unknown"}
 
 
-class ExportSheet(FollowingWidget):
+class ExportSheet(Pane):
     """The part of a view that shows the export of its session; `export` is {} while the sheet is closed."""
 
     export = traitlets.Dict().tag(sync=True, value=ExportRow)
     export_terms = traitlets.Dict(EXPORT_TERMS, read_only=True).tag(sync=True, value=dict[str, str])
 
-    def _follow_export(self, session: Session) -> None:
-        """Show the export whenever the session tells of it."""
-        self._when(session, self._show_export, "export")
+    def _begin(self) -> None:
+        self.when(self._show_export, "export")
 
     def _show_export(self) -> None:
-        session = self._session
-        open_ = session is not None and "exporting" in vars(session) and session.exporting.is_open
-        self._assign(export=export_row(session) if session is not None and open_ else {})
+        open_ = "exporting" in vars(self.session) and self.session.exporting.is_open
+        self.assign(export=export_row(self.session) if open_ else {})
 
     # ------------------------------------------------------------ what the person did
 
-    def _open(self, _message: messages.ShowExport) -> None:
-        if self._session is not None:
-            self._session.exporting.open()
+    @on
+    def show_export(self) -> None:
+        """Show the Export sheet."""
+        self.session.exporting.open()
 
-    def _close(self, _message: messages.CloseExport) -> None:
-        if self._session is not None:
-            self._session.exporting.close()
+    @on
+    def close_export(self) -> None:
+        """Close the Export sheet."""
+        self.session.exporting.close()
 
-    def _cancel_search(self, _message: messages.CancelExport) -> None:
-        if self._session is not None:
-            self._session.exporting.cancel()
+    @on
+    def cancel_export(self) -> None:
+        """Stop looking for pins."""
+        self.session.exporting.cancel()
 
-    def _choose(self, message: messages.ChooseExport) -> None:
-        if self._session is None:
-            return
-        given = {name: value for name, value in msgspec.structs.asdict(message).items() if value is not None}
-        for path in filter(None, (message.folder, message.workload)):
+    @on(choice=ExportChoice)
+    def choose_export(self, release: str | None = None, **choice: Any) -> None:
+        """Choose something of the export; what is absent stays as it was chosen."""
+        for path in filter(None, (choice.get("folder"), choice.get("workload"))):
             confined(path)
-        release = given.pop("release", None)
-        if release is not None and release != self._session.release.version:
-            self._session.set_release(release)
-        exporting = self._session.exporting
-        exporting.choose(msgspec.structs.replace(exporting.choice, **given))
+        if release is not None and release != self.session.release.version:
+            self.session.set_release(release)
+        exporting = self.session.exporting
+        exporting.choose(msgspec.structs.replace(exporting.choice, **choice))
 
-    def _choose_gang(self, message: ChooseGangExport) -> None:
-        if self._session is not None:
-            choose_gang_export(self._session.exporting, message)
+    @on
+    def choose_gang_export(
+        self, name: str | None = None, scheduler: str | None = None, queue: str | None = None
+    ) -> None:
+        """Choose the gang that is exported, its scheduler or its queue; None leaves what was chosen."""
+        exporting = self.session.exporting
+        if name is not None:
+            exporting.choose_gang(name)
+        if scheduler is not None:
+            exporting.choose(msgspec.structs.replace(exporting.choice, scheduler=scheduler))
+        if queue is not None:
+            exporting.set_queue(queue.strip())
 
-    def _write_export(self, message: messages.WriteExport) -> None:
-        if self._session is not None:
-            _check_link(self._session.exporting.folder)
-            self._session.exporting.write(overwrite=message.overwrite, allow_worse=message.allow_worse)
+    @on
+    def write_export(self, *, overwrite: bool = False, allow_worse: bool = False) -> None:
+        """Write the shown files; `overwrite` replaces edited ones, `allow_worse` accepts the sentence of the sheet."""
+        _check_link(self.session.exporting.folder)
+        self.session.exporting.write(overwrite=overwrite, allow_worse=allow_worse)
 
-    def _write_measure(self, _message: messages.WriteMeasure) -> None:
+    @on
+    def write_measure(self) -> None:
+        """Write the two Jobs that measure the link, to a folder beside that of the export."""
         from dra_lab.session.outputs import measure
 
-        if self._session is not None:
-            exporting = self._session.exporting
-            _check_link(_measure_folder(exporting))
-            files = measure(self._session, _measure_folder(exporting), namespace=exporting.choice.namespace)
-            exporting.written = files
-            self._show_export()
+        exporting = self.session.exporting
+        folder = _measure_folder(exporting)
+        _check_link(folder)
+        exporting.written = measure(self.session, folder, namespace=exporting.choice.namespace)
+        self._show_export()
 
-    def _use_measured(self, message: messages.UseMeasured) -> None:
-        if self._session is not None:
-            self._session.measured(message.near, message.far)
-
-    actions: ClassVar[Actions] = {
-        messages.ShowExport: _open,
-        messages.CloseExport: _close,
-        messages.CancelExport: _cancel_search,
-        messages.ChooseExport: _choose,
-        ChooseGangExport: _choose_gang,
-        messages.WriteExport: _write_export,
-        messages.WriteMeasure: _write_measure,
-        messages.UseMeasured: _use_measured,
-    }
+    @on
+    def use_measured(self, near: float, far: float) -> None:
+        """Use these bandwidths, with the link and without it, in place of the published range."""
+        self.session.measured(near, far)
 
 
 def _check_link(folder: str) -> None:
@@ -153,16 +154,8 @@ def export_row(session: Session) -> ExportRow:
         name=f"{gang.name}, {gang.words}" if gang is not None else _title(names) if names else session.sketch.name,
         fleet=len(names),
         cluster=session.cluster.name,
-        choice=ChoiceRow(
-            release=release.version,
-            api_version=choice.api_version,
-            kind=choice.kind,
-            namespace=choice.namespace,
-            example=choice.example,
-            workload=choice.workload,
-            container=choice.container,
-            patch=choice.patch,
-            folder=exporting.folder,
+        choice=msgspec.structs.replace(
+            from_builtins(choice, ChoiceRow, from_attributes=True), release=release.version, folder=exporting.folder
         ),
         releases=RELEASES,
         stage=exporting.stage,

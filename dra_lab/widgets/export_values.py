@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dra_lab.widgets.bar_values import FindingRow
-from dra_lab.widgets.canvas_values import Row
+from dra_lab.widgets.finding_rows import FindingRow
+from dra_lab.widgets.wire import Row
 
 Verdict = Literal["ok", "warn", "unknown"]
 

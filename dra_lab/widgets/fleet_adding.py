@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
 
 import traitlets
 from msgspec.structs import replace
@@ -16,14 +16,13 @@ from dra_lab.model.plan import PlanStatus
 from dra_lab.session import Session
 from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tree_of
 from dra_lab.topology.hierarchy_findings import plural
-from dra_lab.widgets.bar_values import FindingRow
-from dra_lab.widgets.canvas_values import Row
-from dra_lab.widgets.cluster_rows import finding_rows
 from dra_lab.widgets.domain_rows import level_rows
 from dra_lab.widgets.domain_values import LevelRow
+from dra_lab.widgets.finding_rows import FindingRow, finding_rows
 from dra_lab.widgets.fleet_rows import hardware_types
-from dra_lab.widgets.messages import Message
-from dra_lab.widgets.session_view import FollowingWidget
+from dra_lab.widgets.messages import on
+from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.wire import Row
 from dra_lab.words.document import number_words
 from dra_lab.words.facts import sentence
 from dra_lab.words.gang_verdict import domain_name, level_word
@@ -38,46 +37,8 @@ _ANY = "any"
 _MOST_NAME = 20
 
 
-class FindNodes(Message, frozen=True):
-    """Find the nodes that have to be added at least cost."""
-
-
-class StopFinding(Message, frozen=True):
-    """Stop finding nodes; the best answer so far stays."""
-
-
-class SetNodeType(Message, frozen=True):
-    """Let copies of a node be added: what one costs, and how many each domain has places for.
-
-    `places` is `any`, a number for each domain, or numbers by domain: `rack-1=2, rack-2=0`.
-    """
-
-    node: str
-    cost: str = "1"
-    places: str = _ANY
-
-
-class RemoveNodeType(Message, frozen=True):
-    """Let no copies of a node be added."""
-
-    node: str
-
-
-class SetNewDomains(Message, frozen=True):
-    """Choose the level whose domains get nodes, and how many new domains there may be for `nodes` nodes each."""
-
-    hierarchy: str
-    level: str
-    domains: int
-    nodes: int
-
-
-class AddFoundNodes(Message, frozen=True):
-    """Add the nodes that were found, as what-if changes."""
-
-
 class AddableRow(Row, frozen=True):
-    """Nodes that may be added: the node that is copied, its hardware, the cost and the places of `SetNodeType`."""
+    """Nodes that may be added: the node that is copied, its hardware, the cost and the places of `set_node_type`."""
 
     node: str
     hardware: str
@@ -121,60 +82,65 @@ class AddingRow(Row, frozen=True):
     findings: tuple[FindingRow, ...] = ()
 
 
-class FleetAdding(FollowingWidget):
+class FleetAdding(Pane):
     """The part of the Fleet mode about nodes to add."""
 
     fleet_adding = traitlets.Dict().tag(sync=True, value=AddingRow)
 
-    def _follow_adding(self, session: Session) -> None:
-        self._when(session, self._show_adding, "fleet", "mode", "fleet-added", "history")
+    def _begin(self) -> None:
+        self.when(self._show_adding, "fleet", "mode", "fleet-added", "history")
 
     def _show_adding(self) -> None:
-        if (session := self._session) is not None and session.mode == "fleet":
-            self._assign(fleet_adding=adding_row(session))
+        if self.session.mode == "fleet":
+            self.assign(fleet_adding=adding_row(self.session))
 
-    def _find_nodes(self, _message: FindNodes) -> None:
-        if self._session is not None:
-            self._session.fleet.adding.find()
+    @on
+    def find_nodes(self) -> None:
+        """Find the nodes that have to be added at least cost."""
+        self.session.adding.find()
 
-    def _stop_finding(self, _message: StopFinding) -> None:
-        if self._session is not None:
-            self._session.fleet.adding.cancel()
+    @on
+    def stop_finding(self) -> None:
+        """Stop finding nodes; the best answer so far stays."""
+        self.session.adding.cancel()
 
-    def _set_node_type(self, message: SetNodeType) -> None:
-        made = AddableNode(node=message.node.strip(), cost=_cost(message.cost), places=_places(message.places))
-        self._change(lambda now: replace(now, types=_with(now.types, made)))
+    @on
+    def set_node_type(self, node: str, cost: str = "1", places: str = _ANY) -> None:
+        """Let copies of a node be added: what one costs, and how many each domain has places for.
 
-    def _remove_node_type(self, message: RemoveNodeType) -> None:
-        self._change(lambda now: replace(now, types=tuple(one for one in now.types if one.node != message.node)))
+        `places` is `any`, a number for each domain, or numbers by domain: `rack-1=2, rack-2=0`.
+        """
+        made = AddableNode(node=node.strip(), cost=_cost(cost), places=_places(places))
+        self._change(types=_with(self._addable.types, made))
 
-    def _set_new_domains(self, message: SetNewDomains) -> None:
-        if message.domains < 0 or message.nodes < 1:
+    @on
+    def remove_node_type(self, node: str) -> None:
+        """Let no copies of a node be added."""
+        self._change(types=tuple(one for one in self._addable.types if one.node != node))
+
+    @on
+    def set_new_domains(self, hierarchy: str, level: str, domains: int, nodes: int) -> None:
+        """Choose the level whose domains get nodes, and how many new domains there may be for `nodes` nodes each."""
+        if domains < 0 or nodes < 1:
             raise InputError("enter 0 or more new domains, with places for 1 node or more each")
-        chosen = {"hierarchy": message.hierarchy, "level": message.level}
-        self._change(lambda now: replace(now, domains=message.domains, nodes=message.nodes, **chosen))
+        self._change(domains=domains, nodes=nodes, hierarchy=hierarchy, level=level)
 
-    def _change(self, change: Callable[[Addable], Addable]) -> None:
-        if self._session is not None:
-            self._session.fleet.adding.choose(change(self._session.fleet.adding.addable))
+    @on
+    def add_found_nodes(self) -> None:
+        """Add the nodes that were found, as what-if changes."""
+        self.session.adding.add_found()
 
-    def _add_found(self, _message: AddFoundNodes) -> None:
-        if self._session is not None:
-            self._session.fleet.adding.add_found()
+    @property
+    def _addable(self) -> Addable:
+        return self.session.adding.addable
 
-    adding_actions: ClassVar[Mapping[type[Message], Callable[[Any, Any], None]]] = {
-        FindNodes: _find_nodes,
-        StopFinding: _stop_finding,
-        SetNodeType: _set_node_type,
-        RemoveNodeType: _remove_node_type,
-        SetNewDomains: _set_new_domains,
-        AddFoundNodes: _add_found,
-    }
+    def _change(self, **changes: Any) -> None:
+        self.session.adding.choose(replace(self._addable, **changes))
 
 
 def adding_row(session: Session) -> AddingRow:
     """Return what may be added to the cluster of a session, and the answer so far."""
-    adding = session.fleet.adding
+    adding = session.adding
     question = adding.present
     if question is None:
         return AddingRow()
@@ -214,7 +180,7 @@ def _is_needed(session: Session) -> bool:
 def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> AddingRow:
     from dra_lab.words.added_document import added_sentence  # only those who ask wait for it
 
-    if adding.is_working:
+    if adding.stale:
         return replace(row, working=True)
     row = replace(row, stale=adding.question is not None and not question.is_same(adding.question))
     if adding.refusal is not None:

@@ -8,11 +8,10 @@ from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
 from dra_lab.model.plan import PlanStatus
 from dra_lab.session import MODES, Session
-from dra_lab.session.fleet_answer import FleetAnswer
-from dra_lab.session.gang_answer import GangAnswer
+from dra_lab.session.fleet_answer import FleetAnswer, GangAnswer
+from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.domain_rows import is_kueue, scheduler_row
-from dra_lab.widgets.fleet_mode_values import FleetAnswerRow
-from dra_lab.widgets.plan_values import State, TileRow, Tone
+from dra_lab.widgets.wire import Row
 from dra_lab.words.fleet_verdict import (
     cost_words,
     more_words,
@@ -23,6 +22,29 @@ from dra_lab.words.fleet_verdict import (
 )
 from dra_lab.words.gang_verdict import gang_proof, gang_verdict, quota_words
 from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.verdict import Tile, Tone
+
+
+class FleetAnswerRow(Row, frozen=True):
+    """The answer to the fleet: what is asked, the verdict, its proof, what a scheduler does with a gang, the tiles.
+
+    `stale` while the answer is for another question; `working` says what goes on, "" if nothing; `gap` is how far the
+    plan is from its bound, as placed and most that may fit. `can_improve` if it was stopped before the proof.
+    """
+
+    state: State = "empty"
+    asked: str = ""
+    verdict: str = ""
+    proof: str = ""
+    scheduler: str = ""
+    tiles: tuple[Tile, ...] = ()
+    stale: bool = False
+    working: str = ""
+    gap: tuple[int, int] = (0, 0)
+    can_improve: bool = False
+    can_undo: bool = False
+    can_redo: bool = False
+    can_compare: bool = False
 
 
 def answer_row(session: Session) -> FleetAnswerRow:
@@ -103,7 +125,7 @@ def _state(answer: FleetAnswer) -> State:
     return "fits" if answer.figures["placed"].value == answer.figures["wanted"].value else "misfit"
 
 
-def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
+def _tiles(answer: FleetAnswer) -> tuple[Tile, ...]:
     placed, wanted = answer.figures["placed"].value, answer.figures["wanted"].value
     tone: Tone = "ok" if placed == wanted else "warn"
     tiles = [_tile(f"{placed:,} of {wanted:,}", "pods placed", "Pods placed", "placed", tone)]
@@ -118,11 +140,11 @@ def _tiles(answer: FleetAnswer) -> tuple[TileRow, ...]:
     return tuple(tiles)
 
 
-def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain") -> TileRow:
-    return TileRow(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[term],))
+def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain") -> Tile:
+    return Tile(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[term],))
 
 
-def _gang_tiles(gangs: GangAnswer) -> list[TileRow]:
+def _gang_tiles(gangs: GangAnswer) -> list[Tile]:
     several = len(gangs.more) > 1
     found = [(name, count) for name, count in gangs.more.items()][:2]
     return [

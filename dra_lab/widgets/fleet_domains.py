@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
-
 import traitlets
 
 from dra_lab.model.workload import Workload
-from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import GangDomains, gang_domains
-from dra_lab.widgets import messages
+from dra_lab.widgets.device_rows import HeatMap
 from dra_lab.widgets.domain_rows import (
+    asked_gang,
     chosen_gang,
     domain_card,
     domain_heat,
     domain_id,
     domain_rows,
     first_gang,
-    gang_of_message,
 )
 from dra_lab.widgets.domain_values import DomainCard, DomainTable
-from dra_lab.widgets.fleet_values import HeatMap
-from dra_lab.widgets.session_view import FollowingWidget
+from dra_lab.widgets.messages import on
+from dra_lab.widgets.session_view import Pane
 from dra_lab.words.gang_verdict import level_word
 
 
-class FleetDomains(FollowingWidget):
+class FleetDomains(Pane):
     """The part of the Fleet mode about gangs; without gangs its table has no names of gangs.
 
     Both sides write `fleet_gang` (the gang whose domains are shown), `fleet_domain` (the id of the chosen domain) and
@@ -40,24 +36,24 @@ class FleetDomains(FollowingWidget):
     fleet_domain = traitlets.Unicode("").tag(sync=True)
     fleet_side = traitlets.Unicode("domains").tag(sync=True)
 
-    def _follow_domains(self, session: Session) -> None:
+    def _begin(self) -> None:
         self._domains: GangDomains | None = None
         self._domains_of: tuple[FleetAnswer, Workload] | None = None
-        self._when(session, self._show_domains, "fleet", "mode")
-        self.observe(lambda _change: self._try("_show_domains", self._show_domains), ["fleet_gang"])
-        self.observe(lambda _change: self._try("_show_domain", self._show_domain), ["fleet_domain"])
+        self.when(self._show_domains, "fleet", "mode")
+        self.watch(self._show_domains, "fleet_gang")
+        self.watch(self._show_domain, "fleet_domain")
 
     def _show_domains(self) -> None:
-        if (session := self._session) is None or session.mode != "fleet":
+        fleet, answer = self.session.fleet, self.session.fleet.answer
+        if self.session.mode != "fleet":
             return
-        names = tuple(pod.pod for pod in session.fleet.workloads if pod.gang is not None)
-        answer = session.fleet.answer
-        if not names or session.fleet.refusal is not None or answer is None or answer.gangs is None:
-            note = "No answer." if session.fleet.refusal is not None else "Planning …"
+        names = tuple(pod.pod for pod in fleet.workloads if pod.gang is not None)
+        if not names or fleet.refusal is not None or answer is None or answer.gangs is None:
+            note = "No answer." if fleet.refusal is not None else "Planning …"
             self._domains = None
-            self._assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
+            self.assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
             return
-        gang = chosen_gang(answer.plan.gangs, self.fleet_gang)
+        gang = chosen_gang(answer.plan.gangs, self.view.fleet_gang)
         if gang is None:
             return
         known = self._domains_of
@@ -73,26 +69,32 @@ class FleetDomains(FollowingWidget):
             rows=domain_rows(found, len(answer.question.cluster.node_names)),
             heat=domain_heat(found) if gang.level else HeatMap(),
         )
-        self._assign(fleet_domains=table)
+        self.assign(fleet_domains=table)
         self._show_domain()
 
     def _show_domain(self) -> None:
-        found = self._domains
+        found, chosen = self._domains, self.view.fleet_domain
         domains = found.domains if found is not None else ()
-        domain = next((one for one in domains if domain_id(one.path) == self.fleet_domain), None)
-        self._assign(fleet_domain_card=DomainCard() if domain is None or found is None else domain_card(found, domain))
+        domain = next((one for one in domains if domain_id(one.path) == chosen), None)
+        self.assign(fleet_domain_card=DomainCard() if domain is None or found is None else domain_card(found, domain))
 
-    def _make_gang(self, message: messages.MakeGang) -> None:
-        if (session := self._session) is not None:
-            pods = pods_of(session.fleet.workload(message.name))
-            session.fleet.set_gang(message.name, first_gang(session.cluster, pods))
-            self.fleet_gang, self.fleet_side = message.name, "domains"
+    @on
+    def make_gang(self, name: str) -> None:
+        """Make a workload one gang of all its pods in one domain of the innermost level."""
+        fleet = self.session.fleet
+        fleet.set_gang(name, first_gang(self.session.cluster, pods_of(fleet.workload(name))))
+        self.view.fleet_gang, self.view.fleet_side = name, "domains"
 
-    def _set_gang(self, message: messages.SetGang) -> None:
-        if self._session is not None:
-            self._session.fleet.set_gang(message.name, gang_of_message(message))
-
-    gang_actions: ClassVar[Mapping[type[messages.Message], Callable[[Any, Any], None]]] = {
-        messages.MakeGang: _make_gang,
-        messages.SetGang: _set_gang,
-    }
+    @on
+    def set_gang(
+        self,
+        name: str,
+        size: int,
+        min: int = 0,  # noqa: A002  the field of the message
+        level: str = "",
+        hierarchy: str = "",
+        prefer: str = "",
+        queue: str = "",
+    ) -> None:
+        """Change the gang of a workload: `min` 0 stands for all pods, `size` 0 for no gang."""
+        self.session.fleet.set_gang(name, asked_gang(size, min, level, hierarchy, prefer, queue))

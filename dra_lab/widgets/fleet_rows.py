@@ -15,10 +15,25 @@ from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.session.fleet_files import admitted
 from dra_lab.topology.locality import localities
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.fleet_mode_values import BarRow, ScenarioRow
-from dra_lab.widgets.fleet_values import HeatCell, HeatMap
+from dra_lab.widgets.device_rows import HeatCell, HeatMap
+from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import KINDS, counted
 from dra_lab.words.fleet_verdict import claim_words
+
+
+class ScenarioRow(Row, frozen=True):
+    """One row of the scenarios: `cells` are the figures; `kept` if it can be restored and removed."""
+
+    name: str
+    cells: tuple[str, ...] = ()
+    now: bool = False
+    kept: bool = False
+    title: str = ""
+
+
+BarRow = tuple[str, str, str, int, float, float, float, float, float, str]
+"""id, name, state, nodes; in use, planned, free, stranded, not available; pods in words. A tuple, as there are many."""
+
 
 FEW_NODES = 64
 """Nodes up to which each has a bar of its own at first."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from dra_lab.exports.bundle import Bundle
 from dra_lab.exports.gangs.gang_bundle import title_of
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
@@ -16,7 +14,6 @@ from dra_lab.session import Session
 from dra_lab.session.exporting import Exporting
 from dra_lab.widgets.domain_rows import scheduler_row
 from dra_lab.widgets.export_values import GangSheetRow, OutcomeRow, Verdict
-from dra_lab.widgets.messages import Message
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.gang_verdict import gang_words
 
@@ -32,24 +29,6 @@ _QUEUES: Mapping[str, str] = {
     "kube-scheduler": "A PodGroup has no queue.",
 }
 """The words below the field of the queue, by scheduler."""
-
-
-class ChooseGangExport(Message, frozen=True):
-    """Choose the gang that is exported, its scheduler or its queue; None leaves what was chosen."""
-
-    name: str | None = None
-    scheduler: str | None = None
-    queue: str | None = None
-
-
-def choose_gang_export(exporting: Exporting, message: ChooseGangExport) -> None:
-    """Do what the message says. Raises InputError for a gang or scheduler that is not known."""
-    if message.name is not None:
-        exporting.choose_gang(message.name)
-    if message.scheduler is not None:
-        exporting.choose(msgspec.structs.replace(exporting.choice, scheduler=message.scheduler))
-    if message.queue is not None:
-        exporting.set_queue(message.queue.strip())
 
 
 def gang_sheet_row(session: Session) -> GangSheetRow | None:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import traitlets
+from msgspec.structs import replace
 
+from dra_lab.drivers import known_drivers, profile
+from dra_lab.index.driver_kinds import guessed_kinds
+from dra_lab.index.pools import gather_pools
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.driver_profile import KindRule
 from dra_lab.model.plan import Plan
-from dra_lab.session import EXAMPLE_CLUSTER, Session
+from dra_lab.model.sketch import asks
+from dra_lab.session import EXAMPLE_CLUSTER
 from dra_lab.sketch.by_example import Example
-from dra_lab.widgets import messages
-from dra_lab.widgets.device_rows import equal_nodes, fleet
-from dra_lab.widgets.example_values import ExampleRow, example_rows
-from dra_lab.widgets.fleet_values import Fleet
-from dra_lab.widgets.kind_rows import DriverKindRow, driver_kind_rows
-from dra_lab.widgets.session_view import STATIC, Actions, latest_plan
+from dra_lab.sketch.links import LEVEL_WORDS
+from dra_lab.widgets.device_rows import Fleet, equal_nodes, fleet
+from dra_lab.widgets.messages import on
+from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
 from dra_lab.widgets.stored_output import picture_parts
-from dra_lab.widgets.trace_mode import TraceMode
+from dra_lab.widgets.trace_mode import TraceMode, picture_width
+from dra_lab.widgets.wire import Row
 from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")
@@ -24,7 +31,173 @@ _NO_SLICES = "This cluster has no ResourceSlices, so there is no hardware to sho
 _TRY_SAMPLE = "Try a sample"
 
 
-class HardwareView(TraceMode):
+class DriverKindRow(Row, frozen=True):
+    """A driver of the node: the kind of its devices, whether it is guessed, and the text of its profile file.
+
+    `kind` is "" if the attributes of each device decide.
+    """
+
+    driver: str
+    kind: str
+    guessed: bool = False
+    profile: str = ""
+
+
+class ExampleRow(Row, frozen=True):
+    """One claim: `title` says how general it is, `lines` its requests and links, `matching` what it would take."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    matching: str = ""
+
+
+class NodePicture(Pane):
+    """The strip of nodes, the picture of one of them, and what a person does with it."""
+
+    svg = traitlets.Unicode("").tag(sync=True)
+    node = traitlets.Unicode("").tag(sync=True)
+    pinned = traitlets.Unicode("").tag(sync=True)
+    caption = traitlets.Unicode("").tag(sync=True)
+    show = traitlets.Enum(SHOWN, "best").tag(sync=True)
+    width = traitlets.Int(0).tag(sync=True)
+    fleet = traitlets.Dict().tag(sync=True, value=Fleet)
+    stale = traitlets.Bool(False).tag(sync=True)
+    empty = traitlets.Unicode("").tag(sync=True)
+    empty_action = traitlets.Unicode("").tag(sync=True)
+    graph = traitlets.Unicode("").tag(sync=True)
+    kinds: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[DriverKindRow])
+    examples: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ExampleRow])
+
+    def _begin(self) -> None:
+        self._looked = ""
+        self._looked_for: tuple[object, ...] = ()
+        self._examples: tuple[Example, ...] = ()
+        self.watch(self._show_node, "show", "width")
+        self.when(self._show_fleet, "cluster", "plan")
+        # The answer to another drawing shows itself: looking at another node ends with the next change of that.
+        self.when(self._show_answer, "cluster", "plan")
+        self.endings += [self.session.on("look", self._show_looked_at), self.session.on("show", self._show_allocation)]
+        self.when(self._show_stale, "plan")
+        self.when(self.soon(self._show_stale), "solving")
+
+    def _show_fleet(self) -> None:
+        session, pinned = self.session, self.session.drawing.node
+        self.assign(fleet=fleet(session.cluster, latest_plan(session), pinned), pinned=pinned)
+
+    def _show_answer(self) -> None:
+        # not with each answer: those of a cluster that is followed come every second
+        session, drawing = self.session, self.session.drawing
+        question = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
+        if question != self._looked_for:
+            self._looked, self._looked_for = "", question
+            session.look_at("")
+        self._show_node()
+
+    def _show_looked_at(self) -> None:
+        if self.session.looked_at[0] not in ("", self.view.node):
+            self._looked = self.session.looked_at[0]
+            self._show_node()
+
+    def _show_allocation(self) -> None:
+        self.view.show = self.session.shown
+
+    def _show_stale(self) -> None:
+        self.view.stale = self.session.stale
+
+    def _show_node(self) -> None:
+        from dra_lab.pictures.device_states import over_each_other
+        from dra_lab.pictures.hardware import hardware_svg
+
+        session, show = self.session, self.view.show
+        cluster, plan = session.cluster, latest_plan(session)
+        if not cluster.slices:
+            self.assign(svg="", node="", caption="", kinds=(), empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
+            return
+        wanted = (self._looked, session.drawing.node, _node_of(plan), *cluster.node_names[:1])
+        name = next((node for node in wanted if node in cluster.node_by_name), "")
+        show = over_each_other(plan) or "both" if show == "both" and plan is not None else show
+        width, svg = picture_width(self.view.width), ""
+        if name:
+            svg = hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=width)
+        kinds = driver_kind_rows(cluster, name) if name else ()
+        self.assign(svg=svg, node=name, caption=self._caption(plan, name), kinds=kinds, empty="", empty_action="")
+        if self.view.graph:
+            self._show_graph()
+
+    def _caption(self, plan: Plan | None, name: str) -> str:
+        equal = equal_nodes(plan, name)
+        parts = [f"one of {equal:,} identical nodes"] if equal > 1 else []
+        if self.view.show == "both" and plan is not None and plan.fits and plan.node == name:
+            parts += _compared(plan)
+        return "; ".join(parts)
+
+    def _show_graph(self) -> None:
+        from dra_lab.pictures.tree_svg import tree_svg
+
+        if self.view.node:
+            self.view.graph = tree_svg(self.session.cluster, self.view.node, latest_plan(self.session))
+
+    # ------------------------------------------------------------ what the person did
+
+    @on(tag="node")
+    def look(self, name: str, device: str = "") -> None:
+        """Show the picture of another node, and ask why this device of it does not serve."""
+        self._looked = name
+        if name != self.view.node:
+            self._show_node()
+        self.session.look_at(name, device)
+
+    @on
+    def pin(self, name: str) -> None:
+        """Plan on this node only; "" for any."""
+        self.session.pin(name)
+
+    @on(tag="graph")
+    def open_graph(self) -> None:
+        """Open the graph of the node."""
+        self._show_graph()
+
+    @on
+    def close_graph(self) -> None:
+        """Close the graph."""
+        self.view.graph = ""
+
+    @on
+    def by_example(self, devices: tuple[str, ...]) -> None:
+        """Find the claims that ask for such devices as these on the node."""
+        from dra_lab.sketch.by_example import by_example
+        from dra_lab.topology.locality import localities
+
+        session, node = self.session, self.view.node
+        self._examples = ()
+        try:
+            if devices and node in session.cluster.node_by_name:
+                chosen = [device for device in localities(session.cluster, node) if str(device) in set(devices)]
+                self._examples = by_example(session.cluster, node, chosen, session.release, session.sketch.name)
+        finally:
+            self.assign(examples=example_rows(self._examples))
+
+    @on
+    def take_example(self, number: int, *, add: bool = False) -> None:
+        """Draw one of these claims, or add it to the drawing."""
+        from dra_lab.sketch.by_example import added_to
+
+        if 0 <= number < len(self._examples):
+            sketch = self._examples[number].sketch
+            self.session.edit(added_to(self.session.sketch, sketch) if add else sketch)
+
+    @on
+    def set_kind(self, driver: str, kind: str) -> None:
+        """Take the devices of a driver for this kind."""
+        self.session.set_kind(driver, kind)
+
+    @on(tag="sample")
+    def load_sample(self) -> None:
+        """Load the cluster of the example."""
+        self.session.load(EXAMPLE_CLUSTER)
+
+
+class HardwareView(SessionView):
     """The fleet strip over the picture of one node.
 
     `svg` is the picture, `node` whose it is, `caption` what else is known of it ("one of 214 identical nodes"). `width`
@@ -32,10 +205,8 @@ class HardwareView(TraceMode):
     is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over each other. If the
     manifest makes kube-scheduler take the best, both means without links, and the view says so. `highlight` is a
     request's name or a device id. Both sides write these two. `pinned` is the node that a person planned on. `graph` is
-    the tree of PCIe roots and NUMA nodes as SVG, "" until asked. The browser sends the messages of `actions`: to show
-    or pin a node, to show or close the graph, to load a sample. With devices chosen on the picture it sends
-    `by-example`, answered in `examples`. `take-example` makes one of them the drawing or a part of it. `kinds` are the
-    node's drivers without a data file of dra_lab; `set-kind` corrects the guessed kind of one for this session.
+    the tree of PCIe roots and NUMA nodes as SVG, "" until asked. `examples` are claims that ask for the devices that a
+    person has chosen on the picture. `kinds` are the node's drivers without a data file of dra_lab.
 
     Example:
         >>> from dra_lab import HardwareView, Session
@@ -47,164 +218,11 @@ class HardwareView(TraceMode):
     _esm = STATIC / "hardware_view.js"
     _css = STATIC / "hardware_view.css"
 
-    svg = traitlets.Unicode("").tag(sync=True)
-    node = traitlets.Unicode("").tag(sync=True)
-    pinned = traitlets.Unicode("").tag(sync=True)
-    caption = traitlets.Unicode("").tag(sync=True)
-    show = traitlets.Enum(SHOWN, "best").tag(sync=True)
-    fleet = traitlets.Dict().tag(sync=True, value=Fleet)
-    stale = traitlets.Bool(False).tag(sync=True)
-    empty = traitlets.Unicode("").tag(sync=True)
-    empty_action = traitlets.Unicode("").tag(sync=True)
-    graph = traitlets.Unicode("").tag(sync=True)
-    kinds: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[DriverKindRow])
-    examples: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ExampleRow])
-
-    def _follow(self, session: Session) -> None:
-        self._looked = ""
-        self._looked_for: tuple[object, ...] = ()
-        self._examples: tuple[Example, ...] = ()
-        self.observe(lambda _change: self._show_node(), ["show", "width"])
-        self._when(session, self._show_fleet, "cluster", "plan")
-        # The answer to another drawing shows itself: looking at another node ends with the next change of that.
-        self._when(session, self._show_answer, "cluster", "plan")
-        self._endings.append(session.on("look", self._show_looked_at))
-        self._endings.append(session.on("show", self._show_allocation))
-        self._when(session, self._show_stale, "plan")
-        self._when(session, self._soon(self._show_stale), "solving")
-        self._follow_light(session)
-        self._follow_trace(session)
+    panes = (Shown, NodePicture, Highlight, TraceMode)
 
     def stored_parts(self) -> list[Part]:
         """Return the sentence of the answer with the picture of its node."""
         return picture_parts(self._session) if self._session is not None else []
-
-    def _show_fleet(self) -> None:
-        if (session := self._session) is not None:
-            self._assign(
-                fleet=fleet(session.cluster, latest_plan(self._session), session.drawing.node),
-                pinned=session.drawing.node,
-            )
-
-    def _show_answer(self) -> None:
-        if (session := self._session) is not None:
-            # not with each answer: those of a cluster that is followed come every second
-            drawing = session.drawing
-            question = session.sketch, session.release, drawing.node, drawing.goals, session.cluster.name
-            if question != self._looked_for:
-                self._looked, self._looked_for = "", question
-                session.look_at("")
-        self._show_node()
-
-    def _show_looked_at(self) -> None:
-        if self._session is not None and self._session.looked_at[0] not in ("", self.node):
-            self._looked = self._session.looked_at[0]
-            self._show_node()
-
-    def _show_allocation(self) -> None:
-        if self._session is not None:
-            self.show = self._session.shown
-
-    def _show_stale(self) -> None:
-        if self._session is not None:
-            self.stale = self._session.stale
-
-    def _show_node(self) -> None:
-        from dra_lab.pictures.device_states import over_each_other
-        from dra_lab.pictures.hardware import hardware_svg
-
-        if (session := self._session) is None:
-            return
-        cluster, plan = session.cluster, latest_plan(self._session)
-        if not cluster.slices:
-            self._assign(svg="", node="", caption="", kinds=(), empty=_NO_SLICES, empty_action=_TRY_SAMPLE)
-            return
-        wanted = (self._looked, session.drawing.node, _node_of(plan), *cluster.node_names[:1])
-        name = next((node for node in wanted if node in cluster.node_by_name), "")
-        show = over_each_other(plan) or "both" if self.show == "both" and plan is not None else self.show
-        svg = (
-            ""
-            if not name
-            else hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=self._width())
-        )
-        kinds = driver_kind_rows(cluster, name) if name else ()
-        self._assign(svg=svg, node=name, caption=self._caption(plan, name), kinds=kinds, empty="", empty_action="")
-        if self.graph:
-            self._open_graph()
-
-    def _caption(self, plan: Plan | None, name: str) -> str:
-        equal = equal_nodes(plan, name)
-        parts = [f"one of {equal:,} identical nodes"] if equal > 1 else []
-        if self.show == "both" and plan is not None and plan.fits and plan.node == name:
-            parts += _compared(plan)
-        return "; ".join(parts)
-
-    # ------------------------------------------------------------ what the person did
-
-    def _look(self, message: messages.ShowNode) -> None:
-        if self._session is not None:
-            self._looked = message.name
-            if message.name != self.node:
-                self._show_node()
-            self._session.look_at(message.name, message.device)
-
-    def _pin(self, message: messages.PinNode) -> None:
-        if self._session is not None:
-            self._session.pin(message.name)
-
-    def _open_graph(self, _message: messages.Graph | None = None) -> None:
-        from dra_lab.pictures.tree_svg import tree_svg
-
-        if self._session is not None and self.node:
-            self.graph = tree_svg(self._session.cluster, self.node, latest_plan(self._session))
-
-    def _close_graph(self, _message: messages.CloseGraph) -> None:
-        self.graph = ""
-
-    def _find_examples(self, message: messages.ByExample) -> None:
-        from dra_lab.sketch.by_example import by_example
-        from dra_lab.topology.locality import localities
-
-        if (session := self._session) is None:
-            return
-        wanted = set(message.devices)
-        self._examples = ()
-        try:
-            if wanted and self.node in session.cluster.node_by_name:
-                here = {str(device): device for device in localities(session.cluster, self.node)}
-                devices = [device for text, device in here.items() if text in wanted]
-                self._examples = by_example(session.cluster, self.node, devices, session.release, session.sketch.name)
-        finally:
-            self._assign(examples=example_rows(self._examples))
-
-    def _take_example(self, message: messages.TakeExample) -> None:
-        from dra_lab.sketch.by_example import added_to
-
-        if self._session is None or not 0 <= message.number < len(self._examples):
-            return
-        sketch = self._examples[message.number].sketch
-        self._session.edit(added_to(self._session.sketch, sketch) if message.add else sketch)
-
-    def _set_kind(self, message: messages.SetKind) -> None:
-        if self._session is not None:
-            self._session.set_kind(message.driver, message.kind)
-
-    def _load_sample(self, _message: messages.LoadSample) -> None:
-        if self._session is not None:
-            self._session.load(EXAMPLE_CLUSTER)
-
-    actions: ClassVar[Actions] = {
-        **TraceMode.actions,
-        **TraceMode.trace_actions,
-        messages.ShowNode: _look,
-        messages.PinNode: _pin,
-        messages.Graph: _open_graph,
-        messages.CloseGraph: _close_graph,
-        messages.ByExample: _find_examples,
-        messages.TakeExample: _take_example,
-        messages.SetKind: _set_kind,
-        messages.LoadSample: _load_sample,
-    }
 
 
 def _node_of(plan: Plan | None) -> str:
@@ -223,3 +241,41 @@ def _compared(plan: Plan) -> list[str]:
     if plan.first_fit is None or over_each_other(plan):
         return []
     return ["kube-scheduler takes the same" if plan.first_fit.placements else "kube-scheduler takes none"]
+
+
+def driver_kind_rows(cluster: Cluster, node: str) -> tuple[DriverKindRow, ...]:
+    """Return a row for each driver on a node that dra_lab has no data file for, by name."""
+    drivers = {pool.driver for pool in gather_pools(cluster, node)} - set(known_drivers())
+    return tuple(_row(cluster, driver) for driver in sorted(drivers))
+
+
+def _row(cluster: Cluster, driver: str) -> DriverKindRow:
+    from dra_lab.sources.driver_profiles import profile_text
+
+    known, guess = profile(driver, cluster.profiles), dict(guessed_kinds(cluster)).get(driver, "")
+    if not known.kinds:
+        known = replace(known, kinds=(KindRule(guess or "other"),))
+    kind = "" if not known.kinds or known.kinds[0].when else known.kinds[0].kind
+    return DriverKindRow(driver=driver, kind=kind, guessed=bool(guess), profile=profile_text(known))
+
+
+def example_rows(examples: Sequence[Example]) -> tuple[ExampleRow, ...]:
+    """Return a row for each claim, in order."""
+    return tuple(ExampleRow(example.title, tuple(_lines(example)), _matching(example)) for example in examples)
+
+
+def _lines(example: Example) -> list[str]:
+    lines = []
+    for request in example.sketch.requests:
+        for ask in asks(request):
+            lines.append(f"{request.name}: {ask.count} × {ask.device_class_name}")
+            lines += [f"  {text}" for text in ask.selectors]
+    for link in example.sketch.links:
+        lines.append(f"{' + '.join(link.requests)}: {link.how} at the {LEVEL_WORDS.get(link.where, link.where)}")
+    return lines
+
+
+def _matching(example: Example) -> str:
+    counts = ", ".join(f"{count} for {name}" for name, count in example.matching.items())
+    only = "; on this node nothing but the chosen devices" if example.exact else ""
+    return f"{counts} match in the whole cluster{only}"

@@ -21,13 +21,12 @@ from dra_lab.session.modes import LEARN
 from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
-from dra_lab.widgets.displays import show_answer_with_picture
 from dra_lab.widgets.hardware_view import HardwareView
 from dra_lab.widgets.kernel_loop import on_kernel_loop
 from dra_lab.widgets.lesson import Lesson
 from dra_lab.widgets.plan_view import PlanView
-from dra_lab.widgets.session_view import FollowingWidget
-from dra_lab.widgets.stored_output import wait_for_answer, with_stored
+from dra_lab.widgets.session_view import SessionView
+from dra_lab.widgets.stored_output import show_answer_with_picture, wait_for_answer, with_stored
 
 if TYPE_CHECKING:
     from dra_lab.sources.driver_profiles import GivenProfiles
@@ -83,7 +82,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self.canvas = ClaimCanvas(self.session, height=0)
         self.hardware = HardwareView(self.session)
         self.plan_view = PlanView(self.session)
-        self._views: tuple[FollowingWidget, ...] = (self.bar, self.canvas, self.hardware, self.plan_view)
+        self._views: tuple[SessionView, ...] = (self.bar, self.canvas, self.hardware, self.plan_view)
         for view, name in zip(self._views, ("bar", "canvas", "hardware", "plan"), strict=True):
             view.add_class(f"dra-lab-{name}")
         # One of them speaks for the cell that shows them all.

@@ -6,20 +6,27 @@ from typing import Any
 
 import traitlets
 
-from dra_lab.model.plan import Plan
 from dra_lab.session import Session
-from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.trace_mode import MODE
+from dra_lab.widgets.hardware_view import HardwareView, NodePicture
+from dra_lab.widgets.session_view import Highlight, Shown
+from dra_lab.widgets.trace_mode import MODE, TraceMode
 
 PICTURE = "lesson"
 """The mode in which the picture alone is shown; the other one is the search of kube-scheduler, step by step."""
+
+
+class LessonShown(Shown):
+    """The mode of a lesson's picture."""
+
+    def _show_mode(self) -> None:
+        self.view.mode = MODE if self.session.mode == MODE else PICTURE
 
 
 class LessonPicture(HardwareView):
     """The picture of a node, or kube-scheduler's search on it, as a step of a lesson needs it.
 
     `picked` are the devices that a student has chosen; both sides write it. `picks` says whether devices can be chosen,
-    and `only` the node that the step is about, "" if a student may look at every node.
+    and `only` the node that the step is about, on which its session plans, "" if a student may look at every node.
 
     Example:
         >>> from dra_lab import Session
@@ -29,6 +36,7 @@ class LessonPicture(HardwareView):
     """
 
     is_part = True
+    panes = (LessonShown, NodePicture, Highlight, TraceMode)
 
     picked: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
     picks = traitlets.Bool(False).tag(sync=True)
@@ -39,17 +47,3 @@ class LessonPicture(HardwareView):
         super().__init__(session, only=only, **traits)
         if only:
             session.look_at(only)
-
-    def _show_mode(self) -> None:
-        if self._session is not None:
-            self.mode = MODE if self._session.mode == MODE else PICTURE
-
-    def _show_answer(self) -> None:
-        super()._show_answer()
-        if self.only and self.node != self.only:
-            self._looked = self.only
-            self._show_node()
-
-    def _plan_to_trace(self) -> Plan | None:
-        # The search is what the step is about: a hidden answer hides the best allocation only.
-        return self._session.answer if self._session is not None else None

@@ -4,25 +4,109 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from dra_lab.course.lesson_run import Judgement, LessonRun, open_lesson
+from dra_lab.course.lesson_run import JudgedNeed, Judgement, LessonRun, open_lesson
 from dra_lab.course.lesson_text import HINTS, TASKS, TaskKind, lessons
 from dra_lab.course.progress_file import LessonProgress
 from dra_lab.course.topology_manager import baseline_lines
-from dra_lab.widgets.lesson_values import (
-    Action,
-    ExplainedRow,
-    HintRow,
-    JudgedRow,
-    LessonHead,
-    LessonRow,
-    LessonState,
-    RuleRow,
-    StepRow,
-    TaskRow,
-    TermRow,
-)
-from dra_lab.widgets.plan_values import TileRow
+from dra_lab.widgets.wire import Row
+from dra_lab.words.verdict import Tile
+
+StepState = Literal["done", "now", "open", "later"]
+
+HintState = Literal["shown", "open", "locked"]
+
+LessonState = Literal["new", "started", "done"]
+
+Action = Literal["", "predict", "next", "check", "explain", "back", "leave"]
+
+
+class LessonHead(Row, frozen=True):
+    """The lesson: its place in the course, title, length, and what was reached so far.
+
+    `number` is "Lesson 3 of 13" or "Final exercise". `tiles` are the predictions and hints, with what they count.
+    """
+
+    id: str = ""
+    number: str = ""
+    title: str = ""
+    minutes: int = 0
+    progress: str = ""
+    done: bool = False
+    tiles: tuple[Tile, ...] = ()
+
+
+class StepRow(Row, frozen=True):
+    """A step of the rail. A person can go to it unless its state is "later"."""
+
+    kind: str
+    label: str
+    state: StepState = "later"
+
+
+class TaskRow(Row, frozen=True):
+    """The present task: `text` in paragraphs, `ask` is what to do.
+
+    In both, `**` encloses bold words, and a backquote encloses names. `primary` is the text of the one main button,
+    "" for a step that has none, and `action` what it does; `waits` says what is missing before it can be pressed.
+    """
+
+    kind: str = ""
+    title: str = ""
+    text: str = ""
+    ask: str = ""
+    node: str = ""
+    primary: str = ""
+    action: Action = ""
+    waits: str = ""
+    back: str = ""
+    next: str = ""
+
+
+class HintRow(Row, frozen=True):
+    """A hint with its grade; `text` is empty until it is shown, and `note` says when it opens."""
+
+    grade: str
+    text: str = ""
+    state: HintState = "locked"
+    note: str = ""
+
+
+class JudgedRow(Row, frozen=True):
+    """The judgement of the latest prediction or drawing; `stale` says that the drawing has changed since."""
+
+    message: str = ""
+    passed: bool = False
+    stale: bool = False
+    rows: tuple[JudgedNeed, ...] = ()
+
+
+class ExplainedRow(Row, frozen=True):
+    """The sentence of the student, beside it a model sentence and the points to compare with."""
+
+    yours: str = ""
+    model: str = ""
+    points: tuple[str, ...] = ()
+
+
+class TermRow(Row, frozen=True):
+    """A word of the lesson and its meaning."""
+
+    word: str
+    meaning: str
+
+
+class LessonRow(Row, frozen=True):
+    """A lesson in the list; `words` say how far it is."""
+
+    id: str
+    number: str
+    title: str
+    minutes: int = 0
+    state: LessonState = "new"
+    words: str = ""
+
 
 LABELS = {"predict": "Predict", "trace": "Trace", "draw": "Draw", "check": "Check", "explain": "Explain"}
 SAVED = "Your drawing is saved. Only you change it."
@@ -46,8 +130,8 @@ def head_row(run: LessonRun) -> LessonHead:
     progress, lesson = run.progress, run.lesson
     right, tried = sum(progress.predictions), len(progress.predictions)
     tiles = (
-        TileRow(f"{right} of {tried}", "predictions right", title="How many of your predictions were right."),
-        TileRow(f"{progress.hints} of {len(HINTS)}", "hints used", title="How many hints you have read."),
+        Tile(f"{right} of {tried}", "predictions right", title="How many of your predictions were right."),
+        Tile(f"{progress.hints} of {len(HINTS)}", "hints used", title="How many hints you have read."),
     )
     step_words = "You finished this lesson." if run.finished else f"Step {run.task + 1} of {len(TASKS)}"
     return LessonHead(
@@ -127,7 +211,7 @@ def judged_row(judged: Judgement | None, *, stale: bool) -> JudgedRow:
     """Return what became of the latest prediction or drawing."""
     if judged is None:
         return JudgedRow()
-    return JudgedRow(judged.message, judged.passed, stale, tuple(RuleRow(row.text, row.kept) for row in judged.rows))
+    return JudgedRow(judged.message, judged.passed, stale, judged.rows)
 
 
 def explained_row(run: LessonRun) -> ExplainedRow:

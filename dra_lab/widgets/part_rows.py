@@ -19,8 +19,50 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_free
 from dra_lab.sketch.free_words import are_partitions
-from dra_lab.widgets.canvas_values import AmountRow, ConfigRow, PartRow, SelectorRow
-from dra_lab.widgets.selector_words import without_text
+from dra_lab.widgets.wire import Row
+
+
+class SelectorRow(Row, frozen=True):
+    """A selector's result on the devices of its class ("16 of 28 match, 9 free"), or what is wrong with it."""
+
+    text: str = ""
+    error: str = ""
+
+
+class AmountRow(Row, frozen=True):
+    """What is known of an amount that is requested of each device.
+
+    `unit` is what it counts ("CPUs"), "bytes" for an amount that is written with a suffix such as Gi. `note` is what
+    the device's request policy makes of it, or with `wrong`, why no device can serve it.
+    """
+
+    key: str
+    unit: str = ""
+    note: str = ""
+    wrong: bool = False
+
+
+class PartRow(Row, frozen=True):
+    """What is known of one way to serve a request: `exactly`, or one entry of `firstAvailable`.
+
+    `class_words` says which devices the class selects; `text` how many match, and how many of them are free; `keys` are
+    the further amounts that its devices have; `drivers` are the drivers of its devices.
+    """
+
+    class_words: str = ""
+    text: str = ""
+    selectors: tuple[SelectorRow, ...] = ()
+    amounts: tuple[AmountRow, ...] = ()
+    keys: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+
+
+class ConfigRow(Row, frozen=True):
+    """One entry of `config[]`: the driver, and its parameters as YAML; the requests it is for stand in the sketch."""
+
+    driver: str = ""
+    text: str = ""
+
 
 _DRIVER_IS = re.compile(r'device\.driver\s*==\s*(?:"([^"]+)"|\'([^\']+)\')')
 _MAX_CLASS_WORDS = 160
@@ -148,3 +190,11 @@ def _unit(key: str) -> str:
     if "cpu" in name:
         return "CPUs"
     return "bytes" if any(word in name for word in _BYTES) else ""
+
+
+_QUOTED = re.compile(r"CEL selector `.*?` (?=does |must |may |fails )", re.DOTALL)
+
+
+def without_text(message: str) -> str:
+    """Return a message about a selector without the selector's text, so that what is wrong fits into a narrow place."""
+    return _QUOTED.sub("Selector ", message, count=1)

@@ -1,8 +1,9 @@
-"""The base of the views of a session: they follow its events until they are closed, and report a person's actions."""
+"""The base of the views of a session, and of the panes that a view is composed of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -17,13 +18,10 @@ from dra_lab.model.decoding import from_builtins
 from dra_lab.model.plan import Plan
 from dra_lab.session import Session
 from dra_lab.widgets.kernel_loop import MOMENT, LoopPoster, on_kernel_loop
-from dra_lab.widgets.messages import DismissProblem, Message
+from dra_lab.widgets.messages import Action, Message, actions_of, on
 from dra_lab.widgets.stored_output import answer_parts, wait_for_answer, with_stored
 from dra_lab.widgets.wire import wire
 from dra_lab.words.document import Part, as_html
-
-Actions = Mapping[type[Message], Callable[[Any, Any], None]]
-"""What a widget does with each message that it takes: called with the widget and the message."""
 
 # JupyterLab takes the highest version that fits: the programs of our extension, which come from its files. Every other
 # front end, and a JupyterLab without the extension, finds anywidget's own module under the same name, which imports
@@ -38,27 +36,29 @@ _SETTLED = 2.0
 """Seconds after an answer in which the next edit may come: what the notebook stores does not follow each of them."""
 
 
-def latest_plan(session: Session | None) -> Plan | None:
+def latest_plan(session: Session) -> Plan | None:
     """Return a session's latest answer, if it is one for its present cluster.
 
     It stays while the present drawing has no answer, such as while a selector is half written: the strip says so.
     A lesson hides it until the drawing is checked.
     """
-    if session is None or session.answer is None or session.hides_answer:
+    if session.answer is None or session.hides_answer or session.answer.cluster != session.cluster.name:
         return None
-    return session.answer if session.answer.cluster == session.cluster.name else None
+    return session.answer
 
 
-class FollowingWidget(anywidget.AnyWidget):
-    """A view that follows a session, or stands alone with traits given by hand.
+class SessionView(anywidget.AnyWidget):
+    """A view that follows a session with its panes, or stands alone with traits given by hand.
 
-    Values of the model and rows are turned into what travels. `actions` are the messages that the browser may send, and
-    what is done with each; any other is refused. `problem` has an error until the same action succeeds. The other parts
-    of the view, and the other views, stay usable. `mode` is what the planner screen shows. `_stored` is the HTML that
-    the notebook should store in place of the view, kept up to date while `_stores` is set, which the browser does if it
-    can write it into the notebook.
+    The traits of the `panes` are traits of the view. The browser may send the messages of the methods of view and panes
+    that have `@on`; any other is refused. `problem` has an error until the same action succeeds. The other parts of the
+    view, and the other views, stay usable. `mode` is what the planner screen shows. `_stored` is the HTML that the
+    notebook should store in place of the view, kept up to date while `_stores` is set, which the browser does if it can
+    write it into the notebook.
     """
 
+    panes: ClassVar[tuple[type[Pane], ...]] = ()
+    actions: ClassVar[dict[str, Action]] = {}
     is_part = False
     """Whether another view of the same output speaks for it."""
 
@@ -69,31 +69,40 @@ class FollowingWidget(anywidget.AnyWidget):
     _stores = traitlets.Bool(False).tag(sync=True)
     _stored = traitlets.Unicode("").tag(sync=True)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give the view the traits and the actions of its panes."""
+        cls.actions = {**cls.actions}
+        for pane in vars(cls).get("panes", ()):
+            for name in dir(pane):
+                if isinstance(trait := getattr(pane, name), traitlets.TraitType):
+                    own = copy(trait)
+                    own.class_init(cls, name)
+                    setattr(cls, name, own)
+            cls.actions |= actions_of(pane)
+        cls.actions |= actions_of(cls)
+        super().__init_subclass__(**options)
+
     def __init__(self, session: Session | None = None, **traits: Any) -> None:
         """Show what the session knows, or the traits given by hand."""
         self._session = session
-        self._endings: list[Callable[[], None]] = []
         self._troubles: dict[str, str] = {}
-        self._buffers: tuple[Any, ...] = ()
+        self._actors: list[Any] = [self]
+        self.buffers: tuple[Any, ...] = ()
         inherited = anywidget.AnyWidget.class_traits()
         super().__init__(**{name: value if name in inherited else wire(value) for name, value in traits.items()})
         self.on_msg(self._on_message)
+        self.observe(lambda _change: self._store(), "_stores")
         if session is not None:
             on_kernel_loop(session)
-            self._when(session, self._show_mode, "mode")
-            self._follow(session)
-            self._when(session, self._soon(self._store, _SETTLED), "plan", "cluster")
-            self.observe(lambda _change: self._store(), "_stores")
+            for pane in self.panes:
+                self._actors.append(pane(self, session))
 
     def close(self) -> None:
         """Stop following the session and take the view away."""
-        for end in self._endings:
-            end()
-        self._endings.clear()
+        for pane in self._actors[1:]:
+            pane.close()
+        del self._actors[1:]
         super().close()
-
-    def _follow(self, session: Session) -> None:
-        raise NotImplementedError
 
     def stored_parts(self) -> list[Part]:
         """Return the document that a notebook stores of the view; nothing for a view without a session."""
@@ -107,47 +116,8 @@ class FollowingWidget(anywidget.AnyWidget):
         return with_stored(shown[0], self.stored_parts()), shown[1]
 
     def _store(self) -> None:
-        if self._stores and not self.is_part and self._session is not None and not self._session.stale:
+        if self._stores and not self.is_part and not (self._session is not None and self._session.stale):
             self._stored = as_html(self.stored_parts())
-
-    def _show_mode(self) -> None:
-        if self._session is not None:
-            self.mode = self._session.mode
-
-    def _when(self, session: Session, callback: Callable[[], None], *events: str) -> None:
-        """Call back after each of the events, and once now."""
-
-        def safely() -> None:
-            self._try(callback.__name__, callback)
-
-        self._endings.extend(session.on(event, safely) for event in events)
-        safely()
-
-    def _soon(self, show: Callable[[], None], seconds: float = MOMENT) -> Callable[[], None]:
-        """Return what shows something a moment later, once for all that happens until then."""
-
-        def safely() -> None:
-            self._try(show.__name__, show)
-
-        def soon() -> None:
-            post = self._session.events.post if self._session is not None else None
-            if isinstance(post, LoopPoster):
-                post.soon(safely, seconds)
-            else:
-                safely()
-
-        return soon
-
-    def _try(self, what: str, call: Callable[[], None]) -> None:
-        try:
-            with self.hold_sync():  # what one event changes travels as one message
-                call()
-        except DraLabError as error:
-            self.report(what, str(error))
-        except Exception as error:  # noqa: BLE001  a defect of one pane must not take the others with it
-            self.report(what, f"this is a defect of dra_lab: {type(error).__name__}: {error}")
-        else:
-            self.report(what, "")
 
     def report(self, what: str, words: str) -> None:
         """Show what is wrong with one part of the view until it is well again.
@@ -161,24 +131,122 @@ class FollowingWidget(anywidget.AnyWidget):
             self._troubles[what] = words
         self.problem = next(reversed(self._troubles.values()), "")
 
-    def _dismiss_problem(self, _message: DismissProblem) -> None:
+    @on
+    def _dismiss_problem(self) -> None:
+        """Hide what is wrong with a view."""
         self._troubles.clear()
 
-    def _assign(self, **values: Any) -> None:
-        """Set traits from values of the model and rows; what is equal is not sent again."""
-        for name, value in values.items():
-            setattr(self, name, wire(value))
-
     def _on_message(self, _widget: object, content: object, buffers: Sequence[Any]) -> None:
-        self._buffers = tuple(buffers or ())
-        self._try("asked", lambda: self._act(content))
+        self.buffers = tuple(buffers or ())
+        attempt(self, "asked", lambda: self._act(content))
 
     def _act(self, content: object) -> None:
         """Do what a message asks. Raises InputError for a message that this widget does not take."""
+        by_message = {action.message: action for action in self.actions.values()}
         try:
-            message: Message = from_builtins(content, reduce(or_, self.actions))
+            message: Message = from_builtins(content, reduce(or_, by_message))
         except (msgspec.ValidationError, RecursionError) as error:
             raise InputError(f"the browser sent a message that this view does not accept: {error}") from error
-        self.actions[type(message)](self, message)
+        action = by_message[type(message)]
+        for actor in self._actors:  # without a session there are no panes
+            if isinstance(actor, action.owner):
+                action.call(actor, message)
 
-    actions: ClassVar[Actions] = {DismissProblem: _dismiss_problem}
+
+def attempt(view: SessionView, what: str, call: Callable[[], None]) -> None:
+    """Do something for a part of a view; what is wrong is shown in the view until the part is well again."""
+    try:
+        with view.hold_sync():  # what one event changes travels as one message
+            call()
+    except DraLabError as error:
+        view.report(what, str(error))
+    except Exception as error:  # noqa: BLE001  a defect of one pane must not take the others with it
+        view.report(what, f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+    else:
+        view.report(what, "")
+
+
+class Pane:
+    """A part of a view of a session: its traits, what it shows after an event, and what a person does in it.
+
+    `view` has the values of the traits. A view without a session has no panes.
+    """
+
+    def __init__(self, view: Any, session: Session) -> None:
+        """Begin to follow the session."""
+        self.view = view
+        self.session = session
+        self.endings: list[Callable[[], object]] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Show what the session knows, now and after its events."""
+
+    def close(self) -> None:
+        """Stop following the session."""
+        for end in self.endings:
+            end()
+        self.endings.clear()
+
+    def when(self, show: Callable[[], None], *events: str) -> None:
+        """Call back after each of the events, and once now."""
+
+        def safely() -> None:
+            attempt(self.view, show.__qualname__, show)
+
+        self.endings.extend(self.session.on(event, safely) for event in events)
+        safely()
+
+    def watch(self, show: Callable[[], None], *traits: str) -> None:
+        """Call back after each change of the traits."""
+        self.view.observe(lambda _change: attempt(self.view, show.__qualname__, show), list(traits))
+
+    def soon(self, show: Callable[[], None], seconds: float = MOMENT) -> Callable[[], None]:
+        """Return what shows something a moment later, once for all that happens until then."""
+
+        def safely() -> None:
+            attempt(self.view, show.__qualname__, show)
+
+        def later() -> None:
+            post = self.session.events.post
+            if isinstance(post, LoopPoster):
+                post.soon(safely, seconds)
+            else:
+                safely()
+
+        return later
+
+    def assign(self, **values: Any) -> None:
+        """Set traits from values of the model and rows; what is equal is not sent again."""
+        for name, value in values.items():
+            setattr(self.view, name, wire(value))
+
+
+class Shown(Pane):
+    """The mode of the planner screen, and what a notebook stores of the view."""
+
+    def _begin(self) -> None:
+        self.when(self._show_mode, "mode")
+        self.when(self.soon(self._store, _SETTLED), "plan", "cluster")
+
+    def _show_mode(self) -> None:
+        self.view.mode = self.session.mode
+
+    def _store(self) -> None:
+        self.view._store()  # noqa: SLF001  the view and its pane are one module
+
+
+class Highlight(Pane):
+    """What is highlighted in all views; `highlight` is a request's name or a device id, "" for nothing.
+
+    Either side writes it: what a person points at goes to the session, and from there to the other views.
+    """
+
+    highlight = traitlets.Unicode("").tag(sync=True)
+
+    def _begin(self) -> None:
+        self.watch(lambda: self.session.light(self.view.highlight), "highlight")
+        self.when(self._show_highlight, "highlight")
+
+    def _show_highlight(self) -> None:
+        self.view.highlight = self.session.highlight

@@ -7,6 +7,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
+from html import escape
 from typing import Any
 
 from dra_lab.errors import DraLabError
@@ -16,6 +17,7 @@ from dra_lab.session import Session
 from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part, Picture, Sentence, Words, as_html, as_text, escaped
 from dra_lab.words.plan_document import NAMES, answer_sentence, plan_parts
+from dra_lab.words.shown import show_with_picture
 
 PATIENCE = 0.5
 """Seconds for which a cell that a person runs waits for the answer; the views show it later by themselves."""
@@ -124,3 +126,19 @@ def as_image(svg: str, words: str) -> str:
     """Return an SVG as an HTML image, with its text alternative."""
     code = b64encode(svg.encode()).decode()
     return f'<p><img alt="{escaped(words)}" src="data:image/svg+xml;base64,{code}"></p>'
+
+
+def show_answer_with_picture(session: Session) -> None:
+    """Show the answer of a session with its picture: a plan does not hold its cluster."""
+    show_with_picture(session, _picture)
+
+
+def _picture(cluster: Cluster, plan: Plan) -> str:
+    from dra_lab.pictures.hardware import hardware_svg
+
+    if plan.node not in cluster.node_by_name:
+        return ""
+    try:
+        return hardware_svg(cluster, plan.node, plan=plan)
+    except DraLabError as error:
+        return f"<p>{escape(str(error))}</p>"

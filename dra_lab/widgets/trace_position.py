@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import FirstFit, Placement, Plan, PlanStatus
@@ -11,8 +13,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Step, StepKind, Trace, Window
 from dra_lab.pictures.letters import letters
-from dra_lab.widgets.plan_values import TileRow
-from dra_lab.widgets.trace_values import Prediction, TraceHead, TraceNow, TraceRow
+from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import counted, goal_words, telling
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.trace_notes import Places
@@ -25,6 +26,80 @@ from dra_lab.words.trace_words import (
     step_sentence,
     why_words,
 )
+from dra_lab.words.verdict import Tile
+
+
+class TraceHead(Row, frozen=True):
+    """The search: its title, how many steps it has, and what it ends with.
+
+    `goals` are the values of the goals at the end; `error` says why there is no search. `working` says how far a search
+    is that still runs; the other fields are then of the one before. `recorded` is the number of steps of a search of
+    which not all are recorded, 0 if all are. `counters` explain the numbers of devices tried, rejected and given back.
+    """
+
+    node: str = ""
+    title: str = ""
+    total: int = 0
+    end: str = ""
+    goals: str = ""
+    error: str = ""
+    working: str = ""
+    recorded: int = 0
+    counters: tuple[Tile, ...] = ()
+
+
+class TraceRow(Row, frozen=True):
+    """A row of the list: one step, or several that are folded; `key` is "first-last", `depth` how far it is inside.
+
+    `opens` says that the row has rows inside it.
+    """
+
+    key: str
+    first: int
+    last: int
+    kind: str
+    position: str = ""
+    letter: str = ""
+    devices: str = ""
+    result: str = ""
+    why: str = ""
+    depth: int = 0
+    opens: bool = False
+
+
+class TraceNow(Row, frozen=True):
+    """The present step: its sentence, the device that it is about, and what the search holds and counted so far.
+
+    `rows` are the rows up to it, of which `earlier` further ones are left out. `unseen` is what the planner knows and
+    kube-scheduler does not compare.
+    """
+
+    step: int = 0
+    kind: str = ""
+    device: str = ""
+    sentence: str = ""
+    tried: int = 0
+    rejected: int = 0
+    given_back: int = 0
+    held: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    rows: tuple[TraceRow, ...] = ()
+    earlier: int = 0
+
+
+class Prediction(Row, frozen=True):
+    """What is to be predicted, what the last prediction was, and the score.
+
+    `question` is "" where kube-scheduler allocates nothing more. `picked` and `verdict` are of the last prediction.
+    """
+
+    question: str = ""
+    picked: str = ""
+    right: bool = False
+    verdict: str = ""
+    score: int = 0
+    asked: int = 0
+
 
 COUNTERS = {"tried": "devices tried", "rejected": "rejected", "given back": "given back"}
 """The numbers beside the step, in their order, with their captions."""
@@ -81,7 +156,7 @@ class TracePosition:
             goals=goals,
             recorded=recorded,
             counters=tuple(
-                TileRow(value="", caption=caption, title=f"Devices {name}", lines=(GLOSSARY[name],))
+                Tile(value="", caption=caption, title=f"Devices {name}", lines=(GLOSSARY[name],))
                 for name, caption in COUNTERS.items()
             ),
         )
@@ -153,15 +228,7 @@ class TracePosition:
         """Ask for the device that is allocated next."""
         step = self.next_of(StepKind.ALLOCATED)
         question = f"Which device does kube-scheduler allocate next to {position_words(step)}?" if step else ""
-        last = self.prediction
-        self.prediction = Prediction(
-            question=question,
-            picked=last.picked,
-            right=last.right,
-            verdict=last.verdict,
-            score=last.score,
-            asked=last.asked,
-        )
+        self.prediction = replace(self.prediction, question=question)
 
     def predict(self, device: str) -> None:
         """Compare a person's device with the one that is allocated next, show that step, and keep the score."""

@@ -20,7 +20,7 @@ _UNKNOWN = "not known"
 _NAMED = 4
 
 
-class Cell(Struct, frozen=True):
+class Cell(Struct, frozen=True, omit_defaults=True):
     """One value of the comparison; `best` if no other column is better and another one is worse."""
 
     text: str

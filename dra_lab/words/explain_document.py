@@ -66,7 +66,7 @@ def node_parts(
 
 def _links(found: WhyNot, plan: Plan) -> list[TestBars]:
     rows = link_bars(found, plan.sketch)
-    return [TestBars("", "Links", 0, rows)] if rows else []
+    return [TestBars("Links", rows)] if rows else []
 
 
 def _tests_table(tests: TestBars) -> Table:

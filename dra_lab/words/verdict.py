@@ -37,7 +37,7 @@ from dra_lab.words.reason_words import measured_remark
 Tone = Literal["plain", "ok", "warn", "error"]
 
 
-class Tile(Struct, frozen=True):
+class Tile(Struct, frozen=True, omit_defaults=True):
     """One figure of a verdict: the number, its caption, whether it is good news, and what explains it."""
 
     value: str

@@ -19,7 +19,7 @@ MOST_USERS = 2
 """Claims that hold devices and are named; others are counted."""
 
 
-class Bar(Struct, frozen=True):
+class Bar(Struct, frozen=True, omit_defaults=True):
     """One test of a funnel: what is counted, how many devices are left of how many, and whether that is too few."""
 
     label: str
@@ -29,13 +29,13 @@ class Bar(Struct, frozen=True):
     short: bool = False
 
 
-class TestBars(Struct, frozen=True):
+class TestBars(Struct, frozen=True, omit_defaults=True):
     """The tests of one request, in their order; `needed` devices must be left."""
 
-    request: str
     title: str
-    needed: int
-    bars: tuple[Bar, ...]
+    bars: tuple[Bar, ...] = ()
+    request: str = ""
+    needed: int = 0
 
 
 def why_not_title(node: str, *, fits: bool | None) -> str:
@@ -89,7 +89,7 @@ def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> TestBars:
     claim, _, request = funnel.request.rpartition(MARK)
     title = f"{request} of {claim}" if claim else request
     title = f"{title}: {noun.many(funnel.needed)}" if noun is not None and funnel.needed else title
-    return TestBars(funnel.request, clean(title), needed, tuple(rows))
+    return TestBars(clean(title), tuple(rows), funnel.request, needed)
 
 
 def _label(step: FunnelStep, number: int, *, use_known: bool) -> str:

@@ -18,7 +18,7 @@ def stranded_bars(found: WhyStranded, cluster: Cluster, release: KubernetesRelea
     for claim, why in found.reasons:
         yield from (row for row in bars(why, nouns(claim, cluster, release)) if any(bar.short for bar in row.bars))
         if links := link_bars(why, claim):
-            yield TestBars("links", "Links", 0, links)
+            yield TestBars("Links", links, "links")
 
 
 def stranded_lines(found: WhyStranded) -> Iterator[str]:

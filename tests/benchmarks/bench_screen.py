@@ -66,14 +66,14 @@ STEP_TO_PLAN = """async () => {
 def step_milliseconds(page: Page) -> float:
     """Median time from a click on the stepper of a fleet of 1,000 pods until the screen has the first plan."""
     page.locator(".dra-modes label", has_text="Fleet").click()
-    field = page.locator(".dra-fleet-stepper input").first
+    field = page.locator(".dra-fleet-mode .dra-stepper input").first
     field.fill("1000")
     field.press("Enter")
     page.locator(".dra-fleet-verdict h2", has_text="All 1,000 pods").wait_for(timeout=60_000)
     found = []
     for _ in range(EDITS):
         # the second number of stranded devices is the last of an answer
-        page.locator(".dra-fleet-tiles li").nth(3).wait_for(timeout=60_000)
+        page.locator(".dra-fleet-verdict .dra-tiles li").nth(3).wait_for(timeout=60_000)
         found.append(page.evaluate(STEP_TO_PLAN))
     return statistics.median(found)
 

@@ -21,9 +21,9 @@ lesson"""
 DRAW = """
 from msgspec.structs import replace
 answer = lesson.run.lesson.answers.{answer}
-present = lesson._drawn.history.present
+present = lesson._steps._drawn.history.present
 content = replace(present, workloads=answer.workloads, editing=answer.editing)
-lesson._drawn.change(content.with_sketch(answer.sketch))
+lesson._steps._drawn.change(content.with_sketch(answer.sketch))
 """
 TAKEN = "[str(one.device) for one in lesson.run.searched.first_fit.placements]"
 
@@ -53,7 +53,7 @@ def judged(lab: LabPage) -> Locator:
 def draw(lab: LabPage, answer: str) -> None:
     """Bring an answer of the lesson's file onto the canvas, and wait until the page shows it."""
     lab.run(DRAW.format(answer=answer))
-    count = lab.eval("len(lesson._drawn.sketch.requests)")
+    count = lab.eval("len(lesson._steps._drawn.sketch.requests)")
     expect(lab.page.locator(".dra-lesson-canvas .dra-canvas")).to_have_attribute("data-requests", str(count))
 
 
@@ -121,7 +121,7 @@ def test_no_trait_has_the_answer_before_it_is_due(desk):
     assert "pairwise" not in text
     to_draw(lab)
     draw(lab, "right")
-    until(lambda: lab.eval("not lesson._drawn.stale"), "the drawing is planned")
+    until(lambda: lab.eval("not lesson._steps._drawn.stale"), "the drawing is planned")
     drawn = lab.eval(state)
     assert "data-request=" not in drawn[2]
     assert "matchAttribute" not in drawn[0]

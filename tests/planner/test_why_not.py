@@ -230,6 +230,17 @@ def test_a_failing_selector_comes_first_with_a_guarded_form():
     assert plan.findings[0].rule == "selector-run-time-error"
 
 
+def test_a_failing_selector_names_the_request_that_has_it():
+    """Claims with the same selector share its answers, and each error names the request of its own claim."""
+    cluster = load_cluster("sample:eks-p4d")
+    nic = read_sketch("sample:eks-p4d/five-pairs").requests[1]
+    selectors = (DeviceSelector(cel=CELDeviceSelector(expression='device.attributes["dra.net"].nosuch == true')),)
+    for name in ("first", "second"):
+        request = replace(nic, name=name, exactly=replace(nic.exactly, selectors=selectors))
+        plan = checked_plan(cluster, ClaimSketch("claim", (request,)), release=RELEASE)
+        assert f"request '{name}'" in plan.findings[0].message
+
+
 def test_the_claims_of_a_pod_are_explained_together():
     """Conflicts and corrections are reported by claim, and a correction changes the drawing of the pod."""
     cluster = load_cluster("sample:eks-p4d")

@@ -61,7 +61,7 @@ def test_a_kept_fleet_has_the_bandwidth_of_its_pods(session):
     """All of it on the planned devices; without the link kube-scheduler leaves a GPU less."""
     session.edit(replace(session.sketch, links=()))
     session.fleet.plan()
-    figures = session.comparing.kept(session.fleet.keep()).figures
+    figures = session.comparing.kept(session.comparing.keep_fleet()).figures
     assert (figures["bandwidth/low"].value, figures["scheduler/bandwidth/low"].value) == (100, 45)
 
 

@@ -16,7 +16,7 @@ def session():
     made = Session(load_cluster(FORMER), sketch=read_sketch(f"{FORMER}/eight-pairs"))
     made.fleet.set_gang("eight-pairs", GangDrawing(size=2, level="leaf switch"))
     made.fleet.plan()
-    made.fleet.keep("former")
+    made.comparing.keep_fleet("former")
     yield made
     made.close()
 

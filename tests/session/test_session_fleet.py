@@ -134,13 +134,13 @@ def test_an_answer_can_be_kept_and_asked_again(session):
     """A kept plan has its figures, and restoring it gives the workloads and layers back."""
     session.fleet.set_replicas("gpu-nic-pairs", 4)
     session.fleet.plan()
-    name = session.fleet.keep()
+    name = session.comparing.keep_fleet()
     session.fleet.what_if(f"drain {session.fleet.answer.plan.nodes[0]}")
     assert len(session.fleet.plan().pods) < 4
-    drained = session.fleet.keep()
-    session.fleet.restore(name)
+    drained = session.comparing.keep_fleet()
+    session.comparing.restore(name)
     assert (name, session.fleet.layers) == ("As it is", ())
-    placed = [kept.figures["placed"].value for kept in session.fleet.kept]
+    placed = [kept.figures["placed"].value for kept in session.comparing.every]
     assert placed[0] == 4 > placed[1]
     assert drained.startswith("Drain ")
 
@@ -153,10 +153,11 @@ def test_everything_of_a_fleet_is_in_the_plan_file(tmp_path):
     session.fleet.pin("gpu-nic-pairs", node)
     session.fleet.what_if("add 2=" + node)
     session.fleet.plan()
-    session.fleet.keep("more")
+    session.comparing.keep_fleet("more")
     session.close()
     again = Session(file=path)
-    found = (again.fleet.workload("gpu-nic-pairs").pins, again.fleet.layers, [kept.name for kept in again.fleet.kept])
+    kept = [one.name for one in again.comparing.every]
+    found = (again.fleet.workload("gpu-nic-pairs").pins, again.fleet.layers, kept)
     again.close()
     assert found == ({node: 1}, session.fleet.layers, ["more"])
     assert len(again.cluster.node_names) == 6
@@ -177,7 +178,7 @@ def test_unknown_names_are_refused(session):
     with pytest.raises(InputError, match="did you mean 'gpu-nic-pairs'"):
         session.fleet.set_replicas("gpu-nic-pair", 2)
     with pytest.raises(InputError, match="no kept plan"):
-        session.fleet.restore("x")
+        session.comparing.restore("x")
     with pytest.raises(InputError, match="enter 0 to"):
         session.fleet.set_replicas("gpu-nic-pairs", -1)
     with pytest.raises(SketchError, match="has no claim"):

@@ -13,8 +13,8 @@ from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import Drawing, Kept, PodDrawing
 from dra_lab.sources.archives import archive_bytes
 from dra_lab.sources.snapshots import make_snapshot
+from dra_lab.widgets.cluster_opening import MAX_UPLOAD_BYTES
 from dra_lab.widgets.cluster_rows import MOST_NODES
-from dra_lab.widgets.uploads import MAX_UPLOAD_BYTES
 
 FULL, FREE = "ip-192-168-158-9.ec2.internal", "ip-192-168-140-52.ec2.internal"
 

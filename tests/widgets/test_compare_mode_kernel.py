@@ -41,7 +41,7 @@ def test_what_kube_scheduler_does_is_simulated_on_every_node(view, session):
 def test_a_kept_fleet_has_bars_and_manifests(view, session):
     """The bars count all devices of the cluster; the manifests are those of its workloads."""
     session.fleet.plan()
-    session.fleet.keep("fleet")
+    session.comparing.keep_fleet("fleet")
     plan = view.compare["plans"][-1]
     assert {kind: sum(values) for kind, *values in plan["bars"]}["GPUs"] == 32
     assert "kind: ResourceClaimTemplate" in session.comparing.kept("fleet").yaml

@@ -25,7 +25,7 @@ def fleet():
 def send(session, view, **message) -> dict:
     """Send a message of the browser, wait for the answers, and return what is shown of nodes to add."""
     say(view, **message)
-    assert session.fleet.adding.wait(60)
+    assert session.adding.wait(60)
     fleet_answered(session)
     return view.fleet_adding
 

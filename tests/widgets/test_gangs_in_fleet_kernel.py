@@ -187,12 +187,12 @@ def test_a_kept_gang_is_compared_and_restored(fleet):
     """A kept gang is a column of Compare, and restoring it brings its size back."""
     session, view = fleet
     gang(session, view, 3)
-    session.fleet.keep("three")
+    session.comparing.keep_fleet("three")
     gang(session, view, 2)
-    session.fleet.keep("two")
+    session.comparing.keep_fleet("two")
     session.show_mode("compare")
     placed = next(row for row in view.compare["lines"] if row["label"] == "Pods placed")
-    session.fleet.restore("three")
+    session.comparing.restore("three")
     assert [cell["text"] for cell in placed["cells"]] == ["3 of 3", "2 of 2"]
     assert session.fleet.workload(POD).gang.size == 3
 

@@ -13,7 +13,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.session import Session
 from dra_lab.sources import load_cluster
-from dra_lab.widgets.displays import show_answer_with_picture
+from dra_lab.widgets.stored_output import show_answer_with_picture
 from dra_lab.words.plan_document import plan_text
 from dra_lab.words.shown import in_html, in_words
 

@@ -10,7 +10,7 @@ from dra_lab.model.plan import GoalValue, Placement, Plan, PlanStatus, Shortfall
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation
 from dra_lab.model.regret import GoalRegret, Regret
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.widgets.reason_rows import why_row
+from dra_lab.widgets.answer_rows import why_row
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J"
 UNTRIED = Relaxation("link", "pairs", "Prefer 'pairs'", None, 4)

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { endsOf } from "../src/canvas/end_edge";
-import { actionOf, neighbour } from "../src/canvas/keyboard";
+import { neighbour } from "../src/canvas/keyboard";
 import { BOX, linkKey, placeAll, pushedApart } from "../src/canvas/layout";
 import { candidatesFrom } from "../src/canvas/linking";
 import type { ClaimSketch } from "../src/generated/models";
+import { actionOf, CANVAS_KEYS } from "../src/view/key_table";
 
 const request = (name: string) => ({ name, exactly: { deviceClassName: "c" } });
 const PAIR: ClaimSketch = { requests: [request("a"), request("b")], links: [{ name: "k", requests: ["a", "b"] }] };
@@ -119,7 +120,7 @@ test("every box can be reached by arrows, also where nothing lies in their direc
 });
 
 const key = (name: string, more = {}) =>
-  actionOf({ key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+  actionOf(CANVAS_KEYS, { key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
 
 test("keys with Ctrl or Alt that are not ours stay the notebook's", () => {
   expect(key("n", { ctrlKey: true })).toBeNull();

@@ -104,7 +104,7 @@ test("findings are counted by severity, in words for those who do not see the si
   ]);
   await drawn();
   expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: 1 error, 2 notes");
-  expect(el.querySelector(".dra-finding")!.textContent).toBe("errorpoolbrokenmend ita.yaml:3");
+  expect(el.querySelector(".dra-finding")!.textContent).toBe("error poolbrokenmend ita.yaml:3");
 });
 
 test("a cluster that is still looked at is not called free of findings", async () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { ExportRow, GangSheetRow } from "../src/generated/models";
-import { drawn, press } from "./fake_model";
+import { drawn, press, type } from "./fake_model";
 import { button, plan } from "./plan_view_model";
 
 afterEach(() => document.body.replaceChildren());
@@ -33,7 +33,7 @@ const field = (el: Element, label: string) => {
 test("what is chosen is sent when the field is left, each alone", () => {
   const { el, model } = sheet();
   const folder = field(el, "Folder");
-  folder.value = "out";
+  type(folder, "out");
   press(folder, "Enter");
   field(el, "Pin so").click();
   expect(model.sent).toEqual([
@@ -68,10 +68,6 @@ test("while kube-scheduler is simulated nothing can be written, and the search c
 test("my two numbers are sent once both are above 0", async () => {
   const { el, model } = sheet({ measure: { words: "0.45 to 0.64 on 1 of 2 GPUs", folder: "manifests-measure" } });
   const [near, far] = [...el.querySelectorAll<HTMLInputElement>('input[type="number"]')];
-  const type = (input: HTMLInputElement, text: string) => {
-    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(input, text);
-    input.dispatchEvent(new Event("input", { bubbles: true }));
-  };
   type(near!, "46.1");
   await drawn();
   expect((button(el, "Use my numbers") as HTMLButtonElement).disabled).toBe(true);
@@ -112,7 +108,7 @@ test("a gang has a scheduler, a queue and a pin in place of the choices for pods
   const { el, model } = gangSheet();
   choose(field(el, "Scheduler") as unknown as HTMLSelectElement, "kai");
   const queue = field(el, "Queue");
-  queue.value = " team/other ";
+  type(queue, " team/other ");
   press(queue, "Enter");
   field(el, "Pin the planned domain").click();
   expect(model.sent).toEqual([
@@ -124,7 +120,7 @@ test("a gang has a scheduler, a queue and a pin in place of the choices for pods
 
 test("what only pods can have is not offered for a gang", () => {
   const { el } = gangSheet();
-  const labels = [...el.querySelectorAll(".dra-settings :is(label, legend)")].map((one) => one.textContent);
+  const labels = [...el.querySelectorAll(".dra-sheet-left .dra-label")].map((one) => one.textContent);
   expect(labels).toEqual(["Scheduler", "Queue", "Release", "Namespace", "Workload", "Folder"]);
 });
 

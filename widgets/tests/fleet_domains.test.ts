@@ -57,7 +57,7 @@ it("shows a node as a box with a part for each pod", () => {
   const { el } = fleet();
   const box = el.querySelector('.dra-domain[data-id="b1\\a r1"] .dra-pods-node');
   expect(box?.getAttribute("title")).toBe("n1: 2 placed");
-  expect(box?.querySelectorAll('[data-pods="placed"]')).toHaveLength(2);
+  expect(box?.querySelectorAll('[data-part="placed"]')).toHaveLength(2);
 });
 
 it("says the state of a domain in words", () => {

@@ -61,7 +61,7 @@ test("nothing can be chosen in another step, and other nodes can be looked at", 
 });
 
 test("no choice of allocations is offered before there is an answer", () => {
-  expect(picture({ only: "" }).el.querySelector(".dra-toggle")).toBeNull();
+  expect(picture({ only: "" }).el.querySelector(".dra-choice")).toBeNull();
   const fleet = { items: [{ id: "n1", label: "1" }], total: 1, best: "n1" };
-  expect(picture({ only: "", fleet }).el.querySelector(".dra-toggle")).not.toBeNull();
+  expect(picture({ only: "", fleet }).el.querySelector(".dra-choice")).not.toBeNull();
 });

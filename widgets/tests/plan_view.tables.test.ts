@@ -39,7 +39,7 @@ test("a column of the devices has room for its longest text, to a limit", () => 
     devices: { columns: ["node"], ids: ["d/p/g0"], rows: rows.slice(0, 1), total: 1 },
     chosen: {},
   });
-  expect(el.querySelector<HTMLElement>(".dra-table")!.style.getPropertyValue("--dra-columns")).toContain(
+  expect(el.querySelector<HTMLElement>(".dra-long-table")!.style.getPropertyValue("--dra-columns")).toContain(
     `${width(1)}px`,
   );
 });
@@ -127,6 +127,6 @@ test("counts after each test are a table, and text of a cluster stays text", asy
   model.set("goals", GOALS);
   await drawn();
   expect(el.querySelector(".dra-funnel")!.textContent).toContain(`gpu: 5 needednodespublishedn183 more kinds of nodes`);
-  expect(el.querySelector(".dra-lines li")!.textContent).toBe(`Fragmentation: ${HOSTILE}`);
+  expect(el.querySelector(".dra-why .dra-points li")!.textContent).toBe(`Fragmentation: ${HOSTILE}`);
   expect(el.querySelector(".dra-regret li")!.textContent).toBe(`best ${HOSTILE}`);
 });

@@ -44,8 +44,8 @@ test("why not says the tests of a node with what is left after each", () => {
 
 test("a node or device is found by its name", async () => {
   const nodes = [
-    { id: "node-a", label: "a", fit: "best" },
-    { id: "node-b", label: "b", fit: "no" },
+    { id: "node-a", label: "a" },
+    { id: "node-b", label: "b" },
   ];
   const devices = { columns: ["device", "node"], ids: ["d/p/g0"], rows: [["g0", "node-b"]], total: 1 };
   const { el, model } = plan({ nodes, devices });

@@ -16,8 +16,7 @@ from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals, pack
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Work
-from dra_lab.planner.fleet.shared_devices import PodsOnNode
-from dra_lab.planner.fleet.sites import parts_on, plain_site
+from dra_lab.planner.fleet.sites import PodsOnNode, parts_on, plain_site
 from dra_lab.planner.states.node_state import PodTakes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dra_lab.errors import InputError
@@ -33,10 +33,19 @@ def cluster_after(
     """
     if plan is None:
         return cluster
-    shareable = shareable_devices(cluster, cluster.target_release(release))
-    claims = []
-    for pod, admin in _pods(plan):
-        name = pod.name.replace("/", "-")
+    return with_pods(cluster, _pods(plan), cluster.target_release(release))
+
+
+def with_pods(
+    cluster: Cluster,
+    pods: Iterable[tuple[PlacedPod | SharedClaim, set[tuple[str, str]]]],
+    release: KubernetesRelease,
+    mark: str = "",
+) -> Cluster:
+    """Return the cluster with an allocated claim for each pod; with the pods come their requests with admin access."""
+    shareable, claims = _shareable_devices(cluster, release), []
+    for pod, admin in pods:
+        name = mark + pod.name.replace("/", "-")
         results = tuple(
             DeviceRequestAllocationResult(
                 request=placed.request,
@@ -68,7 +77,7 @@ def _pods(plan: Any) -> Iterator[tuple[PlacedPod | SharedClaim, set[tuple[str, s
         yield shared, admin[shared.workload, f"{shared.group}/shared"]
 
 
-def shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
+def _shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
     """Return the devices that several pods may share in a release."""
     if not release.enabled("DRAConsumableCapacity"):
         return frozenset()

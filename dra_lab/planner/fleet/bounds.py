@@ -11,12 +11,12 @@ from operator import ge
 
 from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.by_state import ByState
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
 from dra_lab.planner.fleet.master_model import Chosen, HomeNodes, SiteClass
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.question import Work
-from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.node.solver_outcome import agreed
 
@@ -33,7 +33,7 @@ class ClassedSites:
 
     classes: list[SiteClass] = field(default_factory=list)
     tables: list[list[Table]] = field(default_factory=list)
-    shared: tuple[SharedNodes, ...] = ()
+    shared: tuple[ByState, ...] = ()
 
     @cached_property
     def home_nodes(self) -> list[HomeNodes]:
@@ -79,20 +79,26 @@ class ClassedSites:
         return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.home_nodes])
 
 
-def _classed(tables: Iterable[Table], patterns_of: Callable[[Table], Mapping[Counts, Values]]) -> ClassedSites:
-    """Return the patterns of tables; sites with the same ones are one site class."""
+def _classed(
+    tables: Iterable[Table], patterns_of: Callable[[Table], Mapping[Counts, Values]], *, least: bool = False
+) -> ClassedSites:
+    """Return the patterns of tables; sites with the same ones are one site class, sets of nodes are one each.
+
+    `least` asks for the least nodes of a pattern, not for those that were found.
+    """
     identical: dict[object, tuple[Mapping[Counts, Values], list[Table]]] = {}
     leaves = Counter[str]()
     for table in tables:
         patterns = patterns_of(table)
-        key = frozenset(patterns.items()), bool(table.site.home_nodes)
+        key = id(table) if table.site.nodes else (frozenset(patterns.items()), bool(table.site.home_nodes))
         identical.setdefault(key, (patterns, []))[1].append(table)
         leaves.update(table.site.home_nodes.values())
     most = max(leaves.values(), default=1)
     classed = ClassedSites()
     for patterns, mine in identical.values():
         each = 1 / most if mine[0].site.home_nodes else 1
-        classed.classes.append(SiteClass(sum(table.site.count for table in mine), dict(patterns), each))
+        nodes = {counts: mine[0].nodes(counts)[least] for counts in patterns} if mine[0].site.nodes else {}
+        classed.classes.append(SiteClass(sum(table.site.count for table in mine), dict(patterns), each, nodes))
         classed.tables.append(mine)
     return classed
 
@@ -111,7 +117,7 @@ def least_classes(tables: Sequence[Table], budget: Budget) -> ClassedSites | Non
         if least is not None:
             listed[at] = least
     number = {id(table): at for at, table in enumerate(tables)}
-    classed = _classed([tables[at] for at in listed], lambda table: listed[number[id(table)]])
+    classed = _classed([tables[at] for at in listed], lambda table: listed[number[id(table)]], least=True)
     for table in (table for at, table in enumerate(tables) if at not in listed):
         for pod, cap in enumerate(table.caps):
             one = tuple(int(other == pod) for other in range(len(table.caps)))
@@ -158,7 +164,7 @@ class Answer:
 def best_answer(
     work: Work,
     tables: Sequence[Table],
-    shared: Sequence[SharedNodes],
+    shared: Sequence[ByState],
     *,
     closed: bool,
     start: Start | None,
@@ -235,7 +241,7 @@ def _floors(work: Work, tables: Sequence[Table], answer: Answer) -> list[int]:
             cheapest[pod] = tuple(map(min, zip(*some, strict=True)))
     classes = (answer.least_classed if answer.least is not None else answer.classed).classes
     most = max((sum(counts) for site_class in classes for counts in site_class.patterns), default=0)
-    several = any(site_class.each < 1 for site_class in classes) or not most
+    several = any(one.each < 1 or one.nodes for one in classes) or not most
     missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(question.demand))
     placed = sum(question.demand) - missing
     never = (

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import held_by
+from dra_lab.planner.fleet.counting import most_together
+from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.place_tables import GOALS_OF_PLACES
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.providers import SharedHardware, SharedSet, shared_hardware
-from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedModel, SharedNodes, SharedTaken
 from dra_lab.planner.fleet.shared_fill import Filled, fill_shared
 from dra_lab.planner.fleet.shared_hand_out import hand_out
 from dra_lab.planner.fleet.shared_states import MOST_WAYS, NodeKey, Piece, PodStep, PodSteps, ways_of
-from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.sites import PodsOnNode, Site
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression
 from dra_lab.planner.places.counting import Counting
@@ -24,12 +23,27 @@ from dra_lab.planner.places.trees import State
 
 
 @dataclass(frozen=True)
-class ByState(SharedNodes):
+class SharedTaken:
+    """What a solution takes of nodes that share devices; without arguments, nothing.
+
+    `pods` are those of each workload, on `nodes` nodes, with `values` of the goals of devices. `levels` are the values
+    of all variables.
+    """
+
+    pods: Mapping[int, int] = field(default_factory=dict)
+    nodes: int = 0
+    values: Values = ()
+    levels: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ByState:
     """Nodes that share devices, with steps of their pods; `exact` if the model has every plan.
 
     `first` are pods that were placed one after the other.
     """
 
+    nodes: tuple[str, ...]
     hardware: SharedHardware
     shared: SharedSet
     steps: tuple[PodStep, ...] = ()
@@ -89,17 +103,13 @@ class ByState(SharedNodes):
             own += [*(state[1] if state else ())] * count
         every = _node_with([*own, *(one for some in shared.values() for one in some)])
         caps = [min(row) for row in zip(caps, counting.most(every), demand, strict=True)]
-        needs = [
-            (sorted((Fraction(weight), pod) for pod, weight in enumerate(weights)), Fraction(limit))
-            for weights, limit in counting.rows(every)
-        ]
-        return min([sum(caps), *(held_by(row, limit, caps) for row, limit in needs)])
+        return most_together(counting.rows(every), caps)
 
     def placed(self, taken: SharedTaken) -> list[PodsOnNode]:
         """Return the pods on each node, with their devices."""
         first = len(self.shared.members)
         steps, given = taken.levels[first : first + len(self.steps)], taken.levels[first + len(self.steps) :]
-        if not taken.replicas:
+        if not any(taken.pods.values()):
             return []
         vectors = self.shared.vectors
         filled = Filled(
@@ -159,24 +169,27 @@ def all_by_state(
     return found, rest
 
 
-class FlowModel(SharedModel):
-    """How many nodes begin in each state, how often each step of a pod is taken, and what providers give."""
+class FlowModel:
+    """How many nodes begin in each state, how often each step of a pod is taken, and what providers give.
+
+    `placed` are the variables that count replicas, each with its workload. `values` are factors of the variables for
+    each goal of devices. The sum of `used` is the number of nodes that are used.
+    """
 
     def __init__(self, lp: Expression, number: int, shared: ByState, demand: Sequence[int]) -> None:
         """Make the variables, and rows: no more leave a state than come to it, and pods take what is given."""
-        super().__init__(lp)
-        self.shared, self.number = shared, number
+        self.lp, self.shared, self.number = lp, shared, number
+        self._variables: list[Expression] = []
         pods, members = shared.steps, shared.shared.members
         total = sum(members.values())
-        self._begin = {key: self.integer(f"u_{number}_{at}", count) for at, (key, count) in enumerate(members.items())}
-        self.used.update(self._begin)
+        self.used = {key: self._integer(f"u_{number}_{at}", count) for at, (key, count) in enumerate(members.items())}
         stays = [step.before == step.after for step in pods]
         wanted = [demand[step.of[0]] for step in pods]
         most = [mine if same else min(total, mine) for mine, same in zip(wanted, stays, strict=True)]
-        self._pods = [self.integer(f"w_{number}_{at}", count) for at, count in enumerate(most)]
+        self._pods = [self._integer(f"w_{number}_{at}", count) for at, count in enumerate(most)]
         self._vectors = shared.shared.vectors
         self._given = [
-            self.integer(f"s_{number}_{at}", shared.shared.units[seen, state])
+            self._integer(f"s_{number}_{at}", shared.shared.units[seen, state])
             for at, (seen, state, _) in enumerate(self._vectors)
         ]
         rows = list(zip(pods, self._pods, strict=True))
@@ -188,11 +201,15 @@ class FlowModel(SharedModel):
         self._keep_states(sum(demand))
         self._keep_pieces()
 
+    def _integer(self, name: str, most: int) -> Expression:
+        self._variables.append(self.lp.add_variable(name, 0, int(most), pulp.LpInteger))
+        return self._variables[-1]
+
     def _keep_states(self, most: int) -> None:
         leaves: dict[NodeKey, dict[Expression, int]] = defaultdict(dict)
         comes: dict[NodeKey, list[Expression]] = defaultdict(list)
         stays: dict[NodeKey, list[Expression]] = defaultdict(list)
-        for key, variable in self._begin.items():
+        for key, variable in self.used.items():
             comes[key].append(variable)
         for step, variable in zip(self.shared.steps, self._pods, strict=True):
             if step.before == step.after:
@@ -228,3 +245,8 @@ class FlowModel(SharedModel):
         """Return what the variables take."""
         pods, given = ([int(one.varValue or 0) for one in mine] for mine in (self._pods, self._given))
         return self.shared.taken(pods, given)
+
+    def start_from(self, taken: SharedTaken) -> None:
+        """Set the variables to a solution."""
+        for at, variable in enumerate(self._variables):
+            variable.varValue = taken.levels[at] if taken.levels else 0

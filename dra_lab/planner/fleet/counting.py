@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ Counts = tuple[int, ...]
 class PodLimits:
     """Bounds on the replicas that a site can hold.
 
-    `caps` is the most of each part alone; every row (weights, limit) says that the weighted sum stays within a limit.
+    `caps` is the most of each workload alone; every row (weights, limit) says that a weighted sum stays within a limit.
     """
 
     caps: Counts
@@ -67,14 +67,31 @@ CountRow = tuple[tuple[Fraction, ...], Fraction]
 
 
 def rows_of(site: Site) -> tuple[CountRow, ...]:
-    """Return the counts that pods on a site share: devices, and capacity of shared devices."""
+    """Return the counts that pods on a site share, part by part: devices, and capacity of shared devices."""
     return tuple(dict.fromkeys((*_device_rows(site), *_capacity_rows(site))))
 
 
 def pod_limits(site: Site, demand: Sequence[int]) -> PodLimits:
-    """Return what counting says of a site; `demand` is the number of replicas wanted of each workload."""
-    rows = rows_of(site)
-    caps = []
+    """Return what counting says of a site; `demand` is the number of replicas wanted of each workload.
+
+    On several nodes, a pod counts where it takes least.
+    """
+    rows, pods = rows_of(site), range(len(demand))
+    parts = [[at for at, part in enumerate(site.parts) if part.pod == pod] for pod in pods]
+    each = part_caps(site, demand)
+    least = {(tuple(min((row[at] for at in parts[pod]), default=Fraction()) for pod in pods), n) for row, n in rows}
+    caps = [
+        min(
+            [demand[pod], sum(each[at] for at in parts[pod]), *(int(n // row[pod]) for row, n in least if row[pod] > 0)]
+        )
+        for pod in pods
+    ]
+    return PodLimits(tuple(caps), tuple(row for row in least if any(row[0])))
+
+
+def part_caps(site: Site, demand: Sequence[int]) -> Counts:
+    """Return the most pods of each part of a site alone."""
+    rows, caps = rows_of(site), []
     for at, part in enumerate(site.parts):
         cap = demand[part.pod]
         for weights, limit in rows:
@@ -85,34 +102,20 @@ def pod_limits(site: Site, demand: Sequence[int]) -> PodLimits:
             one = replicated(site.problem, site.parts, [int(n == at) for n in range(len(site.parts))]).problem
             cap = min(cap, most_replicas(replace(one, groups=tuple(group for group in one.groups if group.asks))))
         caps.append(max(cap, 0))
-    return PodLimits(tuple(caps), rows)
+    return tuple(caps)
 
 
-def counted_together(site: Site, most: Sequence[int]) -> int:
-    """Return how many pods of all workloads the rows of a site allow, with a limit for each workload.
-
-    In a row, the pods that need least on the node where they need least come first.
-    """
-    needs = []
-    for weights, limit in rows_of(site):
-        least = dict.fromkeys(range(len(most)), limit + 1)
-        for part, weight in zip(site.parts, weights, strict=True):
-            least[part.pod] = min(least[part.pod], weight)
-        needs.append((sorted((weight, pod) for pod, weight in least.items()), limit))
-    caps = [
-        min([cap, *(int(limit // weight) for row, limit in needs for weight, mine in row if mine == pod and weight)])
-        for pod, cap in enumerate(most)
-    ]
-    return min([sum(caps), *(held_by(row, limit, caps) for row, limit in needs)])
-
-
-def held_by(needs: Sequence[tuple[Fraction, int]], limit: Fraction, caps: Sequence[int]) -> int:
-    """Return how many pods a limit holds, given what one of each workload needs, the smallest first."""
-    held, left = Fraction(), limit
-    for need, pod in needs:
-        times = min(Fraction(caps[pod]), left / need) if need else Fraction(caps[pod])
-        held, left = held + times, left - times * need
-    return floor(held)
+def most_together(rows: Iterable[tuple[Sequence[Fraction | int], Fraction | int]], caps: Sequence[int]) -> int:
+    """Return how many pods of all workloads rows and the most of each workload allow."""
+    found = sum(caps)
+    for weights, limit in rows:
+        held, left = Fraction(), Fraction(limit)
+        # The pods that take least come first.
+        for need, pod in sorted((Fraction(weight), pod) for pod, weight in enumerate(weights)):
+            times = min(Fraction(caps[pod]), left / need) if need else Fraction(caps[pod])
+            held, left = held + times, left - times * need
+        found = min(found, floor(held))
+    return found
 
 
 def _unions(site: Site) -> list[list[tuple[frozenset[int], int]]]:

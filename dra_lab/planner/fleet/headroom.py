@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace as changed
 
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import MOST_COUNTED, NODE, NODES_TOGETHER, Bounded, Fit, Headroom, counted_to
@@ -25,7 +24,7 @@ from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.eligible import is_shareable
 
 if TYPE_CHECKING:
-    from dra_lab.planner.fleet.shared_devices import PodsOnNode
+    from dra_lab.planner.fleet.sites import PodsOnNode
 
 _FEW = 32
 """Pods on each node that are counted in a first look."""
@@ -41,13 +40,12 @@ def headroom_of_claim(
     cluster: Cluster,
     workload: Workload,
     release: KubernetesRelease,
-    held: AllocatedDevices | None,
     budget: Budget,
     solver: str,
 ) -> Headroom:
-    """Return how many more pods of a workload fit beside what is held."""
+    """Return how many more pods of a workload fit."""
     workloads, looking = [replace(workload, replicas=MOST_COUNTED)], budget.part(budget.shares.first)
-    fleet = look_at(cluster, workloads, release, looking, held)
+    fleet = look_at(cluster, workloads, release, looking)
     together = () if fleet.survey.plain else shared_nodes(fleet)
     coupled = {node for nodes in together for node in nodes}
     places = [*((node,) for node in fleet.scan.rules.nodes if node not in coupled), *together]

@@ -12,7 +12,6 @@ from typing import TypeVar
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
@@ -86,14 +85,14 @@ def largest_job(
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     names = [request.name for request in given("claim", claim, ClaimSketch).requests]
     _check_scale(names, scale)
-    cluster, held = cluster_after(cluster, after, release), None
+    cluster = cluster_after(cluster, after, release)
     # Half of the time: how many fit as drawn is the lesser question.
     headroom = headroom_of_claim(
-        cluster, Workload(claim.name, (claim,)), release, held, budget.part(budget.shares.step), solver
+        cluster, Workload(claim.name, (claim,)), release, budget.part(budget.shares.step), solver
     )
     found = LargestJob(claim.name, 0, 0, headroom.count)
-    top = _most_multiple(cluster, held, claim, tuple(scale) or tuple(names))
-    search = _Search(cluster, claim, tuple(scale), release, held, budget, solver)
+    top = _most_multiple(cluster, claim, tuple(scale) or tuple(names))
+    search = _Search(cluster, claim, tuple(scale), release, budget, solver)
     # First a good one soon, in steps that double; then downwards, so that none is passed over.
     times = 1
     while times <= top and search.fits(times):
@@ -114,7 +113,6 @@ class _Search:
     claim: ClaimSketch
     scale: tuple[str, ...]
     release: KubernetesRelease
-    held: AllocatedDevices | None
     budget: Budget
     solver: str
     best: int = 0
@@ -144,9 +142,7 @@ class _Search:
         # The solver takes half a second to import; only who asks waits for it.
         from dra_lab.planner.fleet.search import search
 
-        fleet = look_at(
-            self.cluster, [Workload(claim.name, (claim,), replicas=1)], self.release, self.budget, self.held
-        )
+        fleet = look_at(self.cluster, [Workload(claim.name, (claim,), replicas=1)], self.release, self.budget)
         found = search(Work(Question(fleet, (UNPLACED,)), self.budget, self.solver))
         nodes = pods_on(found.by_node)
         return min(nodes, default=""), bool(nodes) or any(goal.proven for goal in found.answer.goals)
@@ -209,7 +205,7 @@ def _part_times(part: _Part, times: int) -> _Part:
     return changed(part, count=(part.count or 1) * times)
 
 
-def _most_multiple(cluster: Cluster, held: AllocatedDevices | None, claim: ClaimSketch, names: Sequence[str]) -> int:
+def _most_multiple(cluster: Cluster, claim: ClaimSketch, names: Sequence[str]) -> int:
     """Return a multiple that cannot be exceeded, by the 32 devices of a claim and by what is left of capacities.
 
     1 where nothing that grows with the multiple ends it.
@@ -222,30 +218,28 @@ def _most_multiple(cluster: Cluster, held: AllocatedDevices | None, claim: Claim
         devices += min(ask.count for ask in ways) if grows else 0
         fixed += 0 if grows else 1
         if request.name in names and not any(ask.all_devices for ask in ways):
-            bounds.append(max(_most_of(cluster, held, ask) for ask in ways))
+            bounds.append(max(_most_of(cluster, ask) for ask in ways))
     if devices:
         bounds.append((MAX_DEVICES - fixed) // devices)
     most = min(bounds, default=_NO_LIMIT)
     return 1 if most >= _NO_LIMIT else max(1, most)
 
 
-def _most_of(cluster: Cluster, held: AllocatedDevices | None, ask: Ask) -> int:
+def _most_of(cluster: Cluster, ask: Ask) -> int:
     """Return a multiple of one way to ask that cannot be exceeded."""
     if not _by_capacity(ask):
         return MAX_DEVICES // ask.count
     amounts = [(key, parse_quantity(value)) for key, value in ask.capacity.items()]
-    return min(
-        (int(_most_left(cluster, held, key) // amount) for key, amount in amounts if amount > 0), default=_NO_LIMIT
-    )
+    return min((int(_most_left(cluster, key) // amount) for key, amount in amounts if amount > 0), default=_NO_LIMIT)
 
 
 def _by_capacity(ask: Ask) -> bool:
     return bool(ask.capacity) and ask.count == 1 and not ask.all_devices
 
 
-def _most_left(cluster: Cluster, held: AllocatedDevices | None, key: str) -> Fraction:
+def _most_left(cluster: Cluster, key: str) -> Fraction:
     """Return the most of a capacity that is left on any node, on all its devices together."""
-    consumed = (held or cluster.allocated).consumed
+    consumed = cluster.allocated.consumed
     left: dict[str, Fraction | int] = {}
     # Devices have few different amounts, and fractions are slow.
     rests: dict[tuple[object, int, int], Fraction | int] = {}

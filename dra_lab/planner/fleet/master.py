@@ -8,11 +8,11 @@ from operator import mul
 
 from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.by_state import ByState
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master_model import Chosen, HomeNodes, MasterModel, SiteClass
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.relaxation import LinearRelaxation
-from dra_lab.planner.fleet.shared_devices import SharedNodes
 from dra_lab.planner.node.solver_outcome import Outcome, agreed
 
 
@@ -58,7 +58,7 @@ class Master:
         order: Sequence[str],
         solver: str,
         home_nodes: Sequence[HomeNodes],
-        shared: Sequence[SharedNodes],
+        shared: Sequence[ByState],
         worth: Sequence[int],
     ) -> None:
         """Keep what it is made of; the relaxation and the integer model are made when they are needed."""
@@ -210,8 +210,8 @@ class Master:
             wanted: int = sum(map(mul, self.demand, self.worth))
             return wanted - placed
         if goal == NODES:
-            used = sum(times for site_class, counts, times in rows if any(counts) and site_class.each == 1)
-            return used + sum(chosen.home_nodes) + sum(taken.nodes for taken in shared)
+            used = (int(one.nodes_of(counts)) * times for one, counts, times in rows if any(counts) and one.each == 1)
+            return sum(used) + sum(chosen.home_nodes) + sum(taken.nodes for taken in shared)
         at = device_goals(self.order).index(goal)
         found = sum(site_class.patterns[counts][at] * times for site_class, counts, times in rows)
         return found + sum(taken.values[at] for taken in shared if taken.values)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import mul
 from typing import Any
 
 from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.fleet.by_state import ByState, SharedTaken
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.fleet.shared_devices import SharedNodes, SharedTaken
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
@@ -20,18 +20,26 @@ from dra_lab.planner.node.variables import Expression
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on a model that is all columns: each goal then begins from the one before."""
 
+_NODES_GAP = 0.01
+"""The part of the nodes by which their bound may be off as the last goal: 200 nodes of shares take 5 s, not 36."""
+
 
 @dataclass(frozen=True, slots=True)
 class SiteClass:
     """Sites that offer the same patterns: how many members there are, and each pattern's values.
 
     `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; a pattern uses `each`
-    nodes at least. A member takes one pattern at most.
+    nodes at least, or as many as `nodes` says where a member is several nodes. A member takes one pattern at most.
     """
 
     count: int
     patterns: Mapping[Counts, Values]
     each: float = 1
+    nodes: Mapping[Counts, int] = field(default_factory=dict)
+
+    def nodes_of(self, counts: Counts) -> float:
+        """Return how many nodes a pattern uses at least."""
+        return self.nodes.get(counts, self.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +74,13 @@ class MasterModel:
         demand: Sequence[int],
         order: Sequence[str],
         home_nodes: Sequence[HomeNodes],
-        shared: Sequence[SharedNodes],
+        shared: Sequence[ByState],
         worth: Sequence[int],
     ) -> None:
         """Make all variables and rows; this takes seconds for a large fleet."""
-        self.classes, self.home_nodes = classes, home_nodes
+        self.classes, self.home_nodes, self._last = classes, home_nodes, order[-1]
         self.lp: Any = pulp.LpProblem("fleet", pulp.LpMinimize)
         self._options = {} if shared else _OPTIONS
-        self._nodes_counted = False
         self._takes: list[dict[Counts, Expression]] = []
         # Tables of factors: PuLP takes several times longer for a sum of products.
         placed: list[dict[Expression, int]] = [{} for _ in demand]
@@ -116,7 +123,7 @@ class MasterModel:
                     if factor:
                         found[variable] = factor
                 if site_class.each == 1:
-                    nodes[variable] = 1
+                    nodes[variable] = int(site_class.nodes_of(counts))
             self._takes.append(mine)
 
     def _keep_classes(self) -> None:
@@ -132,28 +139,18 @@ class MasterModel:
                 self.lp.addConstraint(_sum(factors) <= (0 if inside else site_class.count), f"class_{number}")
 
     def minimise(self, goal: str, solver: str, budget: Budget) -> Outcome:
-        """Minimise a goal, and cut off what only rounding inside the solver allowed."""
-        self._count_nodes(goal)
-        while True:
-            outcome = minimise(self.lp, self.goals[goal], solver, budget, options=self._options)
-            if outcome.value is None or not sum(model.cut() for model in self._shared):
-                return outcome
+        """Minimise a goal."""
+        late = goal == NODES == self._last and not self._shared
+        options = {**self._options, "mip_rel_gap": _NODES_GAP} if late else self._options
+        return minimise(self.lp, self.goals[goal], solver, budget, options=options)
 
     def fix(self, goal: str, value: int) -> bool:
         """Demand that a goal is not above a value; say whether that can be at all."""
-        self._count_nodes(goal)
         expression = self.goals[goal]
         if isinstance(expression, int):
             return expression <= value
         self.lp.addConstraint(expression <= value, f"fixed_{goal}_{len(self.lp.constraints())}")
         return True
-
-    def _count_nodes(self, goal: str) -> None:
-        # Before they are needed they would only be in the solver's way.
-        if goal == NODES and not self._nodes_counted:
-            self._nodes_counted = True
-            for model in self._shared:
-                model.count_nodes()
 
     def read(self) -> Chosen:
         """Return the solution that the variables hold."""

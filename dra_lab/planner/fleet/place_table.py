@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from operator import mul
+from operator import ge, mul
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Packed, Takes, Values, named, pack
-from dra_lab.planner.fleet.sites import Site
-from dra_lab.planner.fleet.tables import contains, without_barred
+from dra_lab.planner.fleet.sites import PodsOnNode, Site
 from dra_lab.planner.places.below import Below
 from dra_lab.planner.places.counting import Counting, all_below
 from dra_lab.planner.places.fill import Column, Filler
@@ -242,6 +241,14 @@ class PlaceTable:
             while column is not None and column.counts[part] < self.caps[part]:
                 column = filler.step(self.state, column, way, part)
 
+    def nodes(self, counts: Counts) -> tuple[int, int]:
+        """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""
+        return (int(any(counts)),) * 2
+
+    def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
+        """Return the pods of the way that was found for some numbers."""
+        return PodsOnNode(self.whole, self.site.home_nodes.get(member, member), counts, self.takes(counts))
+
     def takes(self, counts: Counts) -> Takes:
         """Return the way that was found for some numbers, in groups of the layout, workload by workload."""
         if counts in self.packed and self.packed[counts].takes:
@@ -268,4 +275,19 @@ def _not_undercut(floors: Values, best: Sequence[Values | None], counts: Counts)
     for floor, value in zip(floors, alone, strict=True):
         found.append(max(floor, value) if together else floor)
         together = together and value >= floor
+    return tuple(found)
+
+
+def contains(counts: Counts, barred: Iterable[Counts]) -> bool:
+    """Say whether numbers contain some that are known to be impossible."""
+    return any(all(map(ge, counts, fewer)) for fewer in barred)
+
+
+def without_barred(caps: Counts, barred: Iterable[Counts]) -> Counts:
+    """Return the most replicas of each part if some numbers of one part alone are known to be impossible."""
+    found = list(caps)
+    for counts in barred:
+        if sum(counts) == max(counts):
+            part = counts.index(max(counts))
+            found[part] = min(found[part], sum(counts) - 1)
     return tuple(found)

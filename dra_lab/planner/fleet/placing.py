@@ -16,10 +16,8 @@ from dra_lab.model.plan import GoalValue, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pack import Takes
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
-from dra_lab.planner.fleet.shared_devices import PodsOnNode
-from dra_lab.planner.fleet.sites import Site, devices_of
+from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.placement_values import Asked, Scale, asked_of, value_placements
@@ -33,12 +31,8 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     if answer.chosen is None:
         return []
     by_node: list[PodsOnNode] = []
-    known: dict[tuple[int, Counts], Takes] = {}
-    for table, node, counts in answer.classed.placed(answer.chosen):
-        key = id(table), counts
-        if key not in known:
-            known[key] = table.takes(counts)
-        by_node.append(PodsOnNode(table.whole, table.site.home_nodes.get(node, node), counts, known[key]))
+    for table, member, counts in answer.classed.placed(answer.chosen):
+        by_node.append(table.on_nodes(member, counts))
     for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
         by_node += shared_nodes.placed(taken)
     return _joined(sorted(by_node, key=attrgetter("node")))

@@ -11,7 +11,6 @@ from dra_lab.checks.taint_validation import ignored_taint_rules
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
@@ -43,7 +42,6 @@ def plan_fleet(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
-    held: AllocatedDevices | None = None,
     first_fit: bool = True,
 ) -> FleetPlan:
     """Return where the replicas of workloads go, best first, with what is proven of it.
@@ -78,7 +76,7 @@ def plan_fleet(
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     clock = Clock()
-    fleet = look_at(cluster, workloads, release, budget.part(budget.shares.first), held)
+    fleet = look_at(cluster, workloads, release, budget.part(budget.shares.first))
     clock.lap("scan")
     work = Work(Question(fleet, order, all_placed=objective == "nodes"), budget, solver, clock)
     plan = _planned(work, plan)

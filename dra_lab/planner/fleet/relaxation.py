@@ -52,7 +52,8 @@ class LinearRelaxation:
         values = _flat(values for _, values in rows).reshape(len(rows), len(device))
         self._costs: dict[str, Array] = {goal: values[:, at] for at, goal in enumerate(device)}
         self._costs[UNPLACED] = -(self._counts @ np.array(self._worth, float))
-        self._costs[NODES] = np.array([site_class.each for site_class in classes], float)[self._class_of]
+        used = ([one.nodes_of(counts) for counts, _ in mine] for one, mine in zip(classes, patterns, strict=True))
+        self._costs[NODES] = _flat(used)
         self.kept: tuple[tuple[str, int], ...] = ()
 
     @cached_property

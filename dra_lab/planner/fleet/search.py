@@ -10,20 +10,18 @@ from operator import mul
 from msgspec.structs import replace as changed
 
 from dra_lab.model.goals import UNPLACED
-from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
-from dra_lab.planner.fleet.by_copy import by_copy
-from dra_lab.planner.fleet.by_state import all_by_state
-from dra_lab.planner.fleet.counting import Counts, counted_together
+from dra_lab.planner.fleet.by_state import ByState, all_by_state
+from dra_lab.planner.fleet.counting import Counts, most_together
+from dra_lab.planner.fleet.first_fit_pods import FirstFitPods, PodClaims
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
 from dra_lab.planner.fleet.question import Work
-from dra_lab.planner.fleet.shared_devices import PodsOnNode, SharedNodes
-from dra_lab.planner.fleet.sites import Site, seen_together, sites_of
-from dra_lab.planner.fleet.tables import SiteTable, Table, site_tables
+from dra_lab.planner.fleet.sites import PodsOnNode, seen_together, sites_of
+from dra_lab.planner.fleet.tables import SiteTable, Table, is_closed, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
 
 
@@ -51,51 +49,29 @@ def _search(work: Work) -> Solution:
     coupled = [site for site in sites if site.nodes]
     filling = replace(work, budget=work.budget.part(work.budget.shares.first)) if coupled else work
     places = place_tables(filling, [site for site in sites if not site.nodes])
-    others = site_tables(filling, places.rest)
     looking = filling.budget if coupled else work.budget.part(work.budget.shares.step)
-    together = _together(work, coupled, looking)
+    question = work.question
+    given = question.fleet, coupled, device_goals(question.order), question.demand, question.worths
+    shared, joint = all_by_state(*given, work.budget, looking) if coupled else ([], [])
+    seen = (None if looking.reached else seen_together(question.fleet, site, looking) for site in joint)
+    others = site_tables(filling, [*places.rest, *(site for site in seen if site is not None)])
     decide_few(filling, others)
-    tables: list[Table] = [*places.tables, *others]
+    # Sites that are no trees come first: they say at once that there is too much to know.
+    tables: list[Table] = [*others, *places.tables]
     work.clock.lap("patterns")
     examined = {node for table in tables for node in table.site.all_nodes}
-    examined.update(*(one.nodes for one in together.planned))
-    whole = work.question.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
-    # Sites that are no trees come first: they say at once that there is too much to know.
-    quick_first: list[Table] = [*others, *places.tables]
+    examined.update(*(one.nodes for one in shared))
+    whole = question.fleet.scan.complete and len(examined) == sum(len(site.all_nodes) for site in sites)
     closed = whole and not filling.budget.reached
-    closed = closed and all(not work.budget.reached and table.least() == table.found() for table in quick_first)
+    closed = closed and all(not work.budget.reached and is_closed(table) for table in tables)
     # Filling knows nothing of nodes that share devices.
     start = None if coupled else places.placed
-    counted = _left_out(work, tables, together.most) if whole else 0
-    states = len({table.state for table in places.tables}) + len(others) + len(coupled)
-    answer, by_node = _over(work, tables, together.planned, closed=closed, whole=whole, states=states, start=start)
+    together = sum(one.most(question.demand, looking) for one in shared)
+    counted = _left_out(work, tables, together) if whole else 0
+    states = len({table.state for table in places.tables}) + len(others) + len(shared)
+    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=states, start=start)
     _with_count(answer, counted)
     return Solution(answer, by_node, states)
-
-
-@dataclass(frozen=True)
-class _Together:
-    """Nodes that share devices: those that are `planned`, and how many pods of all workloads they have at most."""
-
-    planned: list[SharedNodes]
-    most: int
-
-
-def _together(work: Work, sites: Sequence[Site], budget: Budget) -> _Together:
-    """Return nodes that share devices as the master plans them: by state, or else by copy if that is not too large."""
-    if not sites:
-        return _Together([], 0)
-    order, demand = device_goals(work.question.order), work.question.demand
-    by_state, rest = all_by_state(work.question.fleet, sites, order, demand, work.question.worths, work.budget, budget)
-    planned: list[SharedNodes] = [*by_state]
-    most = sum(one.most(demand, budget) for one in by_state)
-    for site in rest:
-        seen = None if budget.reached else seen_together(work.question.fleet, site, budget)
-        if seen is not None:
-            most += counted_together(seen, demand)
-            copies = by_copy(seen, work.question.fleet.demand, order, budget)
-            planned += [] if copies is None else [copies]
-    return _Together(planned, most)
 
 
 def _with_count(answer: Answer, counted: int) -> None:
@@ -114,7 +90,10 @@ def _left_out(work: Work, tables: Sequence[Table], together: int) -> int:
     for table in tables:
         if work.budget.reached:
             return 0
-        alone = [have + cap * table.site.count for have, cap in zip(alone, table.caps, strict=True)]
+        if table.site.nodes:
+            together += most_together(table.rows, table.caps)
+        else:
+            alone = [have + cap * table.site.count for have, cap in zip(alone, table.caps, strict=True)]
     most: int = sum(map(mul, map(min, alone, demand), worth)) + together * max(worth)
     wanted: int = sum(map(mul, demand, worth))
     return max(0, wanted - most)
@@ -123,7 +102,7 @@ def _left_out(work: Work, tables: Sequence[Table], together: int) -> int:
 def _over(
     work: Work,
     tables: Sequence[Table],
-    shared: Sequence[SharedNodes],
+    shared: Sequence[ByState],
     *,
     closed: bool,
     whole: bool,
@@ -154,7 +133,7 @@ def _over(
 
 
 def _answer(
-    work: Work, tables: Sequence[Table], shared: Sequence[SharedNodes], *, closed: bool = False, start: Start | None
+    work: Work, tables: Sequence[Table], shared: Sequence[ByState], *, closed: bool = False, start: Start | None
 ) -> tuple[Answer, list[PodsOnNode]]:
     """Return the best answer and who stands where."""
     answer = best_answer(work, tables, shared, closed=closed, start=start)
@@ -164,7 +143,7 @@ def _answer(
 def _improved(
     work: Work,
     tables: Sequence[Table],
-    shared: Sequence[SharedNodes],
+    shared: Sequence[ByState],
     known: tuple[Answer, list[PodsOnNode]],
     states: int,
     seconds: float,
@@ -238,15 +217,25 @@ def _unproven(answer: Answer) -> Answer:
 
 def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
     """Find ways for some numbers of replicas on all sites, then decide all numbers of the sites that have few."""
-    budget = work.budget.part(work.budget.shares.first)
-    for first in range(len(work.question.demand)):
+    budget, fleet = work.budget.part(work.budget.shares.first), work.question.fleet
+    claims, goals = [PodClaims(fleet, pod) for pod in fleet.pods] if tables else [], device_goals(work.question.order)
+    filled = [FirstFitPods(fleet, table.site, goals, claims) for table in tables]
+    for first in range(len(fleet.pods)):
+        # The first plan has all the time: what comes after it only improves or proves it.
+        filling, order = budget if first else work.budget, (*range(first, len(fleet.pods)), *range(first))
+        for table, by_scheduler in zip(tables, filled, strict=True):
+            most = [min(count, budget.sizes.node_pods) for count in table.demand]
+            if not filling.reached:
+                table.fill(by_scheduler.placed(order, most, filling), filling)
+    for first in range(len(fleet.pods)):
         for table in tables:
-            table.grow(first, budget)
+            if not budget.reached:
+                table.grow(first, budget)
     for number, table in enumerate(tables):
-        few = table.vectors and len(table.vectors) <= work.budget.sizes.decided
+        if budget.reached:
+            break
+        few = not table.site.nodes and table.vectors and len(table.vectors) <= work.budget.sizes.decided
         for counts in table.vectors if few and table.vectors else ():
-            if budget.reached:
-                return
             table.decide(counts, budget)
         if work.budget.due:
             work.budget.report_step("patterns", f"looked at {number + 1} of {len(tables)} kinds of node states")

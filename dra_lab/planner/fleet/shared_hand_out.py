@@ -8,10 +8,9 @@ from graphlib import TopologicalSorter
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.fleet.providers import NodeKind, SharedSet
-from dra_lab.planner.fleet.shared_devices import PodsOnNode
 from dra_lab.planner.fleet.shared_fill import Filled
 from dra_lab.planner.fleet.shared_states import NodeKey, Piece, PodStep
-from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.sites import PodsOnNode, Site
 from dra_lab.planner.places.all_ways import copy_of
 from dra_lab.planner.places.hand_out import as_written
 from dra_lab.planner.places.shapes import Vector

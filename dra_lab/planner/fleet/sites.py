@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
@@ -16,7 +17,7 @@ from dra_lab.planner.fleet.together import devices_like, joint, joint_parts, pro
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import canonical
-from dra_lab.planner.states.node_state import NodeState, kept_groups, state_problem
+from dra_lab.planner.states.node_state import NodeState, PodTakes, kept_groups, state_problem
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,15 @@ class Site:
         if self.home_nodes:
             return tuple(dict.fromkeys(self.home_nodes.values()))
         return tuple(node for nodes in self.nodes for node in nodes) if self.nodes else self.members
+
+
+class PodsOnNode(NamedTuple):
+    """The pods on one node: as many of each part as `counts` says, and what each of them takes."""
+
+    site: Site
+    node: str
+    counts: tuple[int, ...]
+    takes: tuple[PodTakes, ...]
 
 
 def sites_of(fleet: FleetProblem) -> tuple[Site, ...]:

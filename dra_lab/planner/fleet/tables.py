@@ -2,97 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import ge
-from typing import Protocol
 
 from dra_lab.errors import SolverError
-from dra_lab.planner.budget import Budget
+from dra_lab.model.goals import NODES, UNPLACED
+from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
-from dra_lab.planner.fleet.pack import Packed, Takes, Values, device_goals, named, pack
+from dra_lab.planner.fleet.pack import OnePod, Packed, Takes, Values, device_goals, named, pack, size_of
+from dra_lab.planner.fleet.place_table import PlaceTable, contains, without_barred
 from dra_lab.planner.fleet.question import Work
-from dra_lab.planner.fleet.sites import Site
+from dra_lab.planner.fleet.sites import PodsOnNode, Site
 
-
-class Table(Protocol):
-    """What is known of equal places for pods: of each combination of numbers of pods, what was found and what may be.
-
-    `site` has the members. These are parts of nodes of `whole` if members are leaves of nodes, else `whole` is `site`.
-    """
-
-    @property
-    def site(self) -> Site:
-        """Return the members."""
-
-    @property
-    def whole(self) -> Site:
-        """Return the site whose nodes the members are, or are parts of."""
-
-    @property
-    def caps(self) -> Counts:
-        """Return the most replicas of each part, by counting."""
-
-    @property
-    def rows(self) -> tuple[tuple[Counts, int], ...]:
-        """Return rows (weights, limit) that numbers of replicas keep, by what counting says."""
-
-    @property
-    def examined(self) -> bool:
-        """Say whether a pod was tried there, or counting says that none fits."""
-
-    def found(self) -> Mapping[Counts, Values]:
-        """Return the numbers of replicas for which a way was found, with its values."""
-
-    def least(self) -> Mapping[Counts, Values] | None:
-        """Return all numbers that may be held, with values that no way undercuts; None when they are too many."""
-
-    def numbers(self) -> Sequence[Counts] | None:
-        """Return all numbers that may be held; None when they are too many."""
-
-    def lower(self, counts: Counts) -> Values | None:
-        """Return values that no way undercuts, None where the numbers are impossible."""
-
-    def floors(self) -> tuple[Values | None, ...]:
-        """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
-
-    def is_open(self, counts: Counts) -> bool:
-        """Say whether a better way for some numbers may exist than the one that was found."""
-
-    def decide(self, counts: Counts, budget: Budget) -> object:
-        """Look for the best way for some numbers of replicas; never worse than before."""
-
-    def widen(self, budget: Budget) -> None:
-        """Look for ways for many numbers of replicas."""
-
-    def grow_beside(self, counts: Counts, part: int) -> None:
-        """Look for ways for more and more replicas of a part beside some numbers, as far as that is quick."""
-
-    def takes(self, counts: Counts) -> Takes:
-        """Return the way that was found for some numbers, in the groups that plans name."""
+_SIZES = Sizes()
 
 
 @dataclass
 class SiteTable:
-    """What is known of one site: numbers of replicas (`Counts`) are by part of the site, values by goal in `order`.
+    """What is known of one site: numbers of replicas (`Counts`) are by workload, values by goal of devices.
 
-    `packed` holds each combination of numbers that was looked at; one that is not there, and that counting allows, is
-    not known to be impossible. `vectors` are all that counting allows (None: too many to list).
+    `order` are the goals of a member: on several nodes, that of nodes is among them. `packed` holds each combination of
+    numbers that was looked at; one that is not there, and that counting allows, is not known to be impossible.
     """
 
     site: Site
     demand: Sequence[int]
     order: tuple[str, ...]
     solver: str
-    vectors: list[Counts] | None = None
+    examined: bool = False
     packed: dict[Counts, Packed] = field(default_factory=dict)
     _barred: list[Counts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Note the values of no pods."""
-        nothing = (0,) * len(self.order)
-        self.packed[self.site.zero] = Packed(nothing, nothing)
+        nothing = (0,) * len(device_goals(self.order))
+        self.packed[self._zero] = Packed(nothing, nothing, counts=self.site.zero, nodes=0, least_nodes=0)
+
+    @property
+    def _zero(self) -> Counts:
+        return (0,) * len(self.demand)
+
+    @cached_property
+    def vectors(self) -> list[Counts] | None:
+        """Return all numbers that counting allows, None if they are too many to list."""
+        return self.limits.vectors(_SIZES.numbers)
 
     @cached_property
     def limits(self) -> PodLimits:
@@ -103,12 +58,12 @@ class SiteTable:
         """Return values that no way undercuts, None where the numbers are impossible."""
         known = self.packed.get(counts)
         if known is not None:
-            return known.lower
+            return None if known.lower is None else max(known.lower, self._summed(counts) or known.lower)
         return self._summed(counts) if not contains(counts, self._barred) and self.limits.may_hold(counts) else None
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone: no packing costs less than its parts."""
-        alone = (0,) * len(self.order)
+        alone = (0,) * len(device_goals(self.order))
         for part, count in enumerate(counts):
             single = self.packed.get(_one(counts, part)) if count else None
             if single is not None and single.lower is None:
@@ -116,11 +71,6 @@ class SiteTable:
             if single is not None and single.lower is not None:
                 alone = tuple(value + count * one for value, one in zip(alone, single.lower, strict=True))
         return alone
-
-    @property
-    def whole(self) -> Site:
-        """Return the site whose nodes the members are."""
-        return self.site
 
     @property
     def caps(self) -> Counts:
@@ -138,22 +88,34 @@ class SiteTable:
 
         With `quick`, any way is good enough.
         """
-        lower, before = self.lower(counts), self.found().get(counts)
+        lower, known = self.lower(counts), self.packed.get(counts)
         if lower is None:
             return Packed(None)
-        if lower == before or budget.reached or (quick and before is not None):
-            return Packed(lower, before)
-        given = self.site.problem, self.site.parts, counts, self.order, budget
-        found = pack(*given, solver=self.solver, lower=lower, quick=quick)
+        before = known.upper if known is not None else None
+        if known is not None and (known.exact or (quick and before is not None)):
+            return known
+        if budget.reached or not self._is_modelled(counts, _SIZES.copies if quick else _SIZES.variables):
+            return Packed(lower)
+        given, together = (self.site.problem, self.site.parts, counts, self.order, budget), bool(self.site.nodes)
+        found = pack(*given, solver=self.solver, lower=lower, quick=quick, together=together)
         found = replace(found, takes=named(self.site, found.takes))
         if found.lower is None and before is not None:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
-        if before is not None and (found.upper is None or before <= found.upper):
-            found = Packed(found.lower, before, self.packed[counts].takes)
+        if (
+            known is not None
+            and before is not None
+            and (found.upper is None or self._goals(known) < self._goals(found))
+        ):
+            found = replace(known, lower=found.lower, least_nodes=found.least_nodes)
         self.packed[counts] = found
         if found.lower is None:
             self._barred.append(counts)
         return found
+
+    def _goals(self, one: Packed) -> Values:
+        """Return the values of all goals of a member."""
+        values = iter(one.upper or ())
+        return tuple(one.nodes if goal == NODES else next(values) for goal in self.order)
 
     def widen(self, budget: Budget) -> None:
         """Find ways for growing numbers of replicas, with each part first."""
@@ -163,9 +125,30 @@ class SiteTable:
     def grow_beside(self, counts: Counts, part: int) -> None:
         """Look for nothing: a model for each number takes too long."""
 
+    def fill(self, pods: Iterable[OnePod], budget: Budget) -> None:
+        """Keep pods that are placed one after the other, as far as there is time."""
+        goals = device_goals(self.order)
+        counts, values, placed = self._zero, (0,) * len(goals), list[OnePod]()
+        for one in pods:
+            pod = self.site.parts[one.part].pod
+            counts = tuple(count + (at == pod) for at, count in enumerate(counts))
+            values = tuple(map(sum, zip(values, one.values, strict=True)))
+            placed.append(one)
+            known = self.packed.get(counts)
+            if known is None or known.upper is None or values < known.upper:
+                there = Counter(pod.part for pod in placed)
+                self.packed[counts] = Packed(
+                    (0,) * len(goals) if known is None else known.lower,
+                    values,
+                    tuple(pod.takes for pod in sorted(placed, key=lambda pod: pod.part)),
+                    tuple(there[at] for at in range(len(self.site.parts))),
+                    len({self.site.parts[part].node for part in there}),
+                )
+        self.examined = self.examined or bool(placed) or not budget.reached
+
     def grow(self, first: int, budget: Budget) -> None:
         """Find ways for growing numbers of replicas, from one part on: a plan is known before time is over."""
-        counts = self.site.zero
+        counts = self._zero
         for part in (*range(first, len(counts)), *range(first)):
             cap, step = min(self.caps[part], budget.sizes.node_pods), 1
             while step and not budget.reached:
@@ -204,30 +187,25 @@ class SiteTable:
         """Return the way that was found for some numbers, in the groups that plans name."""
         return self.packed[counts].takes
 
+    def nodes(self, counts: Counts) -> tuple[int, int]:
+        """Return how many nodes of a member the way that was found for some numbers uses, and how many at least."""
+        known = self.packed.get(counts)
+        return (int(any(counts)),) * 2 if known is None else (known.nodes, known.least_nodes)
+
+    def on_nodes(self, member: str, counts: Counts) -> PodsOnNode:
+        """Return the pods of the way that was found for some numbers."""
+        known = self.packed[counts]
+        return PodsOnNode(self.site, member, known.counts, known.takes)
+
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
         known = self.packed.get(counts)
-        return known is None or not known.exact
+        return (known is None or not known.exact) and self._is_modelled(counts, _SIZES.variables)
 
-    @property
-    def examined(self) -> bool:
-        """Say whether a pod was tried there, or counting says that none fits."""
-        return len(self.packed) > 1 or not any(self.caps)
-
-
-def contains(counts: Counts, barred: Iterable[Counts]) -> bool:
-    """Say whether numbers contain some that are known to be impossible."""
-    return any(all(map(ge, counts, fewer)) for fewer in barred)
-
-
-def without_barred(caps: Counts, barred: Iterable[Counts]) -> Counts:
-    """Return the most replicas of each part if some numbers of one part alone are known to be impossible."""
-    found = list(caps)
-    for counts in barred:
-        if sum(counts) == max(counts):
-            part = counts.index(max(counts))
-            found[part] = min(found[part], sum(counts) - 1)
-    return tuple(found)
+    def _is_modelled(self, counts: Counts, most: int) -> bool:
+        """Say whether a model has no more than `most` variables; that of one node is always made."""
+        each = [counts[part.pod] for part in self.site.parts]
+        return not self.site.nodes or size_of(self.site.problem, self.site.parts, each) <= most
 
 
 def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
@@ -236,11 +214,23 @@ def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
     for site in sites:
         if tables and work.budget.reached:
             break
-        table = SiteTable(site, work.question.fleet.demand, device_goals(work.question.order), work.solver)
-        table.vectors = table.limits.vectors(work.budget.sizes.numbers)
-        tables.append(table)
+        question = work.question
+        every = tuple(goal for goal in question.order if goal != UNPLACED)
+        order = every if site.nodes else device_goals(every)
+        demand = question.demand if site.nodes else question.fleet.demand
+        tables.append(SiteTable(site, demand, order, work.solver))
     return tables
 
 
 def _one(counts: Counts, part: int) -> Counts:
     return tuple(int(other == part) for other in range(len(counts)))
+
+
+Table = PlaceTable | SiteTable
+"""What is known of equal places for pods: for each combination of numbers of pods, what was found and what may be."""
+
+
+def is_closed(table: Table) -> bool:
+    """Say whether the best way for every number of replicas is known."""
+    least, found = table.least(), table.found()
+    return least == found and all(used == least for used, least in map(table.nodes, found))

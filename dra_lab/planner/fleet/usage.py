@@ -12,15 +12,15 @@ from math import ceil
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.by_copy import CopyModel, by_copy
+from dra_lab.planner.fleet.counting import part_caps
+from dra_lab.planner.fleet.pack import PodsModel, size_of
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Question, Work
 from dra_lab.planner.fleet.search import Solution, search
-from dra_lab.planner.fleet.shared_devices import PodsOnNode
-from dra_lab.planner.fleet.sites import Site, devices_of, seen_together, sites_of
+from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of, seen_together, sites_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.milp import minimise_exactly
 from dra_lab.planner.node.modelling import pulp
-from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.variables import Expression
 from dra_lab.planner.states.node_state import coarse, common_unit
 
@@ -155,20 +155,18 @@ class Usage:
         for part in place.parts:
             if using & set(range(*part.asks)):
                 wanted[part.pod] = int(most)
-        shared = by_copy(place, wanted, (), self.budget)
-        if shared is None:
+        each = part_caps(place, wanted)
+        if size_of(problem, place.parts, each) > self.budget.sizes.copies:
             return None
-        lp = pulp.LpProblem("used", pulp.LpMinimize)
-        model = shared.model(lp, 0, wanted)
-        amounts = _amounts_in(kind, model, shared.site.problem, lp)
+        model = PodsModel(problem, place.parts, each, (), absent=True)
+        amounts = _amounts_in(kind, model, problem)
         unit = common_unit(amounts.values()) or Fraction(1)
-        factors = {variable: -int(amount / unit) for variable, amount in amounts.items()}
-        while factors:
-            outcome = minimise(lp, factors, self.solver, self.budget)
-            if outcome.value is None or not model.cut():
-                least = -(outcome.value or 0) * unit
-                return least, most if outcome.bound is None else min(most, -outcome.bound * unit)
-        return Fraction(), Fraction()
+        if not amounts:
+            return Fraction(), Fraction()
+        used = pulp.LpAffineExpression({variable: -int(amount / unit) for variable, amount in amounts.items()})
+        outcome = minimise_exactly(model.model, used, self.solver, self.budget)
+        least = -(outcome.value or 0) * unit
+        return least, most if outcome.bound is None else min(most, -outcome.bound * unit)
 
 
 def _in_units(worth: tuple[Fraction, ...]) -> tuple[tuple[int, ...], Fraction]:
@@ -190,19 +188,19 @@ def _uses_of(fleet: FleetProblem, problems: Iterable[AllocationProblem], kind: s
     return found
 
 
-def _amounts_in(kind: str, model: CopyModel, problem: AllocationProblem, lp: Expression) -> dict[Expression, Fraction]:
+def _amounts_in(kind: str, model: PodsModel, problem: AllocationProblem) -> dict[Expression, Fraction]:
     """Return what variables of a model count of a kind."""
     amounts: dict[Expression, Fraction] = {}
     once: dict[int, list[Expression]] = {}
-    for _, ask, group, variable in model.whole.taken:
+    for _, ask, group, variable in model.taken:
         amount = amount_of(problem, ask, group, kind)
         if amount and is_once(problem, group):
             once.setdefault(group, []).append(variable)
         elif amount:
             amounts[variable] = amounts.get(variable, Fraction()) + amount
-    for group, variables in once.items():
-        seen = lp.add_variable(f"seen_{group}", 0, 1, pulp.LpInteger)
-        lp.addConstraint(seen <= pulp.lpSum(variables))
+    for variables in once.values():
+        seen = model.model.integer("once", 1)
+        model.model.require(seen <= pulp.lpSum(variables))
         amounts[seen] = Fraction(1)
     return amounts
 

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
-from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import StrandedKind
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.reasons import Relaxation
@@ -25,7 +18,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import part_of_cluster, without_nodes
 from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.fleet.after import admin_requests, shareable_devices
+from dra_lab.planner.fleet.after import admin_requests, with_pods
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded
 from dra_lab.planner.why.changes import changes, tried
@@ -75,14 +68,15 @@ def why_stranded(
     release = cluster.target_release(release)
     claims = [claim for workload in workloads for claim in workload.claims if claim.requests]
     planned = after.on_node.get(node, ()) if after is not None else ()
-    part = _with_pods(_alone(cluster, node), planned, workloads, release)
+    admin = {workload.name: admin_requests(workload.claims) for workload in workloads}
+    part = with_pods(_alone(cluster, node), ((pod, admin[pod.workload]) for pod in planned), release)
     kinds = stranded(part, claims, release=release, time_limit=seconds / 4).kinds
     if not any(kind.stranded for kind in kinds):
         return WhyStranded(node, kinds)
     most = Sizes().node_pods
     many = [Workload(workload.name, workload.claims, replicas=most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
-    full = _with_pods(part, more.pods, workloads, release, "more-")
+    full = with_pods(part, ((pod, admin[pod.workload]) for pod in more.pods), release, "more-")
     trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))
     every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
     reasons = ((claim, why_not(full, claim, node, release, seconds=seconds / 8)) for claim in claims)
@@ -99,33 +93,6 @@ def _alone(cluster: Cluster, node: str) -> Cluster:
     """Return the part of a cluster that one node sees, without other nodes."""
     part = part_of_cluster(cluster, node)
     return without_nodes(part, [other for other in part.node_names if other != node])
-
-
-def _with_pods(
-    part: Cluster,
-    replicas: Iterable[PlacedPod],
-    workloads: Sequence[Workload],
-    release: KubernetesRelease,
-    mark: str = "",
-) -> Cluster:
-    """Return the cluster with the claims of some pods, each as if it were allocated."""
-    shareable, admin = shareable_devices(part, release), {one.name: admin_requests(one.claims) for one in workloads}
-    made = []
-    for replica in replicas:
-        name = f"{mark}{replica.workload}-{replica.replica}"
-        results = tuple(
-            DeviceRequestAllocationResult(
-                request=placement.request,
-                **placement.device._asdict(),
-                share_id=f"{name}-{at}" if placement.device in shareable else None,
-                consumed_capacity=dict(placement.consumed),
-            )
-            for at, placement in enumerate(replica.devices)
-            if (placement.claim, placement.request) not in admin[replica.workload]
-        )
-        status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=results)))
-        made.append(ResourceClaim(metadata=ObjectMeta(name=name, namespace="planned"), status=status))
-    return part.with_objects(claims=(*part.claims, *made))
 
 
 def _leaving(

@@ -25,7 +25,7 @@ from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.placing import pods_of
 from dra_lab.planner.fleet.question import Clock
-from dra_lab.planner.fleet.shared_devices import PodsOnNode
+from dra_lab.planner.fleet.sites import PodsOnNode
 from dra_lab.planner.gangs.headroom import headroom_by_domain
 from dra_lab.planner.gangs.levels import hierarchy_of, nodes_of_claims
 from dra_lab.planner.gangs.needs import read_needs

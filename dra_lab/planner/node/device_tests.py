@@ -15,6 +15,7 @@ from dra_lab.model.quantity import NANO
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
 from dra_lab.scheduler.capacity import capacity_use
+from dra_lab.scheduler.taints import untolerated
 
 
 class Stage(IntEnum):
@@ -89,16 +90,7 @@ def is_tolerated(cluster: Cluster, release: KubernetesRelease, ask: Ask, item: P
 
     Rule: docs/semantics.md 3.8.
     """
-    # An empty key or effect matches all, Exists any value, Equal (or "") the same value
-    return all(
-        any(
-            t.key in ("", taint.key)
-            and t.effect in ("", taint.effect)
-            and (t.operator == "Exists" or (t.operator in ("", "Equal") and t.value == taint.value))
-            for t in ask.tolerations
-        )
-        for taint in keeping_away(cluster, release, item.id, item.device)
-    )
+    return untolerated(keeping_away(cluster, release, item.id, item.device), ask.tolerations) is None
 
 
 def keeping_away(

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dra_lab.cel.matching import Matching
 from dra_lab.index.node_binding import Tie, tie_of
+from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -89,7 +90,7 @@ class Rules(Struct, frozen=True, dict=True):
         names = self.cluster.node_names
         return names if self.only is None else tuple(name for name in names if name in self.only)
 
-    @property
+    @cached_property
     def allocated(self) -> AllocatedDevices:
         """Return what counts as in use."""
         if self.idle:
@@ -128,6 +129,16 @@ class Rules(Struct, frozen=True, dict=True):
     def selecting(self) -> tuple[Ask, ...]:
         """Return one ask of all that have the same class and selectors."""
         return tuple({(ask.device_class_name, ask.selectors): ask for ask in reversed(self.asks)}.values())[::-1]
+
+
+def rules_of(
+    cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease, only: frozenset[str] | None = None
+) -> Rules:
+    """Return the rules of a claim. Raises CelCompileError for a selector that does not compile."""
+    rules = Rules(cluster, sketch, release, node_index(cluster, release).matching, only=only)
+    for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
+        raise problem
+    return rules
 
 
 def eligibility(rules: Rules, node_name: str) -> NodeEligibility:

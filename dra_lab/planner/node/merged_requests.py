@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -326,7 +327,7 @@ def _give(
     new = [at for at in ends if at not in copies[0]]
     musts = [link for link in links if problem.links[link].must]
     for levels in (links, musts, ()):
-        place = _place(problem, levels)
+        place = partial(_place, problem, levels)
         for copy in copies:
             if new[0] in copy:
                 continue
@@ -341,11 +342,7 @@ def _give(
                     break
 
 
-def _place(problem: AllocationProblem, links: Sequence[int]) -> Callable[[int], Hashable]:
-    """Return what says at which place of some links a group's devices are, None where one of them has none."""
-
-    def of(group: int) -> Hashable:
-        values = tuple(problem.groups[group].places[link] for link in links)
-        return values if all(values) else None
-
-    return of
+def _place(problem: AllocationProblem, links: Sequence[int], group: int) -> Hashable:
+    """Return at which place of some links a group's devices are, None where one of them has none."""
+    values = tuple(problem.groups[group].places[link] for link in links)
+    return values if all(values) else None

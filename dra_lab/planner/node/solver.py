@@ -122,24 +122,20 @@ def _highs(rows: Rows, budget: Budget, options: Options | None = None) -> Claim:
     )
 
 
-def _cbc(rows: Rows, budget: Budget, _: Options | None = None) -> Claim:
-    try:
-        return _cbc_with(rows, budget, ["presolve off", "preprocess off"], presolved=False)
-    except pulp.PulpSolverError:
-        # Without its presolve, CBC 2.10 crashes on some models that have no solution.
-        try:
-            return _cbc_with(rows, budget, [], presolved=True)
-        except pulp.PulpSolverError as error:
-            raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
-
-
-def _cbc_with(rows: Rows, budget: Budget, options: list[str], *, presolved: bool) -> Claim:
+def _cbc(rows: Rows, budget: Budget, _: Options | None = None, *, presolved: bool = False) -> Claim:
     lp, variables = rows.as_pulp()
+    options = [] if presolved else ["presolve off", "preprocess off"]
     with warnings.catch_warnings():
         # PuLP 3 announces that 4 will not bring CBC along; the version is pinned.
         warnings.simplefilter("ignore")
         # No `threads`: CBC has one without it. With "-threads 1" three runs of a hundred wait until their time is over.
-        lp.solve(pulp.PULP_CBC_CMD(msg=0, timeLimit=budget.left, options=options))
+        try:
+            lp.solve(pulp.PULP_CBC_CMD(msg=0, timeLimit=budget.left, options=options))
+        except pulp.PulpSolverError as error:
+            if presolved:
+                raise SolverError(f"CBC failed ({error}); use the solver HiGHS") from error
+            # Without its presolve, CBC 2.10 crashes on some models that have no solution.
+            return _cbc(rows, budget, presolved=True)
     infeasible = lp.status == pulp.LpStatusInfeasible
     optimal = lp.sol_status == pulp.LpSolutionOptimal
     if infeasible or not (optimal or lp.sol_status == pulp.LpSolutionIntegerFeasible):

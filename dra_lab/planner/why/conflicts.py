@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations, islice
 from typing import Any
 
@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
@@ -19,10 +18,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.best_pods import fitting_nodes
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.eligible import Rules
+from dra_lab.planner.node.eligible import rules_of
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.refuse import refuse_claim
-from dra_lab.planner.scan import Scan, node_shapes, scan_nodes
+from dra_lab.planner.scan import look_at_nodes, sort_nodes
 from dra_lab.sketch.expand import expand
 from dra_lab.sketch.links import link_words
 
@@ -62,23 +61,18 @@ class Trial(Struct, frozen=True):
         """
         refuse_claim(sketch)
         drawn = sketch if self.expanded else expand(sketch, self.cluster, self.release).sketch
-        index = node_index(self.cluster, self.release)
-        rules = Rules(self.cluster, drawn, self.release, index.matching, only=self.nodes)
-        scan = Scan(rules, index)
-        scan.shapes = node_shapes(scan, self.budget)
+        rules = rules_of(self.cluster, drawn, self.release, self.nodes)
+        scan, solved = look_at_nodes(rules, self.budget), dict[str, bool]()
         known = fitting_nodes(scan, self.budget)
-        return known if known is not None else self._solved(rules, first=first), len(rules.nodes)
-
-    def _solved(self, rules: Rules, *, first: bool) -> Mapping[str, bool]:
-        """Say of each node whether a drawing fits that the tables of places do not have; one left open is not in it."""
-        scan, known = scan_nodes(rules, self.budget, again=False), dict[str, bool]()
-        for equal in scan.classes:
+        if known is not None:
+            return known, len(rules.nodes)
+        for equal in sort_nodes(scan, scan.seen, self.budget):
             fits = is_feasible(scan.problem(equal.nodes[0]), self.budget, solver=self.solver)
             if fits is not None:
-                known |= dict.fromkeys(equal.nodes, fits)
+                solved |= dict.fromkeys(equal.nodes, fits)
             if fits and first:
                 break
-        return known
+        return solved, len(rules.nodes)
 
 
 # ---------------------------------------------------------------- what cannot hold together
@@ -156,20 +150,14 @@ def find_conflict(sketch: ClaimSketch, trial: Trial, node: str = "") -> Conflict
     # A request for all devices asks for more without its selectors: there the filter alone is no proof.
     sure = sure and all(fits([other for other in left if other != element]) is True for element in left)
     most = trial.budget.sizes.tries
-    smaller = list(islice(_smaller_sets(sketch, every, len(left)), most + 1))
+    # the sets of fewer parts, smallest first, in which each part has the requests that it is about
+    sets = (chosen for fewer in range(1, len(left)) for chosen in combinations(every, fewer))
+    smaller = list(islice((c for c in sets if all(_has_requests(sketch, part, c) for part in c)), most + 1))
     unfit = next((chosen for chosen in smaller[:most] if fits(chosen) is not True), None)
     smallest = sure and (len(smaller) <= most if unfit is None else fits(unfit) is False)
     order = ("request", "selector", "link")
     parts = sorted((smallest and unfit) or left, key=lambda e: (order.index(e.kind), e.subject, e.position))
     return Conflict(tuple(parts), node, minimal=sure, smallest=smallest)
-
-
-def _smaller_sets(sketch: ClaimSketch, every: Sequence[Element], size: int) -> Iterator[tuple[Element, ...]]:
-    """Yield the sets of fewer parts, smallest first, in which each part has the requests that it is about."""
-    for fewer in range(1, size):
-        for chosen in combinations(every, fewer):
-            if all(_has_requests(sketch, element, chosen) for element in chosen):
-                yield chosen
 
 
 def _has_requests(sketch: ClaimSketch, element: Element, chosen: Sequence[Element]) -> bool:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
 from dra_lab.index.pools import PoolDevice
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.claims import expressions
 from dra_lab.model.names import DeviceID
 from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
@@ -104,16 +102,10 @@ class _Look(Struct):
 
 
 class _Looks:
-    """The looks at nodes: one for each hardware, with what is shared there; a device that is held alone is missing.
-
-    With All, admin access or counters a device in use does more than to be missing: then one for each state.
-    """
+    """The looks at nodes, one for all that it serves (`Scan.shared_look`)."""
 
     def __init__(self, scan: Scan) -> None:
-        held, classes = scan.rules.allocated, scan.cluster.class_by_name
-        self._scan, self._rules = scan, scan.rules
-        self._shares = replace(scan.rules, held=AllocatedDevices({}, held.shares, held.consumed))
-        self._each = any(ask.all_devices or ask.admin_access for ask in scan.rules.asks)
+        self._scan, self._rules, classes = scan, scan.rules, scan.cluster.class_by_name
         own = (classes.get(ask.device_class_name) for ask in scan.rules.asks)
         # the selectors of each request's class, and its own, as written
         self._selectors = [
@@ -125,16 +117,10 @@ class _Looks:
 
     def counts(self, node: str) -> tuple[AskCounts, ...]:
         """Return the counts of each request on a node."""
-        scan, rules = self._scan, self._rules
-        exact: Any = scan.exact.get(node)
-        alone: Collection[int] = ()
-        if exact is not None and not self._each and not scan.views.view(node).counted:
-            rules, (shape, alone, shared) = self._shares, exact
-            exact = shape, shared
+        same, rules, alone = self._scan.shared_look(node)
         # Which of several selectors refuses each device; of one it is clear from how far they come.
         several = [at for at, selectors in enumerate(self._selectors) if max(map(len, selectors)) > 1]
-        refused = tuple(self._matched(at, item) for at in several for item in scan.views.view(node).devices)
-        key = node if exact is None else exact, refused
+        key = same, tuple(self._matched(at, item) for at in several for item in self._scan.views.view(node).devices)
         if (key, alone) not in self._known:
             if key not in self._looks:
                 found = eligibility(rules, node)

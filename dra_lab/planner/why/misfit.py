@@ -18,14 +18,12 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.reasons import Reasons, Relaxation
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
 from dra_lab.planner.answer import Work, once
-from dra_lab.planner.best_pods import BestPods
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
 from dra_lab.planner.node.eligible import eligibility
-from dra_lab.planner.node_classes import Print
 from dra_lab.planner.plan_findings import failure_shortfalls, selector_failures
 from dra_lab.planner.pod_claims import compile_pod
-from dra_lab.planner.scan import EqualNodes, Scan, sort_nodes
+from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.why.changes import as_suggestions, changes, tried
 from dra_lab.planner.why.conflicts import Trial, find_conflict
 from dra_lab.planner.why.funnel import Rows, funnels, matching_devices, node_counts, rule_of, scarcity
@@ -41,7 +39,6 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
     plan, scan = changed(work.plan, node_classes=work.choice.classes), work.scan
     if not work.choice.decided:
         return changed(plan, status=PlanStatus.STOPPED, findings=once(work.findings))
-    scan.classes = _sorted_nodes(scan, work.budget)
     compiled = compile_pod(scan.sketch, scan.cluster, scan.release)
     within = work.budget.until(time.monotonic() + work.budget.shares.explain)
     work.budget.report_step("reasons", "counting what passes each test")
@@ -65,17 +62,6 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
         suggestions=work.offered(as_suggestions(reasons.relaxations, suggestions, work.sketch, scan.sketch)),
         reasons=replace(reasons, complete=reasons.complete and complete),
     )
-
-
-def _sorted_nodes(scan: Scan, budget: Budget) -> tuple[EqualNodes, ...]:
-    """Return the classes of all nodes that were looked at; those that there is no time for are in classes of their own.
-
-    Raises UnsupportedFeature as `sort_nodes` does.
-    """
-    pods: BestPods = scan.known.pods
-    classes = sort_nodes(scan, scan.seen, budget, lambda name: pods.problems(scan, name))
-    late = set(scan.seen).difference(*(equal.nodes for equal in classes))
-    return (*classes, *(EqualNodes((name,), Print(name), Print(name)) for name in sorted(late)))
 
 
 def _reasons(work: Work, pinned: str, plan: Plan, rows: Rows, suggestions: Sequence[Suggestion]) -> Reasons:
@@ -232,19 +218,13 @@ def _finish(scan: Scan, shortfall: Shortfall, more: str) -> Shortfall:
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
     # Devices on different NUMA nodes are on different PCIe roots too: where they must not be near, that is no help.
     if link is not None and link.where == "pcieRoot" and shortfall.available == 0 and link.kind.near:
-        text += _numa_instead(scan, link)
+        choice = attribute_for(scan.cluster, scan.sketch, replace(link, where="numaNode"), scan.release)
+        without = [end for end, names in choice.sides.items() if not names]
+        verb = "publishes" if len(without) == 1 else "publish"
+        lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
+        can = f"A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
+        text += f". {can}" if choice.name else f". No NUMA link can be written: {lacking}"
     return changed(shortfall, message=text)
-
-
-def _numa_instead(scan: Scan, link: Link) -> str:
-    """Say whether the link could be written on the NUMA node instead, and if not, which end lacks the attribute."""
-    choice = attribute_for(scan.cluster, scan.sketch, replace(link, where="numaNode"), scan.release)
-    if choice.name:
-        return f". A link at the {LEVEL_WORDS['numaNode']} can be written ({choice.name})"
-    without = [end for end, names in choice.sides.items() if not names]
-    verb = "publishes" if len(without) == 1 else "publish"
-    lacking = f"{' and '.join(without)} {verb} no NUMA node" if without else choice.reason
-    return f". No NUMA link can be written: {lacking}"
 
 
 # ---------------------------------------------------------------- what devices publish

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from dra_lab.cel.matching import Matching
 from dra_lab.cel.no_match import plain
 from dra_lab.cel.reads import reads
 from dra_lab.index.documented_classes import with_documented_classes
-from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -22,10 +20,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
-from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, Rules, eligibility
+from dra_lab.planner.node.eligible import AskEligibility, eligibility, rules_of
 from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.plan_findings import cordoned_shortfall
-from dra_lab.planner.pod_claims import expand_pod, held_cluster, read_claims
+from dra_lab.planner.pod_claims import expand_pod, read_claims
 from dra_lab.planner.scan import Scan, scan_nodes
 from dra_lab.planner.why.funnel import funnels, node_counts
 
@@ -80,13 +78,9 @@ def why_not(
     if not sketch.requests:
         return WhyNot(node, fits=None)
     refuse_claim(sketch)
-    pod = read_claims(sketch)
-    complete = with_documented_classes(held_cluster(cluster, pod))
-    matching = node_index(complete, release).matching
-    drawn = expand_pod(pod, complete, release).sketch
-    rules = Rules(complete, drawn, release, matching, only=frozenset((node,)))
-    for problem in (p for ask in rules.asks for p in matching.problems(ask)):
-        raise problem
+    complete = with_documented_classes(cluster)
+    drawn = expand_pod(read_claims(sketch), complete, release).sketch
+    rules = rules_of(complete, drawn, release, frozenset((node,)))
     budget = Budget(time.monotonic() + seconds)
     scan = scan_nodes(rules, budget)
     found = eligibility(rules, node)
@@ -97,17 +91,12 @@ def why_not(
         fits, reasons = False, (cordoned_shortfall(cluster, {node}), *reasons)
     devices = scan.views.view(node).devices
     tests = {item.id: tuple(_test(scan, part, item) for part in found.asks) for item in devices}
-    return WhyNot(node, fits, funnels(rows), reasons, _users(scan, found), tests, cluster.claims_known)
-
-
-def _users(scan: Scan, found: NodeEligibility) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Return, by request, the claims that hold matching devices, with the number of these."""
-    held, users = scan.rules.allocated, {}
+    users = {}
     for part in found.asks:
         stuck = [device for device, stage in part.stages.items() if stage is Stage.IN_USE]
-        counts = Counter(claim for device in stuck for claim in held.holders(device))
-        users[part.ask.reference] = tuple(counts.most_common())
-    return users
+        holders = Counter(claim for device in stuck for claim in rules.allocated.holders(device))
+        users[part.ask.reference] = tuple(holders.most_common())
+    return WhyNot(node, fits, funnels(rows), reasons, users, tests, cluster.claims_known)
 
 
 def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
@@ -116,8 +105,16 @@ def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
     match stage:
         case Stage.CLASS | Stage.SELECTOR:
             match = rules.matching.match(part.ask, item.driver, item.device)
-            own = match.expression in part.ask.selectors
-            text = f"{match.error or match.expression}{_values(rules.matching, match.expression, item, own=own)}"
+            own, values = match.expression in part.ask.selectors, []
+            read = reads(rules.matching.selector(match.expression).tree).attributes if match.expression else ()
+            for name in sorted(read):
+                attribute = item.device.lookup(name, item.driver)
+                # Those that are not published are named for the request's own selectors: the class may be another's.
+                if own or attribute is not None:
+                    value = "not published" if attribute is None else plain(attribute.value)
+                    values.append(f"{name.rpartition('/')[2]} is {value}")
+            words = f" ({', '.join(values)})" if values else ""
+            text = f"{match.error or match.expression}{words}"
             return FailedTest(request, (Stage.SELECTOR if own else Stage.CLASS).test, text)
         case Stage.TAINT:
             taints = keeping_away(rules.cluster, rules.release, item.id, item.device)
@@ -131,16 +128,3 @@ def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
             return FailedTest(request, stage.test, "; ".join(lacking))
         case _:
             return FailedTest(request, "")
-
-
-def _values(matching: Matching, expression: str, item: PoolDevice, *, own: bool) -> str:
-    """Return the values of the attributes that a selector reads: ` (rdma is false)`.
-
-    Those that are not published are named for the request's own selectors: the class may be another driver's.
-    """
-    found = []
-    for name in sorted(reads(matching.selector(expression).tree).attributes) if expression else ():
-        attribute = item.device.lookup(name, item.driver)
-        value = "not published" if attribute is None else plain(attribute.value)
-        found += [f"{name.rpartition('/')[2]} is {value}"] if own or attribute is not None else []
-    return f" ({', '.join(found)})" if found else ""

@@ -19,7 +19,7 @@ def bound_at_once(cluster, workload) -> int:
     """Return the bound of a question that is cancelled before it begins."""
     cancel = threading.Event()
     cancel.set()
-    return how_many_more(cluster, workload, release="1.37", cancel=cancel).bound
+    return how_many_more(cluster, workload, release="1.37", cancel=cancel).count.bound
 
 
 @pytest.mark.some(4)
@@ -42,7 +42,7 @@ def test_bounds_of_clusters_that_were_never_read_hold(sharing, coupled, part):
 def test_bound_is_what_counting_allows_at_once():
     """A pair needs a GPU and a NIC: no node has more pairs than it has free devices of the scarcer kind."""
     cluster, pair = irregular_cluster(20, 8), Workload("pair", drawn_pairs(1))
-    assert how_many_more(cluster, pair, release="1.37").bound <= bound_at_once(cluster, pair) < 20 * 8
+    assert how_many_more(cluster, pair, release="1.37").count.bound <= bound_at_once(cluster, pair) < 20 * 8
 
 
 def test_cpus_beside_gpus_do_not_make_the_bound_endless():

@@ -106,7 +106,7 @@ def test_room_after_a_plan_is_what_a_larger_plan_places():
     assert headroom.count.value == len(plan.pods)
     left = how_many_more(cluster, workload, release=RELEASE, after=plan)
     assert left.count == Bounded(0, 0)
-    assert sum(len(found.nodes) for found in headroom.classes) == len(cluster.node_names)
+    assert sum(len(found.members) for found in headroom.where) == len(cluster.node_names)
 
 
 def test_stopped_room_is_no_number():

@@ -1,6 +1,8 @@
 // ClusterBar: which cluster, what is in it, for which release, and what is wrong with it.
+import { Button } from "../components/button";
+import { Choice } from "../components/choice";
 import "../cluster_bar.css";
-import { useEffect, useId, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { followFocus } from "../view/keep_focus";
 import type { Context } from "../view/late";
 import { OpenInTab } from "../view/open_in_tab";
@@ -69,16 +71,16 @@ function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
   const read = readAt ? ` · read ${readAt}` : "";
   return (
     <div className="dra-bar-state">
-      <div className="dra-bar-summary" hidden={Boolean(busy)} title={`${summary}${read}`}>
+      <div className="dra-bar-summary dra-clamp" hidden={Boolean(busy)} title={`${summary}${read}`}>
         <span className="dra-bar-words">{summary}</span>
         <span className="dra-dim">{read}</span>
       </div>
-      <div className="dra-bar-busy" role="status" hidden={!busy}>
+      <div className="dra-row dra-bar-busy" role="status" hidden={!busy}>
         <span className="dra-spinner" aria-hidden="true" />
-        <span>{busy}</span>
-        <button type="button" className="dra-link" onClick={onShow}>
+        <span className="dra-clamp">{busy}</span>
+        <Button kind="link" onClick={onShow}>
           Show
-        </button>
+        </Button>
       </div>
     </div>
   );
@@ -87,13 +89,13 @@ function Summary({ sending, onShow }: { sending: string; onShow(): void }) {
 /** What the planner shows: the arrows choose, as in any group of radio buttons. */
 function Modes({ grid }: { grid: HTMLElement | null }) {
   const channel = useChannel();
-  const [now, modes, name] = [useTrait("mode"), useTrait("modes"), useId()];
-  useGridKeys(grid, (key) => {
+  const [now, modes] = [useTrait("mode"), useTrait("modes")];
+  useGridKeys(grid, ({ key }) => {
     const mode = /^[1-9]$/.test(key) ? modes[Number(key) - 1] : undefined;
     if (mode) channel.send({ type: "mode", name: mode.name });
     return mode !== undefined;
   });
-  const chosen = useRef<HTMLInputElement>(null);
+  const place = useRef<HTMLDivElement>(null);
   const shown = useRef(now);
   const last = useRef<Element | null>(null);
   useEffect(() => {
@@ -108,38 +110,29 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
     // What had the focus in the mode before is not on the screen any more; the browser may have taken it already.
     const at = document.activeElement === document.body ? last.current : document.activeElement;
     const isKept = at?.closest(".dra-cluster-bar") && !at.closest(".dra-modes");
-    if (at && (at === last.current || grid?.contains(at)) && !isKept) chosen.current?.focus({ preventScroll: true });
+    if (at && (at === last.current || grid?.contains(at)) && !isKept)
+      place.current?.querySelector<HTMLInputElement>(":checked")?.focus({ preventScroll: true });
   }, [now, grid]);
   if (modes.length < 2) return null;
   return (
-    <fieldset className="dra-toggle dra-modes">
-      <legend className="dra-sr">Mode</legend>
-      {modes.map((mode) => (
-        <label key={mode.name}>
-          <input
-            ref={mode.name === now ? chosen : undefined}
-            type="radio"
-            name={name}
-            checked={mode.name === now}
-            onChange={() => channel.send({ type: "mode", name: mode.name })}
-          />
-          <span>{mode.label}</span>
-        </label>
-      ))}
-    </fieldset>
+    <div ref={place}>
+      <Choice
+        className="dra-modes"
+        label="Mode"
+        options={modes.map((mode) => ({ value: mode.name, label: mode.label }))}
+        value={now}
+        onChoose={(name) => channel.send({ type: "mode", name })}
+      />
+    </div>
   );
 }
 
 function Export() {
   const channel = useChannel();
   return (
-    <button
-      type="button"
-      className="dra-button dra-primary dra-export"
-      onClick={() => channel.send({ type: "show-export" })}
-    >
+    <Button kind="primary" className="dra-export" onClick={() => channel.send({ type: "show-export" })}>
       Export…
-    </button>
+    </Button>
   );
 }
 

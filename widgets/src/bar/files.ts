@@ -4,7 +4,7 @@ import type { BarChannel } from "./model";
 
 /** Jupyter closes the connection on a message of more than 10 MiB. */
 export const PIECE = 2 * 1024 * 1024;
-/** What is taken from the browser at once; the same as dra_lab.widgets.uploads.MAX_UPLOAD_BYTES. */
+/** What is taken from the browser at once; the same as dra_lab.widgets.cluster_opening.MAX_UPLOAD_BYTES. */
 export const MAX_BYTES = 256 * 1024 * 1024;
 const ENDINGS = /\.(json|ya?ml|tar\.gz|tgz|xml|txt|html)$/i;
 

@@ -1,5 +1,8 @@
 // The switch that follows a running cluster, and its state in a word; hidden for files and samples.
+
 import { useEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
+import type { Tone } from "../components/callout";
 import { useChannel, useTrait } from "./model";
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -17,6 +20,8 @@ const SPOKEN: Readonly<Record<string, string>> = {
   stopped: "Following the cluster has stopped",
 };
 
+const TONES: Readonly<Record<string, Tone>> = { live: "ok", lost: "error", stopped: "error" };
+
 const ON: readonly string[] = ["connecting", "live", "lost"];
 
 /** The switch, and the line that speaks what becomes of it while the focus is elsewhere. */
@@ -30,21 +35,21 @@ export function FollowSwitch() {
       : "Let changes of the cluster reach the plan as they happen";
   return (
     <>
-      <button
-        type="button"
-        className="dra-button dra-follow"
+      <Button
+        className="dra-follow dra-toned"
         role="switch"
         data-key="follow"
         data-state={state}
+        data-tone={TONES[state]}
         hidden={!state}
         aria-checked={isOn}
-        aria-label={`Follow the cluster: ${state}${reason ? `, ${reason}` : ""}`}
+        label={`Follow the cluster: ${state}${reason ? `, ${reason}` : ""}`}
         title={reason || idle}
         onClick={() => channel.send({ type: "follow", on: !isOn })}
       >
         <span className="dra-dot" aria-hidden="true" />
         <span>{WORDS[state] ?? state}</span>
-      </button>
+      </Button>
       <span className="dra-sr" role="status">
         {useSpoken(state, reason)}
       </span>

@@ -1,6 +1,8 @@
 // The lines under the bar: the example, a question, a problem. Each is there only when it says something.
+
 import { useEffect, useRef } from "react";
-import { Icon } from "../view/icon";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
 import { MessageText } from "./message_text";
 import { useChannel, useTrait } from "./model";
 
@@ -16,18 +18,13 @@ export function Lines({ onLoad }: { onLoad(): void }) {
       <div ref={over} className="dra-lines-over">
         <div className="dra-lines-status" role="status">
           {problem && (
-            <div className="dra-line dra-problem">
-              <Icon name="error" />
+            <Callout
+              tone="error"
+              className="dra-line dra-problem"
+              onHide={() => channel.send({ type: "dismiss-problem" })}
+            >
               <MessageText text={problem} />
-              <button
-                type="button"
-                className="dra-quiet"
-                aria-label="Hide this message"
-                onClick={() => channel.send({ type: "dismiss-problem" })}
-              >
-                <Icon name="cross" />
-              </button>
-            </div>
+            </Callout>
           )}
         </div>
         <Question />
@@ -55,15 +52,14 @@ function Question() {
   const ask = useTrait("ask");
   if (!ask.text) return null;
   return (
-    <div className="dra-line dra-ask" role="alert">
-      <Icon name="warning" />
+    <Callout tone="warn" className="dra-line dra-ask" role="alert">
       <span>{ask.text}</span>
       {(ask.options ?? []).map(([id, label]) => (
-        <button key={id} type="button" className="dra-button" onClick={() => channel.send({ type: "answer", id })}>
+        <Button key={id} onClick={() => channel.send({ type: "answer", id })}>
           {label}
-        </button>
+        </Button>
       ))}
-    </div>
+    </Callout>
   );
 }
 
@@ -71,24 +67,22 @@ function Example({ onLoad }: { onLoad(): void }) {
   const channel = useChannel();
   if (!useTrait("example")) return null;
   return (
-    <div className="dra-line dra-example">
+    <div className="dra-row dra-line dra-example">
       <b>This is an example.</b>
-      <button type="button" className="dra-link" onClick={onLoad}>
+      <Button kind="link" onClick={onLoad}>
         Load your cluster
-      </button>
+      </Button>
       <span aria-hidden="true">·</span>
-      <button type="button" className="dra-link" onClick={() => channel.send({ type: "start-empty" })}>
+      <Button kind="link" onClick={() => channel.send({ type: "start-empty" })}>
         Start empty
-      </button>
-      <button
-        type="button"
-        className="dra-quiet"
-        aria-label="Keep the example and hide this line"
+      </Button>
+      <Button
+        kind="quiet"
+        icon="cross"
+        label="Keep the example and hide this line"
         title="Keep it"
         onClick={() => channel.send({ type: "dismiss-example" })}
-      >
-        <Icon name="cross" />
-      </button>
+      />
     </div>
   );
 }

@@ -1,4 +1,8 @@
 // How much of the cluster is free: a meter for each kind of device, and a click opens the chart of all nodes.
+import { Button } from "../components/button";
+import { Meter } from "../components/meter";
+import { Popover } from "../components/popover";
+import { Table } from "../components/table";
 import type { NodeUseRow } from "../generated/models";
 import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
@@ -14,32 +18,29 @@ export function useMeters() {
   const kinds = [...new Set(meters.map((row) => row.label))];
   const of = (kind: string) => meters.filter((row) => row.label === kind);
   const button = (
-    <button
+    <Button
+      className="dra-meters"
       {...over.button}
-      className="dra-button dra-meters"
-      aria-label={`Free devices: ${words}`}
+      label={`Free devices: ${words}`}
       title="Show what is free on each node"
       hidden={!meters.length}
     >
       {keyed(meters, (row) => row.label).map(([key, row]) => (
-        <span key={key} className="dra-meter">
+        <span key={key} className="dra-row dra-free">
           <span>{row.label}</span>
-          <span className="dra-track">
-            <Used used={row.used} total={row.total} />
-          </span>
+          <Meter value={row.used} of={row.total} />
           <span>{row.text}</span>
         </span>
       ))}
-      <span className="dra-meters-short">
+      <span className="dra-row dra-meters-short">
         Free
         <Icon name="down" />
       </span>
-    </button>
+    </Button>
   );
   const panel = (
-    <div {...over.panel} role="dialog" className="dra-popover dra-use" aria-label="What is free">
+    <Popover over={over} title="What is free" className="dra-use">
       <Release />
-      <h3>What is free</h3>
       <p className="dra-hint">A device is free if nothing has used it up and no taint keeps pods away from it.</p>
       {kinds.map((kind) => (
         <UseChart
@@ -50,15 +51,13 @@ export function useMeters() {
           rows={nodeUse.filter((use) => use.kind === kind)}
         />
       ))}
-      <p className="dra-use-legend" aria-hidden="true">
-        <span className="dra-use-bar">
-          <Used used={1} total={1} />
-        </span>
+      <p className="dra-row dra-legend" aria-hidden="true">
+        <Meter value={1} of={1} />
         in use
-        <span className="dra-use-bar" />
+        <Meter value={0} of={1} />
         free
       </p>
-    </div>
+    </Popover>
   );
   return { button, panel };
 }
@@ -67,28 +66,17 @@ export function useMeters() {
 function UseChart({ title, rows }: { title: string; rows: readonly NodeUseRow[] }) {
   const most = Math.max(1, ...rows.map((row) => row.total));
   return (
-    <table className="dra-use-table">
-      <caption>{title}</caption>
-      <tbody>
-        {keyed(rows, (row) => row.node).map(([key, row]) => (
-          <tr key={key}>
-            <th scope="row">
-              {row.node}
-              {(row.nodes ?? 1) > 1 && <span className="dra-dim"> on {row.nodes?.toLocaleString("en")} nodes</span>}
-            </th>
-            <td aria-hidden="true">
-              <span className="dra-use-bar" style={{ width: `${(100 * row.total) / most}%` }}>
-                <Used used={row.used} total={row.total} />
-              </span>
-            </td>
-            <td>{row.text}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      caption={title}
+      rows={rows.map(({ node, nodes = 1, used, total, text }) => ({
+        key: node,
+        head: (
+          <>
+            {node} {nodes > 1 && <span className="dra-dim">on {nodes.toLocaleString("en")} nodes</span>}
+          </>
+        ),
+        cells: [<Meter key="meter" value={used} of={total} width={(100 * total) / most} />, text],
+      }))}
+    />
   );
-}
-
-function Used({ used, total }: { used: number; total: number }) {
-  return <span style={{ width: `${(100 * used) / Math.max(1, total)}%` }} />;
 }

@@ -1,4 +1,6 @@
 // For which Kubernetes release the manifests are.
+import { named } from "../components/choice";
+import { Select } from "../components/inputs";
 import { useChannel, useTrait } from "./model";
 
 /** Stands in the bar, and where space is short in the menu of the meters. */
@@ -6,20 +8,14 @@ export function Release() {
   const channel = useChannel();
   const [now, known] = [useTrait("release"), useTrait("releases")];
   return (
-    <label className="dra-bar-release">
+    <label className="dra-row dra-bar-release">
       <span className="dra-dim dra-wide">Kubernetes</span>
-      <select
-        className="dra-button"
-        aria-label="Kubernetes release that the manifests are for"
+      <Select
+        label="Kubernetes release that the manifests are for"
         value={now}
-        onChange={(event) => channel.send({ type: "release", value: event.currentTarget.value })}
-      >
-        {[...new Set([...known, ...(now ? [now] : [])])].map((version) => (
-          <option key={version} value={version}>
-            {version}
-          </option>
-        ))}
-      </select>
+        options={named([...new Set([...known, ...(now ? [now] : [])])])}
+        onChoose={(value) => channel.send({ type: "release", value })}
+      />
     </label>
   );
 }

@@ -1,5 +1,6 @@
 // The clusters that can be chosen, in groups: one tab stop, arrows move, Enter takes.
 import { type KeyboardEvent, type RefObject, useMemo } from "react";
+import { classes } from "../components/classes";
 import type { SourceRow } from "../generated/models";
 import { onArrows } from "../view/keys";
 import { useTrait } from "./model";
@@ -42,7 +43,7 @@ export function SourceList({
 
 function Group({ name }: { name: string }) {
   return (
-    <li className="dra-group" role="presentation">
+    <li className="dra-group dra-hint" role="presentation">
       {name}
     </li>
   );
@@ -58,7 +59,7 @@ interface OptionProps {
 function Option({ source, now, isTabStop, onTake }: OptionProps) {
   return (
     <li
-      className={`dra-option${source.example ? " is-example" : ""}`}
+      className={classes("dra-option", source.example && "is-example")}
       role="option"
       tabIndex={isTabStop ? 0 : -1}
       aria-selected={source.value === now}

@@ -1,5 +1,9 @@
 // The button with the cluster's name, and its panel: what is open, clusters to choose, a path, files, what went wrong.
+
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
+import { Popover } from "../components/popover";
 import { copyText, selectAll } from "../view/copy";
 import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
@@ -69,13 +73,13 @@ export function useSourcePicker(
     over.close();
   };
   const button = (
-    <button {...over.button} className="dra-button" data-key="source" title={source}>
-      <span className="dra-bar-source">{source || "no cluster"}</span>
+    <Button {...over.button} data-key="source" title={source}>
+      <span className="dra-bar-source dra-cut">{source || "no cluster"}</span>
       <Icon name="down" />
-    </button>
+    </Button>
   );
   const panel = (
-    <div {...over.panel} role="dialog" className="dra-popover dra-sources" aria-label="Choose a cluster">
+    <Popover over={over} title="Choose a cluster" isBare className="dra-sources">
       <Loading drop={drop} onGiveUp={onGiveUp} onHide={onHide} onSettled={onSettled} onLoad={load} />
       <Offer onDraw={draw} />
       <SourceList list={list} onTake={load} />
@@ -83,7 +87,7 @@ export function useSourcePicker(
       <div className="dra-row">
         <input
           ref={path}
-          className="dra-field"
+          className="dra-input"
           type="text"
           placeholder="path of a file, folder or .tar.gz"
           aria-label="Path of a file, folder or .tar.gz"
@@ -91,9 +95,7 @@ export function useSourcePicker(
           autoComplete="off"
           onKeyDown={onEnter(() => load(path.current?.value ?? ""))}
         />
-        <button type="button" className="dra-button" onClick={() => load(path.current?.value ?? "")}>
-          Load
-        </button>
+        <Button onClick={() => load(path.current?.value ?? "")}>Load</Button>
       </div>
       <FileChooser onTake={drop.take} />
       <p className="dra-hint">A claim, a template, a Pod or a Deployment opens as a drawing.</p>
@@ -102,7 +104,7 @@ export function useSourcePicker(
       <p className="dra-hint">No DRA drivers yet? Load the output of nvidia-smi topo -m, lstopo or NCCL.</p>
       <h3>Open now</h3>
       <Details />
-    </div>
+    </Popover>
   );
   const open = () => {
     over.open();
@@ -138,27 +140,19 @@ function Loading({ drop, onGiveUp, onHide, onSettled, onLoad }: LoadingProps) {
   return (
     <div ref={root} className="dra-loading" role="status">
       {busy && (
-        <div className="dra-line dra-busy">
+        <div className="dra-row dra-line dra-busy">
           <span className="dra-spinner" aria-hidden="true" />
           <span>{busy}</span>
-          <button type="button" className="dra-button" data-key="cancel" onClick={onGiveUp}>
+          <Button data-key="cancel" onClick={onGiveUp}>
             Cancel
-          </button>
+          </Button>
         </div>
       )}
       {problem && (
-        <div className="dra-line dra-problem">
-          <Icon name="error" />
+        <Callout tone="error" className="dra-line dra-problem" onHide={onHide}>
           <MessageText text={problem} />
-          {meant && (
-            <button type="button" className="dra-button" onClick={() => onLoad(meant)}>
-              Load {meant}
-            </button>
-          )}
-          <button type="button" className="dra-quiet" aria-label="Hide this message" onClick={onHide}>
-            <Icon name="cross" />
-          </button>
-        </div>
+          {meant && <Button onClick={() => onLoad(meant)}>Load {meant}</Button>}
+        </Callout>
       )}
     </div>
   );
@@ -169,7 +163,7 @@ function Offer({ onDraw }: { onDraw(number: number): void }) {
   const { text, options = [] } = useTrait("offer");
   if (!text) return null;
   return (
-    <section className="dra-offer" role="status" aria-label="What the files hold">
+    <section className="dra-card dra-offer" role="status" aria-label="What the files hold">
       <p>{text}</p>
       {options.map((option, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an offer never changes, and two may have one name
@@ -177,9 +171,7 @@ function Offer({ onDraw }: { onDraw(number: number): void }) {
           <span className="dra-offered">
             <b>{option.label}</b> <small>{option.detail}</small>
           </span>
-          <button type="button" className="dra-button" onClick={() => onDraw(i)}>
-            Open as a drawing
-          </button>
+          <Button onClick={() => onDraw(i)}>Open as a drawing</Button>
         </div>
       ))}
     </section>
@@ -191,10 +183,9 @@ function FileChooser({ onTake }: { onTake(files: FileList): void }) {
   return (
     <>
       <div className="dra-row">
-        <button type="button" className="dra-button" onClick={() => files.current?.click()}>
-          <Icon name="file" />
+        <Button icon="file" onClick={() => files.current?.click()}>
           Choose files
-        </button>
+        </Button>
         <span className="dra-hint">or drop them on the planner</span>
       </div>
       <input
@@ -224,17 +215,16 @@ function Command() {
       <code ref={code} className="dra-command" tabIndex={0}>
         {text}
       </code>
-      <button type="button" className="dra-button" onClick={() => void copy()}>
-        <Icon name="copy" />
+      <Button icon="copy" onClick={() => void copy()}>
         <span role="status">{words}</span>
-      </button>
+      </Button>
     </div>
   );
 }
 
 function Details() {
   return (
-    <dl className="dra-details" aria-label="What is open">
+    <dl className="dra-terms dra-details" aria-label="What is open">
       {keyed(useTrait("details"), (row) => row.label).map(([key, row]) => [
         <dt key={`${key} label`}>{row.label}</dt>,
         <dd key={`${key} value`}>{row.value}</dd>,

@@ -1,10 +1,14 @@
 // Amounts of a capacity that are requested of each device, with what its driver makes of them.
+
+import { Button } from "../components/button";
+import { named } from "../components/choice";
+import { Group, Wrong } from "../components/field";
+import { Select, TextInput } from "../components/inputs";
 import type { AmountRow, ExactDeviceRequest } from "../generated/models";
 import { useCanvas } from "./editor";
-import { Group, PlainText, Wrong } from "./fields";
 import type { Part } from "./sketch";
 
-const SUFFIXES = ["Mi", "Gi", "Ti"] as const;
+const SUFFIXES = named(["Mi", "Gi", "Ti"]);
 const BYTES = /^(\d+)(Mi|Gi|Ti)$/;
 
 interface Props {
@@ -37,32 +41,28 @@ export function Amounts({ part, rows, root, gap, onChange }: Props) {
         note={note && (gap || row?.wrong ? <Wrong>{note}</Wrong> : note)}
       >
         <code>{key}</code>
-        <span className="dra-number">
-          <PlainText
-            label={key}
-            value={bytes?.[1] ?? String(given)}
-            check={(t) => (t.trim() ? "" : "Enter an amount, for example 16 or 40Gi.")}
-            onDone={(t) => set(key, bytes && /^\d+$/.test(t.trim()) ? `${t.trim()}${bytes[2]}` : t.trim())}
-          />
-        </span>
+        <TextInput
+          readOnly={readOnly}
+          aria-label={key}
+          value={bytes?.[1] ?? String(given)}
+          check={(t) => (t.trim() ? "" : "Enter an amount, for example 16 or 40Gi.")}
+          onDone={(t) => set(key, bytes && /^\d+$/.test(t.trim()) ? `${t.trim()}${bytes[2]}` : t.trim())}
+        />
         {bytes ? (
-          <select
-            aria-label={`unit of ${key}`}
-            value={bytes[2]}
+          <Select
+            label={`unit of ${key}`}
+            value={bytes[2] ?? ""}
+            options={SUFFIXES}
             disabled={readOnly}
-            onChange={(event) => set(key, `${bytes[1]}${event.target.value}`)}
-          >
-            {SUFFIXES.map((suffix) => (
-              <option key={suffix}>{suffix}</option>
-            ))}
-          </select>
+            onChoose={(suffix) => set(key, `${bytes[1]}${suffix}`)}
+          />
         ) : (
           row?.unit && <span className="dra-hint">{row.unit}</span>
         )}
         {!readOnly && (
-          <button type="button" className="dra-link" onClick={() => drop(key)}>
+          <Button kind="link" onClick={() => drop(key)}>
             Remove
-          </button>
+          </Button>
         )}
       </Group>
     );

@@ -1,9 +1,12 @@
 // The whole canvas: palette, board, form; one editor behind all of them.
+
 import { ReactFlowProvider } from "@xyflow/react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
+import { classes } from "../components/classes";
 import type { PaletteRow } from "../generated/models";
-import { Icon } from "../view/icon";
 import { Lost } from "../view/lost";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
@@ -157,21 +160,19 @@ function Desk() {
     find(".dra-inspector input:checked, .dra-inspector input, .dra-inspector select");
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const targets = {
-      editor,
-      flow,
-      linking,
-      setLinking,
-      join: joinByKey,
-      addClaim: anotherClaim,
+    const acts = {
+      add: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
+      claim: anotherClaim,
       gang: keepTogether,
-      moveOn,
-      choosePalette: () => (editor.readOnly ? undefined : find(".dra-chips button[tabindex='0']")),
-      toggleKeys: () => setKeysShown((shown) => !shown),
-      editForm,
-      leaveForm: toBoard,
-      closeCard,
+      "to-claim": moveOn,
+      keys: () => setKeysShown((shown) => !shown),
+      confirm: editForm,
+      cancel: () => {
+        closeCard();
+        editor.say("");
+      },
     };
+    const targets = { editor, flow, linking, setLinking, join: joinByKey, leaveForm: toBoard, acts };
     if (event.key === "Tab") setLinking(null);
     if (event.key === "Escape" && keysShown) setKeysShown(false);
     if (!onCanvasKey(event, targets)) return;
@@ -183,7 +184,7 @@ function Desk() {
     <EditorProvider value={editor}>
       <section
         ref={root}
-        className={`dra-canvas${isDragged ? " is-dragged" : ""}`}
+        className={classes("dra-canvas", isDragged && "is-dragged")}
         onDragStart={() => setDragged(true)}
         onDragEnd={() => setDragged(false)}
         aria-label="Claim canvas"
@@ -218,7 +219,7 @@ function Desk() {
           />
           {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
           {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-banner is-problem dra-lost" />}
+          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
           {keysShown && (
             <KeysPanel
               onClose={() => {
@@ -262,27 +263,19 @@ function Notice({ text, isUndoable, onClose }: NoticeText & { onClose(): void })
     onClose();
   };
   return (
-    <p className="dra-banner is-notice" role="status">
+    <Callout className="dra-banner is-notice" role="status">
       <span>{text}</span>
-      {isUndoable && (
-        <button type="button" className="dra-button" onClick={takeBack}>
-          Undo
-        </button>
-      )}
-      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}>
-        <Icon name="cross" />
-      </button>
-    </p>
+      {isUndoable && <Button onClick={takeBack}>Undo</Button>}
+      <Button kind="quiet" icon="cross" label="Close this message" onClick={onClose} />
+    </Callout>
   );
 }
 
 function Problem({ text, onClose }: { text: string; onClose(): void }) {
   return (
-    <p className="dra-banner is-problem">
-      <Icon name="warning" /> <span>{text}</span>
-      <button type="button" className="dra-tool" aria-label="Close this message" onClick={onClose}>
-        <Icon name="cross" />
-      </button>
-    </p>
+    <Callout tone="error" icon="warning" className="dra-banner">
+      <span>{text}</span>
+      <Button kind="quiet" icon="cross" label="Close this message" onClick={onClose} />
+    </Callout>
   );
 }

@@ -1,10 +1,11 @@
 // What the keys do on the board. While a link is being made the arrows choose its other end.
 import type { KeyboardEvent } from "react";
+import { type Action, actionOf, CANVAS_KEYS, type Direction, type PlainAction } from "../view/key_table";
 import { shortName } from "./claims";
 import type { Editor } from "./editor";
 import { claimOfNode, GANG, isClaimId, isFrame, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
 import { apart } from "./frames";
-import { type Action, actionOf, type Direction, neighbour, strideTo } from "./keyboard";
+import { neighbour, strideTo } from "./keyboard";
 import { candidatesFrom, candidateWords, type Linking } from "./linking";
 import { step } from "./sketch";
 import type { Flow } from "./use_flow";
@@ -16,16 +17,9 @@ export interface KeyTargets {
   setLinking(linking: Linking | null): void;
   /** Link two ends by keyboard: the form of the link gets the focus. */
   join(from: string, to: string): void;
-  choosePalette(): void;
-  addClaim(): void;
-  /** Keep several such pods together, or go to the frame that says so. */
-  gang(): void;
-  /** Move what is selected to the next claim. */
-  moveOn(): void;
-  toggleKeys(): void;
-  editForm(): void;
   leaveForm(): void;
-  closeCard(): void;
+  /** What the keys do that need no more than the canvas. */
+  acts: Partial<Record<PlainAction, () => void>>;
 }
 
 const FIELD = "textarea, select, input:not([type='radio'], [type='checkbox'])";
@@ -38,7 +32,7 @@ function isForField(target: HTMLElement, action: Action): boolean {
 
 /** Handle a key of the canvas; returns whether it was one. */
 export function onCanvasKey(event: KeyboardEvent, targets: KeyTargets): boolean {
-  const [target, action] = [event.target as HTMLElement, actionOf(event)];
+  const [target, action] = [event.target as HTMLElement, actionOf(CANVAS_KEYS, event)];
   if (!action || isForField(target, action)) return false;
   if (action.do === "cancel" && target.closest(".dra-inspector")) {
     targets.leaveForm();
@@ -68,57 +62,19 @@ function chooseEnd(action: Action, { setLinking, editor, join }: KeyTargets, lin
 
 function act(action: Action, targets: KeyTargets): boolean {
   const { editor, flow } = targets;
-  switch (action.do) {
-    case "undo":
-      editor.undo();
-      break;
-    case "redo":
-      editor.redo();
-      break;
-    case "keys":
-      targets.toggleKeys();
-      break;
-    case "add":
-      targets.choosePalette();
-      break;
-    case "link":
-      beginLink(targets);
-      break;
-    case "claim":
-      targets.addClaim();
-      break;
-    case "gang":
-      targets.gang();
-      break;
-    case "to-claim":
-      targets.moveOn();
-      break;
-    case "count":
-      changeCount(targets, action.by, action.alone);
-      break;
-    case "delete":
-      if (!editor.readOnly) flow.deleteSelected();
-      break;
-    case "go":
-      go(targets, action.to);
-      break;
-    case "move":
-      move(targets, action.to);
-      break;
-    case "first":
-      focusAt(flow, 0);
-      break;
-    case "last":
-      focusAt(flow, -1);
-      break;
-    case "confirm":
-      targets.editForm();
-      break;
-    case "cancel":
-      targets.closeCard();
-      editor.say("");
-      break;
-  }
+  const acts: KeyTargets["acts"] = {
+    ...targets.acts,
+    undo: editor.undo,
+    redo: editor.redo,
+    link: () => beginLink(targets),
+    delete: () => editor.readOnly || flow.deleteSelected(),
+    first: () => focusAt(flow, 0),
+    last: () => focusAt(flow, -1),
+  };
+  if (action.do === "count") changeCount(targets, action.by, action.alone);
+  else if (action.do === "go") go(targets, action.to);
+  else if (action.do === "move") move(targets, action.to);
+  else acts[action.do]?.();
   return true;
 }
 

@@ -1,9 +1,13 @@
 // Device configuration: parameters that a claim passes on to a driver, as YAML or JSON. Python reads and checks them.
-import { useEffect, useId, useRef, useState } from "react";
+
+import { useEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Group, Wrong } from "../components/field";
+import { TextInput } from "../components/inputs";
+import { useDraft } from "../components/use_draft";
 import type { ConfigRow, DeviceRequest } from "../generated/models";
 import { claimOf, inClaim, shortName } from "./claims";
 import { useCanvas } from "./editor";
-import { PlainText, useDraft, Wrong } from "./fields";
 import { useChannel, useTrait } from "./model";
 import { requestOf } from "./sketch";
 
@@ -53,7 +57,6 @@ function Entry({ index, requests, row, isNew = false }: EntryProps) {
   const channel = useChannel();
   const answer = useTrait("configured");
   const [driver, setDriver] = useState(row.driver ?? "");
-  const id = useId();
   useEffect(() => setDriver(row.driver ?? ""), [row.driver]);
   const send = (text: string, of = driver) =>
     channel.send({ type: "configure", index, requests: [...requests], driver: of, text });
@@ -61,44 +64,38 @@ function Entry({ index, requests, row, isNew = false }: EntryProps) {
   const names = requests.map(shortName).filter(Boolean);
   const others = names.length === 0 ? "for every request" : names.length > 1 ? `for ${names.join(", ")}` : "";
   return (
-    <div className="dra-field" role="group" aria-label={`Device configuration ${index + 1}`}>
-      <span className="dra-label" aria-hidden="true">
-        Device config
-      </span>
-      <div className="dra-control dra-row">
-        <PlainText
-          label="driver"
-          mono
-          value={driver}
-          placeholder="gpu.example.com"
-          onDone={(text) => {
-            setDriver(text);
-            if (!isNew && row.text) send(row.text, text);
-          }}
-        />
-        {others && <span className="dra-hint">{others}</span>}
-        {!readOnly && !isNew && (
-          <button type="button" className="dra-button" onClick={() => send("")}>
-            Remove
-          </button>
-        )}
-      </div>
-      <code className="dra-api">config[{index}].opaque</code>
-      <div className="dra-note">
-        <label className="dra-sr" htmlFor={id}>
-          parameters
-        </label>
-        <textarea
-          id={id}
-          className="is-mono"
-          rows={Math.min(6, Math.max(2, input.value.split("\n").length))}
-          spellCheck={false}
-          readOnly={readOnly}
-          placeholder={"YAML or JSON, such as\nsharing: {strategy: TimeSlicing}"}
-          {...input}
-        />
-        {answer.message && (answer.index ?? 0) === index && <Wrong>{answer.message}</Wrong>}
-      </div>
-    </div>
+    <Group
+      label="Device config"
+      name={`Device configuration ${index + 1}`}
+      api={`config[${index}].opaque`}
+      note={
+        <>
+          <textarea
+            aria-label="parameters"
+            className="dra-input is-mono"
+            rows={Math.min(6, Math.max(2, input.value.split("\n").length))}
+            spellCheck={false}
+            readOnly={readOnly}
+            placeholder={"YAML or JSON, such as\nsharing: {strategy: TimeSlicing}"}
+            {...input}
+          />
+          {answer.message && (answer.index ?? 0) === index && <Wrong>{answer.message}</Wrong>}
+        </>
+      }
+    >
+      <TextInput
+        className="is-mono"
+        aria-label="driver"
+        value={driver}
+        placeholder="gpu.example.com"
+        readOnly={readOnly}
+        onDone={(text) => {
+          setDriver(text);
+          if (!isNew && row.text) send(row.text, text);
+        }}
+      />
+      {others && <span className="dra-hint">{others}</span>}
+      {!readOnly && !isNew && <Button onClick={() => send("")}>Remove</Button>}
+    </Group>
   );
 }

@@ -1,15 +1,6 @@
 // The canvas and its model: what is shown comes from the traits, every change goes through one door and is spoken.
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
-import type {
-  CanvasHistory,
-  CanvasStatus,
-  ClaimCanvasMessage,
-  ClaimCanvasModel,
-  ClaimSketch,
-  GangRow,
-  PaletteRow,
-  ProblemRow,
-} from "../generated/models";
+import type { ClaimCanvasMessage, ClaimCanvasModel, ClaimSketch, GangRow } from "../generated/models";
 import type { Channel } from "../view/channel";
 import { useLight, useLit } from "../view/light";
 import { useIsLost } from "../view/use_model";
@@ -17,34 +8,7 @@ import type { Place, Places } from "./layout";
 import { useChannel, useTrait } from "./model";
 import { describeChange } from "./wording";
 
-export interface Editor {
-  sketch: ClaimSketch;
-  status: CanvasStatus;
-  palette: readonly PaletteRow[];
-  positions: Places;
-  history: CanvasHistory;
-  problems: readonly ProblemRow[];
-  /** The gang of the drawn pod; empty without one. */
-  gang: GangRow;
-  problem: string;
-  highlight: string;
-  readOnly: boolean;
-  /** The kernel is gone: nothing can be changed any more. */
-  isLost: boolean;
-  spoken: string;
-  /** Change the drawing, and where boxes stand if given, in one message. Returns whether anything changed. */
-  edit(change: (sketch: ClaimSketch) => ClaimSketch, places?: Places): boolean;
-  /** Keep where boxes stand. */
-  place(places: Places): void;
-  /** Keep several such pods together, or change how; a size of 0 ends it. */
-  changeGang(gang: GangRow): void;
-  makeGang(): void;
-  undo(): void;
-  redo(): void;
-  say(words: string): void;
-  light(subject: string): void;
-  forget(): void;
-}
+export type Editor = ReturnType<typeof useEditor>;
 
 type Origin = "own" | "undo" | "redo" | "python";
 const LEAD: Readonly<Record<Origin, string>> = {
@@ -57,7 +21,8 @@ const LEAD: Readonly<Record<Origin, string>> = {
 /** Milliseconds after which a change is no longer taken for the answer to an undo. */
 const ANSWER = 2000;
 
-export function useEditor(): Editor {
+/** What is drawn with all that is told of it, and what changes it. */
+export function useEditor() {
   const channel = useChannel();
   const [sketch, status, palette] = [useTrait("sketch"), useTrait("status"), useTrait("palette")];
   const [positions, history, problem] = [useTrait("positions"), useTrait("history"), useTrait("problem")];
@@ -69,6 +34,7 @@ export function useEditor(): Editor {
   const shared = useLight(channel);
   const [highlight, light] = [useLit(shared), shared.point];
 
+  /** Change the drawing, and where boxes stand if given, in one message. Returns whether anything changed. */
   const edit = useCallback(
     (change: (sketch: ClaimSketch) => ClaimSketch, places?: Places) => {
       const before = channel.get("sketch");
@@ -80,6 +46,7 @@ export function useEditor(): Editor {
     },
     [channel],
   );
+  /** Keep where boxes stand. */
   const place = useCallback(
     (places: Places) => {
       if (!isFixed(channel)) channel.set({ positions: mutable(places) });
@@ -89,6 +56,7 @@ export function useEditor(): Editor {
   const makeGang = useCallback(() => {
     if (!isFixed(channel)) channel.send({ type: "make-gang" });
   }, [channel]);
+  /** Keep several such pods together, or change how; a size of 0 ends it. */
   const changeGang = useCallback(
     ({ size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" }: GangRow) => {
       if (!isFixed(channel)) channel.send({ type: "set-gang", size, min, level, hierarchy, prefer, queue });
@@ -115,21 +83,24 @@ export function useEditor(): Editor {
 
   const undo = useCallback(() => travel("undo"), [travel]);
   const redo = useCallback(() => travel("redo"), [travel]);
-  const shown = {
+  const editor = {
     sketch,
     status,
     palette,
-    positions,
+    positions: positions as Places,
     history,
+    /** What keeps the claim from fitting. */
     problems,
+    /** The gang of the drawn pod; empty without one. */
     gang,
     problem,
     highlight,
     readOnly,
+    /** The kernel is gone: nothing can be changed any more. */
     isLost,
     spoken,
+    ...{ edit, place, makeGang, changeGang, say, light, forget, undo, redo },
   };
-  const editor: Editor = { ...shown, edit, place, makeGang, changeGang, say, light, forget, undo, redo };
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same names in the same order, so their values decide
   return useMemo(() => editor, Object.values(editor));
 }

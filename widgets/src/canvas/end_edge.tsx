@@ -8,6 +8,7 @@ import {
   Position,
   useInternalNode,
 } from "@xyflow/react";
+import { classes } from "../components/classes";
 import type { EndEdge } from "./flow";
 
 export interface Rect {
@@ -83,7 +84,7 @@ export function EndLine({ id, source, target, selected, data }: EdgeProps<EndEdg
   const marks = [data?.must ? "is-must" : "is-prefer", selected && "is-selected", data?.problem && "is-wrong"];
   return (
     <>
-      <BaseEdge id={id} path={path} className={["dra-end", ...marks.filter(Boolean)].join(" ")} interactionWidth={24} />
+      <BaseEdge id={id} path={path} className={classes("dra-end", ...marks)} interactionWidth={24} />
       {data?.alternative && (
         <EdgeLabelRenderer>
           <div className="dra-end-label" style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}>

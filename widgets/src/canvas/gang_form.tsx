@@ -1,7 +1,7 @@
 // The card of the frame that keeps several such pods together: how many, and in one of what.
+import { Form } from "../components/form";
 import type { GangRow, LevelRow } from "../generated/models";
 import { useCanvas } from "./editor";
-import { Field, TextField } from "./fields";
 
 const keyOf = (row: LevelRow) => `${row.hierarchy ?? ""}/${row.level ?? ""}`;
 const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Enter a whole number, 1 or more");
@@ -12,38 +12,41 @@ export function GangForm() {
   const now = levels.find((row) => row.level === level && (!level || !row.hierarchy || row.hierarchy === hierarchy));
   const change = (by: Partial<GangRow>) => changeGang({ ...gang, ...by });
   return (
-    <div className="dra-form">
-      <TextField
-        label="Pods"
-        value={String(size)}
-        check={whole}
-        onDone={(text) => change({ size: Number(text), min: min >= Number(text) ? 0 : min })}
-      />
-      <TextField
-        label="At least"
-        value={String(min || size)}
-        check={(text) => whole(text) || (Number(text) > size ? `Enter at most ${size}` : "")}
-        onDone={(text) => change({ min: Number(text) >= size ? 0 : Number(text) })}
-        note="The gang starts with these pods or not at all."
-      />
-      <Field label="All in one" note={note}>
-        <select
-          value={now ? keyOf(now) : ""}
-          disabled={readOnly}
-          onChange={(event) => {
-            const row = levels.find((one) => keyOf(one) === event.currentTarget.value);
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "text",
+          label: "Pods",
+          value: String(size),
+          check: whole,
+          onSet: (text) => change({ size: Number(text), min: min >= Number(text) ? 0 : min }),
+        },
+        {
+          kind: "text",
+          label: "At least",
+          value: String(min || size),
+          check: (text) => whole(text) || (Number(text) > size ? `Enter at most ${size}` : ""),
+          note: "The gang starts with these pods or not at all.",
+          onSet: (text) => change({ min: Number(text) >= size ? 0 : Number(text) }),
+        },
+        {
+          kind: "select",
+          label: "All in one",
+          value: now ? keyOf(now) : "",
+          options: [
+            ...(now ? [] : [{ value: "", label: level }]),
+            ...levels.map((row) => ({ value: keyOf(row), label: row.label, title: row.source })),
+          ],
+          note,
+          onSet: (key) => {
+            const row = levels.find((one) => keyOf(one) === key);
             if (row) change({ level: row.level ?? "", hierarchy: row.hierarchy ?? "", prefer: "" });
-          }}
-        >
-          {!now && <option value="">{level}</option>}
-          {levels.map((row) => (
-            <option key={keyOf(row)} value={keyOf(row)} title={row.source}>
-              {row.label}
-            </option>
-          ))}
-        </select>
-      </Field>
+          },
+        },
+      ]}
+    >
       <p className="dra-hint">Plan answers for one pod. Fleet answers for the gang.</p>
-    </div>
+    </Form>
   );
 }

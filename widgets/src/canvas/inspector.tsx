@@ -1,10 +1,13 @@
 // The card of what is selected, and of the whole claim: nothing needs a drag.
+
 import { useEffect, useState } from "react";
+import { Button } from "../components/button";
+import { Field, Group, Wrong } from "../components/field";
+import { Fields } from "../components/form";
 import type { ClaimSketch } from "../generated/models";
 import { Icon, Strength } from "../view/icon";
 import { claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
 import { useCanvas } from "./editor";
-import { Field, Group, TextField, Wrong } from "./fields";
 import { type CanvasNode, claimId, GANG, isClaimId, isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
 import { claimKey } from "./frames";
 import { GangForm } from "./gang_form";
@@ -36,14 +39,13 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink, onMove, 
   }, [count]);
   if (count === 0 && !isClaimShown)
     return (
-      <button
-        type="button"
-        className="dra-button dra-claim"
-        aria-label={`${whole} ${sketch.name ?? "claim"}: name, requests and links`}
+      <Button
+        className="dra-claim dra-cut"
+        label={`${whole} ${sketch.name ?? "claim"}: name, requests and links`}
         onClick={() => setClaimShown(true)}
       >
         {whole} <b>{sketch.name ?? "claim"}</b>
-      </button>
+      </Button>
     );
   const close = () => {
     setClaimShown(false);
@@ -56,13 +58,11 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink, onMove, 
         <Title one={one} count={count} ends={ends} />
         <span className="dra-gap" />
         {count > 0 && !readOnly && (
-          <button type="button" className="dra-button dra-delete" onClick={onDelete}>
+          <Button className="dra-delete" onClick={onDelete}>
             {ends === 1 && count === 1 ? "Disconnect" : "Delete"}
-          </button>
+          </Button>
         )}
-        <button type="button" className="dra-tool" aria-label="Close the card" title="Close (Esc)" onClick={close}>
-          <Icon name="cross" />
-        </button>
+        <Button kind="quiet" icon="cross" label="Close the card" title="Close (Esc)" onClick={close} />
       </header>
       {count === 0 && <Overview onSelect={onSelect} onClaim={onClaim} />}
       {one && <One id={one.id} onSelect={onSelect} onLink={onLink} onMove={onMove} />}
@@ -143,7 +143,7 @@ function Letter({ name }: { name: string }) {
 
 /** The card of a claim of the pod: its name, what it is written as, and what is in it. */
 function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): void }) {
-  const { sketch, status, edit, positions } = useCanvas();
+  const { sketch, status, edit, positions, readOnly } = useCanvas();
   const told = status.claims?.[claim];
   const taken = (name: string) => claimsOf(sketch).includes(name);
   const rename = (to: string) => {
@@ -153,13 +153,19 @@ function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): v
     onSelect(claimId(to));
   };
   return (
-    <div className="dra-form">
-      <TextField
-        label="Name"
-        value={claim}
-        api={told?.field ?? "spec.resourceClaims[].name"}
-        check={(name) => wrongName(taken, claim, name)}
-        onDone={rename}
+    <div className="dra-stack dra-form">
+      <Fields
+        readOnly={readOnly}
+        fields={[
+          {
+            kind: "text",
+            label: "Name",
+            value: claim,
+            api: told?.field ?? "spec.resourceClaims[].name",
+            check: (name) => wrongName(taken, claim, name),
+            onSet: rename,
+          },
+        ]}
       />
       <Field label="Template" api="metadata.name">
         <code>{told?.template ?? ""}</code>
@@ -173,29 +179,33 @@ function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): v
 function Overview({ onSelect, onClaim }: { onSelect(id: string): void; onClaim(): void }) {
   const { sketch, edit, readOnly } = useCanvas();
   return (
-    <div className="dra-form">
-      <TextField
-        label="Name"
-        value={sketch.name ?? "claim"}
-        api="metadata.name"
-        check={(name) => wrongName(() => false, "", name)}
-        onDone={(name) => edit((s) => ({ ...s, name }))}
+    <div className="dra-stack dra-form">
+      <Fields
+        readOnly={readOnly}
+        fields={[
+          {
+            kind: "text",
+            label: "Name",
+            value: sketch.name ?? "claim",
+            api: "metadata.name",
+            check: (name) => wrongName(() => false, "", name),
+            onSet: (name) => edit((s) => ({ ...s, name })),
+          },
+        ]}
       />
       {claimsOf(sketch).length > 0 && (
         <Group label="Claims" api="spec.resourceClaims">
           {claimsOf(sketch).map((claim) => (
-            <button key={claim} type="button" className="dra-button" onClick={() => onSelect(claimId(claim))}>
+            <Button key={claim} onClick={() => onSelect(claimId(claim))}>
               {claim}
-            </button>
+            </Button>
           ))}
         </Group>
       )}
       <Drawn sketch={sketch} onSelect={onSelect} />
       {!readOnly && (
         <div className="dra-row">
-          <button type="button" className="dra-button" onClick={onClaim}>
-            + Add a claim to the pod
-          </button>
+          <Button onClick={onClaim}>+ Add a claim to the pod</Button>
         </div>
       )}
     </div>
@@ -209,20 +219,15 @@ function Drawn({ sketch, onSelect }: { sketch: ClaimSketch; onSelect(id: string)
   return (
     <Group label="Draws" name="Requests and links">
       {requests.map((request) => (
-        <button
-          key={request.name}
-          type="button"
-          className="dra-button"
-          onClick={() => onSelect(requestId(request.name))}
-        >
+        <Button key={request.name} onClick={() => onSelect(requestId(request.name))}>
           <Letter name={request.name} /> {shortName(request.name)}{" "}
           <span className="dra-hint">× {amountLabel(request)}</span>
-        </button>
+        </Button>
       ))}
       {links.map((link) => (
-        <button key={link.name} type="button" className="dra-button" onClick={() => onSelect(linkId(link.name))}>
+        <Button key={link.name} onClick={() => onSelect(linkId(link.name))}>
           <Strength must={mustOf(link)} /> {linkTitle(link)}: {linkWords(link, status).how}
-        </button>
+        </Button>
       ))}
       {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
     </Group>

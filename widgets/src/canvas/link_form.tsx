@@ -1,14 +1,20 @@
 // The card of a link: where, how, must or prefer, and which requests it connects.
+
 import { useState } from "react";
-import { LINK_KINDS, type Link, type LinkOptionRow } from "../generated/models";
-import { Icon, Strength } from "../view/icon";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
+import { Chip } from "../components/chip";
+import { Choice } from "../components/choice";
+import { Group } from "../components/field";
+import { Select } from "../components/inputs";
+import { LINK_KINDS, type Link, type LinkOption } from "../generated/models";
+import { Strength } from "../view/icon";
 import { claimOf, partOf, shortName } from "./claims";
 import { useCanvas } from "./editor";
-import { Choice, Group } from "./fields";
 import { changeLink, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
 import { HOW_WORDS, LEVELS, placeLabel } from "./wording";
 
-function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): readonly LinkOptionRow[] {
+function placesFor(link: Link, told: readonly LinkOption[] | undefined): readonly LinkOption[] {
   const options = told?.length ? told : Object.entries(LEVELS).map(([where, label]) => ({ where, label }));
   const here = whereOf(link);
   return options.some((option) => option.where === here)
@@ -17,13 +23,13 @@ function placesFor(link: Link, told: readonly LinkOptionRow[] | undefined): read
 }
 
 export function LinkForm({ link }: { link: Link }) {
-  const { edit, status } = useCanvas();
+  const { edit, status, readOnly } = useCanvas();
   const told = status.links?.[link.name];
   const change = (next: Partial<Link>) => edit((s) => changeLink(s, link.name, next));
   return (
-    <div className="dra-form">
+    <div className="dra-stack dra-form">
       {told?.field && (
-        <p className="dra-writes">
+        <p className="dra-hint">
           writes <code>{told.field}</code>
         </p>
       )}
@@ -31,30 +37,32 @@ export function LinkForm({ link }: { link: Link }) {
       <Group label="How">
         <Choice
           label="how"
+          disabled={readOnly}
           value={howOf(link)}
           onChoose={(how) => change({ how })}
           options={LINK_KINDS.map(({ value, meaning, leastEnds }) => ({
             value,
             label: HOW_WORDS[value],
-            reason: link.requests.length < leastEnds ? "it needs two requests" : meaning,
-            disabled: link.requests.length < leastEnds,
+            title: link.requests.length < leastEnds ? "it needs two requests" : meaning,
+            isOff: link.requests.length < leastEnds,
           }))}
         />
         <Choice
           label="strength"
+          disabled={readOnly}
           value={mustOf(link) ? "must" : "prefer"}
           onChoose={(word) => change({ must: word === "must" })}
           options={[
-            { value: "must", label: <Strong must />, reason: "A node without it does not fit." },
-            { value: "prefer", label: <Strong must={false} />, reason: "Used if possible. It never rules a node out." },
+            { value: "must", label: <Strong must />, title: "A node without it does not fit." },
+            { value: "prefer", label: <Strong must={false} />, title: "Used if possible. It never rules a node out." },
           ]}
         />
       </Group>
       <Ends link={link} />
       {told?.problem && (
-        <p className="dra-wrong">
-          <Icon name="warning" /> {told.problem}
-        </p>
+        <Callout tone="error" icon="warning">
+          <span>{told.problem}</span>
+        </Callout>
       )}
       {told?.note && <p className="dra-hint">{told.note}</p>}
     </div>
@@ -69,12 +77,13 @@ const Strong = ({ must }: { must: boolean }) => (
 
 interface PlacesProps {
   link: Link;
-  options: readonly LinkOptionRow[];
+  options: readonly LinkOption[];
   onChoose(where: string): void;
 }
 
 /** The levels of a node; attributes and what else there is come on demand. */
 function Places({ link, options, onChoose }: PlacesProps) {
+  const { readOnly } = useCanvas();
   const [isWhole, setWhole] = useState(false);
   const here = whereOf(link);
   const near = options.filter((option) => LEVELS[option.where] || option.where === here);
@@ -83,25 +92,20 @@ function Places({ link, options, onChoose }: PlacesProps) {
     <Group label="Where">
       <Choice
         label="where"
+        disabled={readOnly}
         value={here}
         onChoose={onChoose}
         options={(isWhole ? options : near).map((option) => ({
           value: option.where,
           label: option.label || option.where,
-          disabled: option.enabled === false && option.where !== here,
-          ...(option.reason ? { reason: option.reason } : {}),
+          isOff: option.enabled === false && option.where !== here,
+          title: option.reason,
         }))}
       />
       {far > 0 && (
-        <button
-          type="button"
-          className="dra-button"
-          aria-expanded={isWhole}
-          title="Attributes that devices publish"
-          onClick={() => setWhole(!isWhole)}
-        >
+        <Button aria-expanded={isWhole} title="Attributes that devices publish" onClick={() => setWhole(!isWhole)}>
           {isWhole ? "Fewer" : `${far} more \u2026`}
-        </button>
+        </Button>
       )}
     </Group>
   );
@@ -115,34 +119,24 @@ function Ends({ link }: { link: Link }) {
   return (
     <Group label="Connects">
       {link.requests.map((reference) => (
-        <span key={reference} className="dra-tag">
+        <Chip
+          key={reference}
+          removal={`Disconnect ${shortName(reference)}`}
+          onRemove={readOnly ? undefined : () => edit((s) => remove(s, { ends: [{ link: link.name, reference }] }))}
+        >
           {shortName(reference)}
-          {!readOnly && (
-            <button
-              type="button"
-              aria-label={`Disconnect ${shortName(reference)}`}
-              onClick={() => edit((s) => remove(s, { ends: [{ link: link.name, reference }] }))}
-            >
-              <Icon name="cross" />
-            </button>
-          )}
-        </span>
+        </Chip>
       ))}
       {!readOnly && free.length > 0 && (
-        <select
-          aria-label="Add another request to this link"
+        <Select
+          label="Add another request to this link"
           value=""
-          onChange={(event) => edit((s) => tie(s, link.name, event.target.value))}
-        >
-          <option value="" disabled>
-            Connect {"\u2026"}
-          </option>
-          {free.map((request) => (
-            <option key={request.name} value={request.name}>
-              {shortName(request.name)}
-            </option>
-          ))}
-        </select>
+          options={[
+            { value: "", label: "Connect …", isOff: true },
+            ...free.map(({ name }) => ({ value: name, label: shortName(name) })),
+          ]}
+          onChoose={(name) => edit((s) => tie(s, link.name, name))}
+        />
       )}
     </Group>
   );

@@ -1,6 +1,9 @@
 // What a request and a link look like on the canvas.
+
 import { Handle, type NodeProps, Position } from "@xyflow/react";
 import type { CSSProperties } from "react";
+import { Button } from "../components/button";
+import { classes } from "../components/classes";
 import { Icon, KindIcon, Strength } from "../view/icon";
 import { shortName } from "./claims";
 import { useCanvas } from "./editor";
@@ -25,22 +28,22 @@ export function RequestBox({ data, selected }: NodeProps<BoxNode>) {
   ];
   const colours = { "--dra-badge": badge.colour, "--dra-on-badge": badge.textColour } as CSSProperties;
   return (
-    <div className={["dra-box", ...marks.filter(Boolean)].join(" ")} style={colours} title={cause || undefined}>
+    <div className={classes("dra-box", ...marks)} style={colours} title={cause || undefined}>
       <Handles sides={SIDES} />
       <div className="dra-box-head">
         <span className="dra-letter" aria-hidden="true">
           {badge.letter}
         </span>
-        <span className="dra-box-name" title={shortName(request.name)}>
+        <span className="dra-box-name dra-cut" title={shortName(request.name)}>
           {shortName(request.name)}
         </span>
         <Stepper name={request.name} />
       </div>
       <div className="dra-box-class" title={partsOf(request)[0]?.deviceClassName}>
         <KindIcon kind={kind} />
-        <span>{title}</span>
+        <span className="dra-cut">{title}</span>
       </div>
-      <div className="dra-box-text" title={error || cause || undefined}>
+      <div className="dra-box-text dra-hint dra-clamp" title={error || cause || undefined}>
         {error || cause ? (
           <>
             <Icon name={error ? "warning" : "cross"} /> {error || cause}
@@ -68,12 +71,12 @@ function Stepper({ name }: { name: string }) {
         : (amount?.amount ?? amountLabel(request));
   const partners = amount ? "" : partnersOf(sketch, name).map(shortName).join(", ");
   const button = (by: 1 | -1) => (
-    <button
-      type="button"
+    <Button
+      kind="bare"
       className="nodrag"
       tabIndex={-1}
       disabled={step(sketch, name, by) === sketch}
-      aria-label={`${by > 0 ? "More" : "Less"} ${shortName(name)}`}
+      label={`${by > 0 ? "More" : "Less"} ${shortName(name)}`}
       title={partners ? `With ${partners}. Alt: ${shortName(name)} alone` : undefined}
       onClick={(event) => {
         event.stopPropagation();
@@ -81,7 +84,7 @@ function Stepper({ name }: { name: string }) {
       }}
     >
       {by > 0 ? "+" : "\u2212"}
-    </button>
+    </Button>
   );
   return (
     <span className="dra-stepper" title={amount ? `${amount.amount} ${amount.key}` : undefined}>
@@ -97,8 +100,8 @@ export function ClaimFrame({ data, selected }: NodeProps<FrameNode>) {
   const { claim, name, detail, gang } = data;
   const marks = [gang ? "is-gang" : claim ? "is-claim" : "is-pod", selected && "is-selected"];
   return (
-    <div className={["dra-frame", ...marks.filter(Boolean)].join(" ")}>
-      <div className="dra-frame-head" title={claim ? "Drag to move the claim" : undefined}>
+    <div className={classes("dra-frame", ...marks)}>
+      <div className="dra-frame-head dra-cut" title={claim ? "Drag to move the claim" : undefined}>
         {gang ? (
           <b>{gang}</b>
         ) : (
@@ -125,10 +128,10 @@ export function LinkKnot({ data, selected }: NodeProps<KnotNode>) {
     cause && "is-cause",
   ];
   return (
-    <div className={["dra-knot", ...marks.filter(Boolean)].join(" ")} title={problem || cause || undefined}>
+    <div className={classes("dra-knot", ...marks)} title={problem || cause || undefined}>
       <Handles sides={[Position.Left, Position.Right]} />
       {problem ? <Icon name="warning" /> : cause ? <Icon name="cross" /> : <Strength must={must} />}
-      <span className="dra-knot-words">
+      <span className="dra-knot-words dra-cut">
         {how}
         <i>, {where}</i>
       </span>

@@ -1,7 +1,11 @@
 // What this cluster offers, to be dragged onto the board or added with Enter.
+
 import { type KeyboardEvent, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { classes } from "../components/classes";
 import type { PaletteRow } from "../generated/models";
 import { KindIcon } from "../view/icon";
+import { stepOf, stepped } from "../view/keys";
 import { useCanvas } from "./editor";
 
 export const DRAGGED = "application/x-dra-lab-palette";
@@ -24,18 +28,10 @@ export function Palette({ onAdd, onLeave }: Props) {
   const last = Math.max(0, shown.length - (more ? 0 : 1));
   const at = Math.min(current, last);
   const onKeyDown = (event: KeyboardEvent) => {
-    const moves: Record<string, number> = {
-      ArrowDown: at + 1,
-      ArrowUp: at - 1,
-      ArrowRight: at + 1,
-      ArrowLeft: at - 1,
-      Home: 0,
-      End: last,
-    };
-    const to = moves[event.key];
+    const step = event.key.startsWith("Page") ? undefined : stepOf(event.key);
     if (event.key === "Escape") onLeave();
-    else if (to !== undefined) {
-      const next = Math.min(Math.max(to, 0), last);
+    else if (step !== undefined) {
+      const next = stepped(at, step, last + 1);
       setCurrent(next);
       list.current?.querySelectorAll<HTMLElement>("button")[next]?.focus();
     } else return;
@@ -49,12 +45,12 @@ export function Palette({ onAdd, onLeave }: Props) {
           {status.counting ? "Counting the devices …" : "No devices here: load a cluster, or try a sample."}
         </p>
       )}
-      <div ref={list} className="dra-chips" role="toolbar" aria-label="Devices to add" onKeyDown={onKeyDown}>
+      <div ref={list} className="dra-row dra-chips" role="toolbar" aria-label="Devices to add" onKeyDown={onKeyDown}>
         {shown.map((row, index) => (
-          <button
+          <Button
+            kind="bare"
+            className={classes("dra-chip", row.inCluster === false && "is-absent")}
             key={row.key}
-            type="button"
-            className={`dra-chip${row.inCluster === false ? " is-absent" : ""}`}
             data-key={row.key}
             tabIndex={index === at ? 0 : -1}
             disabled={readOnly}
@@ -70,24 +66,24 @@ export function Palette({ onAdd, onLeave }: Props) {
             <span aria-hidden="true">+</span>
             <KindIcon kind={row.kind ?? "other"} />
             <b>{row.label}</b>
-            <small>{row.chip || row.use}</small>
-          </button>
+            <small className="dra-hint dra-cut">{row.chip || row.use}</small>
+          </Button>
         ))}
         {more > 0 && (
-          <button
-            type="button"
+          <Button
+            kind="bare"
             className="dra-chip is-more"
             tabIndex={at === shown.length ? 0 : -1}
             onFocus={() => setCurrent(shown.length)}
             onClick={() => setWhole(true)}
           >
             {more} more …
-          </button>
+          </Button>
         )}
         {isWhole && palette.length > SHOWN && (
-          <button type="button" className="dra-chip is-more" tabIndex={-1} onClick={() => setWhole(false)}>
+          <Button kind="bare" className="dra-chip is-more" tabIndex={-1} onClick={() => setWhole(false)}>
             Fewer
-          </button>
+          </Button>
         )}
       </div>
     </aside>

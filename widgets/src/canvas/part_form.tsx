@@ -1,11 +1,18 @@
 // One way to serve a request: class, count, amounts, selectors, tolerations, and what can be added to it.
+
 import { type ReactNode, useState } from "react";
+import { Button } from "../components/button";
+import { named } from "../components/choice";
+import { Field, Group, Wrong } from "../components/field";
+import { Fields } from "../components/form";
+import { Check } from "../components/inputs";
+import { Stepper } from "../components/stepper";
+import { useDraft } from "../components/use_draft";
 import type { DeviceRequest, SelectorRow } from "../generated/models";
 import { Icon } from "../view/icon";
 import { Amounts } from "./amounts";
 import { shortName } from "./claims";
 import { useCanvas } from "./editor";
-import { Field, Group, PlainText, TextField, useDraft, Wrong } from "./fields";
 import { Adding } from "./request_form";
 import {
   ALL,
@@ -40,15 +47,21 @@ export function PartForm({ request, part, index, children }: PartProps) {
   const key = told?.keys?.[0];
   return (
     <>
-      <TextField
-        label="Class"
-        mono
-        value={part.deviceClassName ?? ""}
-        list={classes}
-        api={`${root}.deviceClassName`}
-        note={told?.classWords}
-        check={(t) => (t.trim() ? "" : "Name a device class.")}
-        onDone={(t) => change({ deviceClassName: t.trim() })}
+      <Fields
+        readOnly={readOnly}
+        fields={[
+          {
+            kind: "text",
+            label: "Class",
+            isMono: true,
+            value: part.deviceClassName ?? "",
+            options: named(classes),
+            api: `${root}.deviceClassName`,
+            note: told?.classWords,
+            check: (text) => (text.trim() ? "" : "Name a device class."),
+            onSet: (text) => change({ deviceClassName: text.trim() }),
+          },
+        ]}
       />
       <Count
         request={request}
@@ -79,11 +92,13 @@ export function PartForm({ request, part, index, children }: PartProps) {
           api="exactly.adminAccess"
           note={gates.adminAccess ? <Wrong>{gates.adminAccess}</Wrong> : "The namespace needs the label for it."}
         >
-          <Check label="also devices in use" checked onChange={() => change({ adminAccess: false })} />
+          <Check checked disabled={readOnly} onTurn={() => change({ adminAccess: false })}>
+            also devices in use
+          </Check>
         </Group>
       )}
       {!readOnly && (
-        <div className="dra-row dra-adding" role="group" aria-label="Add to this request">
+        <div className="dra-row" role="group" aria-label="Add to this request">
           {!more && part.selectors?.length ? <Adding label="Selector" onClick={() => setMore(true)} /> : null}
           {key && (
             <Adding
@@ -117,7 +132,6 @@ interface CountProps {
 function Count({ request, part, index, api }: CountProps) {
   const { sketch, edit, readOnly } = useCanvas();
   const [all, count] = [isAll(part), countOf(part)];
-  const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Enter a whole number, 1 or more.");
   const partners = request.exactly && !all ? partnersOf(sketch, request.name) : [];
   const change = (next: Parameters<typeof changePart>[3]) => edit((s) => changePart(s, request.name, index, next));
   const set = (to: number) => {
@@ -128,17 +142,6 @@ function Count({ request, part, index, api }: CountProps) {
     if (request.exactly && !part.capacity) edit((s) => step(s, request.name, sign, alone));
     else set(count + sign);
   };
-  const button = (sign: 1 | -1) => (
-    <button
-      type="button"
-      className="dra-button"
-      aria-label={sign > 0 ? "One more" : "One less"}
-      disabled={readOnly || (sign < 0 && count < 2)}
-      onClick={(event) => by(sign, event.altKey)}
-    >
-      {sign > 0 ? "+" : "\u2212"}
-    </button>
-  );
   return (
     <Group
       label="Count"
@@ -150,27 +153,24 @@ function Count({ request, part, index, api }: CountProps) {
       }
     >
       {!all && (
-        <span className="dra-number">
-          {button(-1)}
-          <PlainText label="count" value={String(count)} check={whole} onDone={(t) => set(Number(t))} />
-          {button(1)}
-        </span>
+        <Stepper
+          label="count"
+          names={["One less", "One more"]}
+          value={count}
+          least={1}
+          readOnly={readOnly}
+          onChange={set}
+          onStep={(sign, event) => by(sign, event.altKey)}
+        />
       )}
       <Check
-        label="all that match"
         checked={all}
-        onChange={() => change(all ? { allocationMode: "", count: 1 } : { allocationMode: ALL, count: undefined })}
-      />
+        disabled={readOnly}
+        onTurn={(isOn) => change(isOn ? { allocationMode: ALL, count: undefined } : { allocationMode: "", count: 1 })}
+      >
+        all that match
+      </Check>
     </Group>
-  );
-}
-
-function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange(): void }) {
-  const { readOnly } = useCanvas();
-  return (
-    <label className="dra-check">
-      <input type="checkbox" checked={checked} disabled={readOnly} onChange={onChange} /> {label}
-    </label>
   );
 }
 
@@ -222,16 +222,16 @@ function SelectorField({ label, value, row, api, onDone, onRemove }: SelectorPro
         row?.text && <span className="dra-good">{row.text}</span>
       )}
       {onRemove && (
-        <button type="button" className="dra-link" onClick={onRemove}>
+        <Button kind="link" onClick={onRemove}>
           Remove
-        </button>
+        </Button>
       )}
     </span>
   );
   return (
     <Field label={label} api={api} note={note || undefined}>
       <textarea
-        className="is-mono"
+        className="dra-input is-mono"
         rows={rows}
         spellCheck={false}
         readOnly={readOnly}

@@ -1,10 +1,14 @@
 // The card of a request: its alternatives, its device configuration, and its name.
+
 import { type ReactNode, useState } from "react";
+import { Button } from "../components/button";
+import { named } from "../components/choice";
+import { Group, Wrong } from "../components/field";
+import { Fields } from "../components/form";
 import type { DeviceRequest } from "../generated/models";
 import { claimOf, claimsOf, inClaim, shortName } from "./claims";
 import { Configuration } from "./configuration";
 import { useCanvas } from "./editor";
-import { Field, Group, TextField, Wrong } from "./fields";
 import { PartForm } from "./part_form";
 import { addAlternative, freeName, isAll, moveAlternative, type Part, partsOf, removeAlternative } from "./sketch";
 import { partLabel } from "./wording";
@@ -38,19 +42,21 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
   const told = status.requests?.[request.name];
   const gap = status.gates?.firstAvailable;
   return (
-    <div className="dra-form">
+    <div className="dra-stack dra-form">
       {told?.note && <Wrong>{told.note}</Wrong>}
-      {claim && (
-        <Field label="Claim" api={status.claims?.[claim]?.field ?? "spec.resourceClaims[].name"}>
-          <select value={claim} disabled={readOnly} onChange={(event) => onMove(event.target.value)}>
-            {claimsOf(sketch).map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </Field>
-      )}
+      <Fields
+        readOnly={readOnly}
+        fields={[
+          claim !== "" && {
+            kind: "select",
+            label: "Claim",
+            value: claim,
+            options: named(claimsOf(sketch)),
+            api: status.claims?.[claim]?.field ?? "spec.resourceClaims[].name",
+            onSet: onMove,
+          },
+        ]}
+      />
       {parts.length > 1 && <Ways request={request} index={index} onPick={setWay} />}
       <PartForm key={`${request.name}/${index}`} request={request} part={part} index={index}>
         <Adding label="Configure the driver" onClick={() => setConfiguring(true)} />
@@ -70,12 +76,18 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
         isAdding={isConfiguring}
         onAdded={() => setConfiguring(false)}
       />
-      <TextField
-        label="Name"
-        value={shortName(request.name)}
-        api="name"
-        check={(name) => wrongName(taken, shortName(request.name), name)}
-        onDone={(name) => onRenamed(inClaim(claim, name))}
+      <Fields
+        readOnly={readOnly}
+        fields={[
+          {
+            kind: "text",
+            label: "Name",
+            value: shortName(request.name),
+            api: "name",
+            check: (name) => wrongName(taken, shortName(request.name), name),
+            onSet: (name) => onRenamed(inClaim(claim, name)),
+          },
+        ]}
       />
       {readOnly && <p className="dra-hint">This drawing cannot be changed here.</p>}
     </div>
@@ -87,9 +99,9 @@ const isSingle = (part: Part): boolean => !isAll(part) && (part.count ?? 1) <= 1
 /** A button that adds something to a request, greyed with the reason where the release has no such field. */
 export function Adding({ label, gap, onClick }: { label: string; gap?: string | undefined; onClick(): void }) {
   return (
-    <button type="button" className="dra-button" disabled={Boolean(gap)} title={gap} onClick={onClick}>
+    <Button disabled={Boolean(gap)} title={gap} onClick={onClick}>
       + {label}
-    </button>
+    </Button>
   );
 }
 
@@ -105,9 +117,9 @@ function Ways({ request, index, onPick }: { request: DeviceRequest; index: numbe
     onPick(0);
   };
   const act = (label: string, words: ReactNode, disabled: boolean, onClick: () => void) => (
-    <button type="button" className="dra-button" aria-label={label} title={label} disabled={disabled} onClick={onClick}>
+    <Button label={label} title={label} disabled={disabled} onClick={onClick}>
       {words}
-    </button>
+    </Button>
   );
   return (
     <Group
@@ -116,16 +128,9 @@ function Ways({ request, index, onPick }: { request: DeviceRequest; index: numbe
       api={ways.map((_, i) => (i ? `[${i}]` : "firstAvailable[0]")).join(", ")}
     >
       {ways.map((way, i) => (
-        <button
-          key={way.name}
-          type="button"
-          className="dra-button"
-          aria-pressed={i === index}
-          title={way.name}
-          onClick={() => onPick(i)}
-        >
+        <Button key={way.name} pressed={i === index} title={way.name} onClick={() => onPick(i)}>
           {i + 1}. {partLabel(way)}
-        </button>
+        </Button>
       ))}
       {!readOnly && (
         <>

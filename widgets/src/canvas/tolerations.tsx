@@ -1,11 +1,17 @@
 // The taints that a request tolerates, a row each.
+
+import { Button } from "../components/button";
+import { Group, Wrong } from "../components/field";
+import { Select, TextInput } from "../components/inputs";
 import type { DeviceToleration } from "../generated/models";
-import { Icon } from "../view/icon";
 import { useCanvas } from "./editor";
-import { Group, PlainText, Wrong } from "./fields";
 import type { Part } from "./sketch";
 
-const EFFECTS = ["", "NoSchedule", "NoExecute"] as const;
+const EFFECTS = ["", "NoSchedule", "NoExecute"].map((value) => ({ value, label: value || "any effect" }));
+const OPERATORS = [
+  { value: "Equal", label: "equals" },
+  { value: "Exists", label: "exists" },
+];
 
 interface Props {
   part: Part;
@@ -30,50 +36,43 @@ export function Tolerations({ part, api, gap, onChange }: Props) {
       api={`${api}[${i}]`}
       note={gap && i === 0 ? <Wrong>{gap}</Wrong> : undefined}
     >
-      <PlainText
-        label="tolerates"
+      <TextInput
+        readOnly={readOnly}
+        aria-label="tolerates"
         value={toleration.key ?? ""}
         placeholder="any taint"
         onDone={(key) => set(i, { key: key.trim() })}
       />
-      <select
-        aria-label="operator"
+      <Select
+        label="operator"
         value={toleration.operator ?? "Equal"}
+        options={OPERATORS}
         disabled={readOnly}
-        onChange={(e) => set(i, { operator: e.target.value, ...(e.target.value === "Exists" ? { value: "" } : {}) })}
-      >
-        <option value="Equal">equals</option>
-        <option value="Exists">exists</option>
-      </select>
+        onChoose={(operator) => set(i, { operator, ...(operator === "Exists" ? { value: "" } : {}) })}
+      />
       {toleration.operator !== "Exists" && (
-        <PlainText
-          label="value"
+        <TextInput
+          readOnly={readOnly}
+          aria-label="value"
           value={toleration.value ?? ""}
           placeholder="value"
           onDone={(value) => set(i, { value: value.trim() })}
         />
       )}
-      <select
-        aria-label="effect"
+      <Select
+        label="effect"
         value={toleration.effect ?? ""}
+        options={EFFECTS}
         disabled={readOnly}
-        onChange={(e) => set(i, { effect: e.target.value })}
-      >
-        {EFFECTS.map((effect) => (
-          <option key={effect} value={effect}>
-            {effect || "any effect"}
-          </option>
-        ))}
-      </select>
+        onChoose={(effect) => set(i, { effect })}
+      />
       {!readOnly && (
-        <button
-          type="button"
-          className="dra-tool"
-          aria-label={`Remove toleration ${i + 1}`}
+        <Button
+          kind="quiet"
+          icon="cross"
+          label={`Remove toleration ${i + 1}`}
           onClick={() => onChange(list.filter((_, j) => j !== i))}
-        >
-          <Icon name="cross" />
-        </button>
+        />
       )}
     </Group>
   ));

@@ -1,31 +1,16 @@
 // The few buttons over the board, and the panel of keys.
-import type { ReactNode } from "react";
-import { Icon } from "../view/icon";
+
+import { Button } from "../components/button";
+import type { IconName } from "../view/icon";
+import { CANVAS_KEYS } from "../view/key_table";
+import { KeysList } from "../view/keys_list";
 import { useCanvas } from "./editor";
-import { KEYS } from "./keyboard";
 
-interface ToolProps {
+interface Tool {
   label: string;
-  onClick(): void;
-  disabled?: boolean;
-  pressed?: boolean;
-  children: ReactNode;
-}
-
-function Tool({ label, onClick, disabled = false, pressed, children }: ToolProps) {
-  return (
-    <button
-      type="button"
-      className="dra-tool"
-      title={label}
-      aria-label={label}
-      aria-pressed={pressed}
-      disabled={disabled}
-      onClick={onClick}
-    >
-      {children}
-    </button>
-  );
+  act(): void;
+  icon: IconName;
+  isOff?: boolean;
 }
 
 interface Props {
@@ -41,42 +26,26 @@ interface Props {
 export function Toolbar({ onFit, onTidy, onClear, onClaim, onGang, onKeys, keysShown }: Props) {
   const { history, undo, redo, sketch, readOnly } = useCanvas();
   const empty = !sketch.requests?.length && !sketch.links?.length && !sketch.claims?.length;
+  const edits: readonly Tool[] = [
+    { label: "Undo (Ctrl+Z)", icon: "undo", act: undo, isOff: !history.canUndo },
+    { label: "Redo (Ctrl+Shift+Z)", icon: "redo", act: redo, isOff: !history.canRedo },
+    { label: "Tidy up", icon: "tidy", act: onTidy, isOff: empty },
+  ];
+  const fit: Tool = { label: "Zoom to fit", icon: "fit", act: onFit, isOff: empty };
+  const wholes: readonly Tool[] = [
+    { label: "Add a claim to the pod (Shift+N)", icon: "frames", act: onClaim },
+    { label: "Keep several such pods in one rack… (G)", icon: "rack", act: onGang, isOff: empty },
+    { label: "Clear the drawing", icon: "clear", act: onClear, isOff: empty },
+  ];
+  const tools = readOnly ? [fit] : [...edits, fit, ...wholes];
   return (
     <div className="dra-tools" role="toolbar" aria-label="Drawing" aria-orientation="vertical" data-home=".dra-board">
-      {!readOnly && (
-        <>
-          <Tool label="Undo (Ctrl+Z)" onClick={undo} disabled={!history.canUndo}>
-            <Icon name="undo" />
-          </Tool>
-          <Tool label="Redo (Ctrl+Shift+Z)" onClick={redo} disabled={!history.canRedo}>
-            <Icon name="redo" />
-          </Tool>
-          <Tool label="Tidy up" onClick={onTidy} disabled={empty}>
-            <Icon name="tidy" />
-          </Tool>
-        </>
-      )}
-      <Tool label="Zoom to fit" onClick={onFit} disabled={empty}>
-        <Icon name="fit" />
-      </Tool>
-      {!readOnly && (
-        <Tool label="Add a claim to the pod (Shift+N)" onClick={onClaim}>
-          <Icon name="frames" />
-        </Tool>
-      )}
-      {!readOnly && (
-        <Tool label="Keep several such pods in one rack… (G)" onClick={onGang} disabled={empty}>
-          <Icon name="rack" />
-        </Tool>
-      )}
-      {!readOnly && (
-        <Tool label="Clear the drawing" onClick={onClear} disabled={empty}>
-          <Icon name="clear" />
-        </Tool>
-      )}
-      <Tool label="Keys (?)" onClick={onKeys} pressed={keysShown}>
+      {tools.map(({ label, icon, act, isOff }) => (
+        <Button key={label} kind="quiet" icon={icon} label={label} title={label} disabled={isOff} onClick={act} />
+      ))}
+      <Button kind="quiet" label="Keys (?)" title="Keys (?)" pressed={keysShown} onClick={onKeys}>
         <b aria-hidden="true">?</b>
-      </Tool>
+      </Button>
     </div>
   );
 }
@@ -84,20 +53,9 @@ export function Toolbar({ onFit, onTidy, onClear, onClaim, onGang, onKeys, keysS
 export function KeysPanel({ onClose }: { onClose(): void }) {
   return (
     <div className="dra-keys" role="region" aria-label="Keys">
-      <button type="button" className="dra-tool dra-close" aria-label="Close the list of keys" onClick={onClose}>
-        <Icon name="cross" />
-      </button>
+      <Button kind="quiet" icon="cross" className="dra-close" label="Close the list of keys" onClick={onClose} />
       <h3>Keys</h3>
-      <dl>
-        {KEYS.map(([key, meaning]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
-        ))}
-      </dl>
+      <KeysList rows={CANVAS_KEYS} />
       <p className="dra-hint">
         Mouse: drag a device in; drag from a dot of one box to another box to link them; Ctrl + wheel zooms.
       </p>

@@ -1,8 +1,9 @@
 // The head of a kept plan's column: its name, which can be changed, and the button that removes it.
+
 import { type KeyboardEvent, useState } from "react";
+import { Button } from "../components/button";
 import type { ComparedPlan } from "../generated/models";
 import { useChannel } from "../plan/model";
-import { Icon } from "../view/icon";
 
 export function ColumnHead({ plan }: { plan: ComparedPlan }) {
   const channel = useChannel();
@@ -23,7 +24,7 @@ export function ColumnHead({ plan }: { plan: ComparedPlan }) {
       <div className="dra-row">
         {isEdited ? (
           <input
-            className="dra-field"
+            className="dra-input"
             aria-label={`New name of ${plan.name}`}
             defaultValue={plan.name}
             // biome-ignore lint/a11y/noAutofocus: a person has just asked to type here
@@ -32,24 +33,22 @@ export function ColumnHead({ plan }: { plan: ComparedPlan }) {
             onKeyDown={onKeyDown}
           />
         ) : (
-          <button
-            type="button"
+          <Button
+            kind="bare"
             className="dra-compare-name"
             title={`${plan.sentence} Click to rename.`}
             onClick={() => setEdited(true)}
           >
             {plan.name}
             <span className="dra-sr"> (rename)</span>
-          </button>
+          </Button>
         )}
-        <button
-          type="button"
-          className="dra-quiet"
-          aria-label={`Remove ${plan.name}`}
+        <Button
+          kind="quiet"
+          icon="cross"
+          label={`Remove ${plan.name}`}
           onClick={() => channel.send({ type: "remove-kept", name: plan.name })}
-        >
-          <Icon name="cross" />
-        </button>
+        />
       </div>
       {plan.drawn && <span className="dra-dim dra-now">the drawing now</span>}
     </th>

@@ -1,10 +1,13 @@
 // Compare mode: up to four kept plans as columns, what differs, a small picture of each, and the diff of their YAML.
+
 import { useId, useState } from "react";
+import { Button } from "../components/button";
+import { Check } from "../components/inputs";
+import { Working } from "../components/working";
+import { DiffLines } from "../export/files";
 import type { ComparedPlan, CompareLine, CompareRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { Term } from "../view/figure";
-import { Icon } from "../view/icon";
-import { keyed } from "../view/keyed";
 import { PaneProblem } from "../view/pane_problem";
 import { ColumnHead } from "./column_head";
 import { Places, PlacesLegend } from "./places";
@@ -21,18 +24,13 @@ export function CompareMode() {
   const plans = row.plans ?? [];
   const asked = (row.lines ?? []).filter((line) => isAbove(line));
   const keep = (
-    <button
-      type="button"
-      className="dra-button dra-primary"
-      data-key="keep"
-      onClick={() => channel.send({ type: "keep-for-compare" })}
-    >
+    <Button kind="primary" data-key="keep" onClick={() => channel.send({ type: "keep-for-compare" })}>
       Keep this plan
-    </button>
+    </Button>
   );
   return (
-    <section className="dra-mode-pane dra-compare" aria-label="Compare">
-      <header className="dra-compare-head">
+    <section className="dra-mode-pane dra-compare dra-column" aria-label="Compare">
+      <header className="dra-row dra-compare-head">
         <div>
           <p className="dra-dim">
             {plans.length > 1 && `${plans.length} kept plans. ≠ marks a row that differs, ★ the best value of a row.`}
@@ -40,12 +38,7 @@ export function CompareMode() {
           </p>
           <h2 role="status">{row.sentence}</h2>
         </div>
-        {row.stage && (
-          <span className="dra-outcome-stage" role="status">
-            <span className="dra-spinner" aria-hidden="true" />
-            {row.stage} ...
-          </span>
-        )}
+        {row.stage && <Working words={row.stage} />}
         {plans.length > 0 && <TableTools markdown={row.markdown ?? ""} csv={row.csv ?? ""} />}
         {keep}
       </header>
@@ -71,25 +64,24 @@ function Chosen({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan[
   const shown = plans.map((plan) => plan.name);
   const isFull = shown.length >= most;
   return (
-    <fieldset className="dra-compare-chosen">
+    <fieldset className="dra-row dra-compare-chosen">
       <legend>
         {every.length} plans are kept. Choose up to {most}:
       </legend>
       {every.map((name) => {
         const isShown = shown.includes(name);
         return (
-          <label key={name}>
-            <input
-              type="checkbox"
-              checked={isShown}
-              disabled={isShown ? shown.length === 1 : isFull}
-              onChange={() => {
-                const names = isShown ? shown.filter((other) => other !== name) : [...shown, name];
-                channel.send({ type: "choose-kept", names });
-              }}
-            />
+          <Check
+            key={name}
+            checked={isShown}
+            disabled={isShown ? shown.length === 1 : isFull}
+            onTurn={() => {
+              const names = isShown ? shown.filter((other) => other !== name) : [...shown, name];
+              channel.send({ type: "choose-kept", names });
+            }}
+          >
             {name}
-          </label>
+          </Check>
         );
       })}
     </fieldset>
@@ -103,7 +95,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
   const diff = plans.find((plan) => plan.name === shown)?.diff ?? [];
   return (
     <div className="dra-compare-body" role="region" aria-label="Kept plans" tabIndex={0}>
-      <table>
+      <table className="dra-table">
         <thead>
           <tr>
             <th scope="col">
@@ -150,13 +142,9 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
                 {plan.drawn ? (
                   <span className="dra-dim">This is the drawing.</span>
                 ) : (
-                  <button
-                    type="button"
-                    className="dra-button"
-                    onClick={() => channel.send({ type: "restore-kept", name: plan.name })}
-                  >
+                  <Button onClick={() => channel.send({ type: "restore-kept", name: plan.name })}>
                     Make this the drawing
-                  </button>
+                  </Button>
                 )}
               </td>
             ))}
@@ -170,17 +158,10 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
               YAML of {shown} against {plans[0]?.name}
             </h3>
             <span className="dra-gap" />
-            <button type="button" className="dra-quiet" aria-label="Close the diff" onClick={() => setShown("")}>
-              <Icon name="cross" />
-            </button>
+            <Button kind="quiet" icon="cross" label="Close the diff" onClick={() => setShown("")} />
           </div>
           <div className="dra-diff">
-            {keyed(diff).map(([key, line]) => (
-              <div key={key} className="dra-diff-line" data-sign={line[0]}>
-                <span className="dra-diff-sign">{line[0]}</span>
-                {line.slice(1)}
-              </div>
-            ))}
+            <DiffLines lines={diff} />
           </div>
         </section>
       )}
@@ -211,16 +192,15 @@ function Cells({ line, plans, shown, panel, onDiff }: CellsProps) {
         )}
         {cell.text}
         {line.key === "yaml" && (plan.diff ?? []).length > 0 && (
-          <button
-            type="button"
-            className="dra-link"
+          <Button
+            kind="link"
             aria-expanded={isOpen}
             aria-controls={isOpen ? panel : undefined}
-            aria-label={`Diff of ${plan.name}`}
+            label={`Diff of ${plan.name}`}
             onClick={() => onDiff(isOpen ? "" : plan.name)}
           >
             diff
-          </button>
+          </Button>
         )}
       </td>
     );

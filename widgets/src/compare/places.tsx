@@ -1,4 +1,5 @@
 // A small picture of a kept plan's node: its PCIe roots with GPUs and NICs, and which of them the plan takes.
+import { Bar } from "../components/bar";
 import type { ChipRow, ComparedPlan, PlaceRow } from "../generated/models";
 import { keyed } from "../view/keyed";
 
@@ -18,15 +19,15 @@ export function Places({ plan }: { plan: ComparedPlan }) {
   const nodes = new Map<string, PlaceRow[]>();
   for (const place of places) nodes.set(place.numa, [...(nodes.get(place.numa) ?? []), place]);
   return (
-    <div className="dra-places" role="img" aria-label={inWords(plan)}>
+    <div className="dra-stack" role="img" aria-label={inWords(plan)}>
       {[...nodes].map(([numa, roots]) => (
-        <div key={numa} className="dra-place-numa">
+        <div key={numa} className="dra-card dra-place-numa">
           <b>{numa ? `NUMA node ${numa}` : "NUMA node not known"}</b>
           <div className="dra-place-roots">
             {roots.map((place) => (
               <div key={place.root} className="dra-place-root">
                 <span className="dra-dim">{place.root || "root not known"}</span>
-                <div className="dra-chips">
+                <div className="dra-row">
                   {keyed(place.chips, (chip) => chip.name).map(([key, chip]) => (
                     <Chip key={key} chip={chip} />
                   ))}
@@ -46,20 +47,13 @@ const WORDS = ["in use", "planned", "free", "stranded", "not available"] as cons
 /** The devices of a kept fleet, a bar for each kind. */
 function FleetBars({ bars }: { bars: NonNullable<ComparedPlan["bars"]> }) {
   return (
-    <div className="dra-compare-bars">
+    <div className="dra-stack">
       {bars.map(([kind, ...values]) => {
-        const total = values.reduce((sum, value) => sum + value, 0);
         const said = values.flatMap((value, at) => (value ? [`${value.toLocaleString("en")} ${WORDS[at]}`] : []));
         return (
           <div key={kind}>
             <b>{kind}</b> <span className="dra-dim">{said.join(", ")}</span>
-            <span className="dra-fleet-bar" aria-hidden="true">
-              {values.map((value, at) =>
-                value ? (
-                  <span key={PARTS[at]} data-part={PARTS[at]} style={{ width: `${(100 * value) / total}%` }} />
-                ) : null,
-              )}
-            </span>
+            <Bar parts={PARTS.map((part, at) => ({ key: part, part, size: values[at] ?? 0 }))} />
           </div>
         );
       })}
@@ -74,7 +68,7 @@ function Chip({ chip }: { chip: ChipRow }) {
   const isTaken = letter !== "" && COLOUR.test(colour) && COLOUR.test(textColour);
   return (
     <span
-      className="dra-chip"
+      className="dra-device"
       data-kind={chip.kind}
       data-state={isTaken ? "allocated" : chip.state}
       style={isTaken ? { background: colour, color: textColour } : undefined}
@@ -95,25 +89,22 @@ function inWords(plan: ComparedPlan): string {
 /** What the chips mean: pattern and frame tell the states apart, not their colour alone. */
 export function PlacesLegend() {
   return (
-    <ul className="dra-places-legend">
-      <li>
-        <span className="dra-chip" data-state="allocated">
-          <b>A</b>
-        </span>
-        allocated
-      </li>
-      <li>
-        <span className="dra-chip" data-state="free" />
-        free
-      </li>
-      <li>
-        <span className="dra-chip" data-state="in use" />
-        in use
-      </li>
-      <li>
-        <span className="dra-chip" data-state="not eligible" />
-        does not match
-      </li>
+    <ul className="dra-stack dra-legend">
+      {LEGEND.map(([state, words, letter]) => (
+        <li key={state}>
+          <span className="dra-device" data-state={state}>
+            <b>{letter}</b>
+          </span>
+          {words}
+        </li>
+      ))}
     </ul>
   );
 }
+
+const LEGEND = [
+  ["allocated", "allocated", "A"],
+  ["free", "free", ""],
+  ["in use", "in use", ""],
+  ["not eligible", "does not match", ""],
+] as const;

@@ -1,5 +1,8 @@
 // The comparison for elsewhere: copied as Markdown or CSV, or saved as a CSV file.
+
 import { useState } from "react";
+import { Button } from "../components/button";
+import { Told } from "../components/inputs";
 import { copyText } from "../view/copy";
 import { saveText } from "../view/save_text";
 
@@ -8,18 +11,10 @@ export function TableTools({ markdown, csv }: { markdown: string; csv: string })
   const copy = async (text: string) => setTold(await copyText(text, () => undefined));
   return (
     <>
-      <span className="dra-told" role="status">
-        {told}
-      </span>
-      <button type="button" className="dra-button" onClick={() => void copy(markdown)}>
-        Copy as Markdown
-      </button>
-      <button type="button" className="dra-button" onClick={() => void copy(csv)}>
-        Copy as CSV
-      </button>
-      <button type="button" className="dra-button" onClick={() => saveText("comparison.csv", csv)}>
-        Download CSV
-      </button>
+      <Told>{told}</Told>
+      <Button onClick={() => void copy(markdown)}>Copy as Markdown</Button>
+      <Button onClick={() => void copy(csv)}>Copy as CSV</Button>
+      <Button onClick={() => saveText("comparison.csv", csv)}>Download CSV</Button>
     </>
   );
 }

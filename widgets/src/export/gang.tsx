@@ -1,55 +1,60 @@
 // A gang in the Export sheet: its scheduler, queue and planned domain, and what the scheduler cannot express.
 import { useId } from "react";
+import { Card } from "../components/card";
+import { named, optionsOf } from "../components/choice";
+import { Form } from "../components/form";
+import { Switch } from "../components/inputs";
+import { Points } from "../components/lines";
 import type { ExportRow, GangSheetRow } from "../generated/models";
 import { useChannel } from "../plan/model";
-import { Field, Folder, Namespace, Release, Select } from "./inputs";
-import { Workload } from "./workload";
+import { useCommonFields } from "./inputs";
+import { useWorkloadField } from "./workload";
 
 export function GangSettings({ row, gang }: { row: ExportRow; gang: GangSheetRow }) {
   const channel = useChannel();
   const { gangs = [], schedulers = [], scheduler = "", notExpressed = [] } = gang;
   const title = schedulers.find(([name]) => name === scheduler)?.[1] ?? scheduler;
+  const { release, namespace, folder } = useCommonFields(row);
+  const workload = useWorkloadField(row, false);
   return (
     <>
-      <div className="dra-settings">
-        {gangs.length > 1 && (
-          <Select
-            label="Gang"
-            value={gang.name}
-            options={gangs.map((name) => [name, name])}
-            onChoose={(name) => channel.send({ type: "choose-gang-export", name })}
-          />
-        )}
-        <Select
-          label="Scheduler"
-          value={scheduler}
-          options={schedulers}
-          onChoose={(name) => channel.send({ type: "choose-gang-export", scheduler: name })}
-        />
-        <Field
-          label="Queue"
-          value={gang.queue ?? ""}
-          placeholder="none"
-          options={gang.queues ?? []}
-          onSet={(queue) => channel.send({ type: "choose-gang-export", queue })}
-        >
-          <p className="dra-hint">{gang.queueHint}</p>
-        </Field>
-        <Release row={row} />
-        <Namespace row={row} />
-        <Workload row={row} canPatch={false} />
-        <Folder row={row} />
+      <Form
+        fields={[
+          gangs.length > 1 && {
+            kind: "select",
+            label: "Gang",
+            value: gang.name,
+            options: named(gangs),
+            onSet: (name) => channel.send({ type: "choose-gang-export", name }),
+          },
+          {
+            kind: "select",
+            label: "Scheduler",
+            value: scheduler,
+            options: optionsOf(schedulers),
+            onSet: (name) => channel.send({ type: "choose-gang-export", scheduler: name }),
+          },
+          {
+            kind: "text",
+            label: "Queue",
+            value: gang.queue ?? "",
+            placeholder: "none",
+            options: named(gang.queues),
+            note: gang.queueHint,
+            onSet: (queue) => channel.send({ type: "choose-gang-export", queue: queue.trim() }),
+          },
+          release,
+          namespace,
+          workload,
+          folder,
+        ]}
+      >
         {gang.others && <p className="dra-hint">{gang.others}</p>}
-      </div>
+      </Form>
       {notExpressed.length > 0 && (
-        <section className="dra-sheet-card" aria-label={`What ${title} cannot express`}>
-          <h3>What {title} cannot express</h3>
-          <ul>
-            {notExpressed.map((line) => (
-              <li key={line}>{line}</li>
-            ))}
-          </ul>
-        </section>
+        <Card title={`What ${title} cannot express`}>
+          <Points lines={notExpressed} />
+        </Card>
       )}
     </>
   );
@@ -62,20 +67,15 @@ export function PinnedDomain({ gang }: { gang: GangSheetRow }) {
   const { pin = false, domain = "", noDomain = "" } = gang;
   return (
     <div className="dra-outcome-pin">
-      <label className="dra-switch" htmlFor={id}>
-        <input
-          id={id}
-          type="checkbox"
-          role="switch"
-          aria-checked={pin}
-          aria-describedby={`${id}-words`}
-          checked={pin}
-          disabled={noDomain !== ""}
-          onChange={(event) => channel.send({ type: "choose-export", pin: event.currentTarget.checked })}
-        />
+      <Switch
+        checked={pin}
+        aria-describedby={id}
+        disabled={noDomain !== ""}
+        onTurn={(isOn) => channel.send({ type: "choose-export", pin: isOn })}
+      >
         <b>Pin the planned domain</b>
-      </label>
-      <p id={`${id}-words`} className="dra-outcome-detail dra-dim">
+      </Switch>
+      <p id={id} className="dra-dim">
         {noDomain || `${domain}: ${pin ? "the pods may run in no other." : "without the pin, the scheduler chooses."}`}
       </p>
     </div>

@@ -1,32 +1,31 @@
 // What kube-scheduler does with the manifests, and the pins with their price.
-import { useId } from "react";
+
+import { Button } from "../components/button";
+import { Callout, type Tone } from "../components/callout";
+import { Switch } from "../components/inputs";
+import { Working } from "../components/working";
 import type { ExportRow, OutcomeRow } from "../generated/models";
 import { useChannel } from "../plan/model";
-import { Icon, type IconName } from "../view/icon";
 import { PinnedDomain } from "./gang";
 
-const SIGNS: Readonly<Record<OutcomeRow["verdict"], IconName>> = { ok: "check", warn: "warning", unknown: "note" };
+const TONES: Readonly<Record<OutcomeRow["verdict"], Tone>> = { ok: "ok", warn: "warn", unknown: "plain" };
 
 export function Outcome({ row }: { row: ExportRow }) {
   const channel = useChannel();
   const { stage = "", plain, pinned, pins = [] } = row;
   return (
     <section
-      className="dra-outcome"
+      className="dra-card dra-outcome"
       aria-label={row.gang ? "Plan of the gang" : "Simulation of kube-scheduler"}
       data-verdict={plain?.verdict ?? "unknown"}
     >
-      <div className="dra-outcome-plain" role="status">
+      <div role="status">
         {plain && <Verdict outcome={plain} />}
         {row.problem && <p className="dra-wrong">{row.problem}</p>}
         {stage && (
-          <p className="dra-outcome-stage">
-            <span className="dra-spinner" aria-hidden="true" />
-            {stage} ...
-            <button type="button" className="dra-button" onClick={() => channel.send({ type: "cancel-export" })}>
-              Cancel
-            </button>
-          </p>
+          <Working words={stage}>
+            <Button onClick={() => channel.send({ type: "cancel-export" })}>Cancel</Button>
+          </Working>
         )}
       </div>
       {row.gang && <PinnedDomain gang={row.gang} />}
@@ -40,39 +39,27 @@ export function Outcome({ row }: { row: ExportRow }) {
 
 function Verdict({ outcome }: { outcome: OutcomeRow }) {
   return (
-    <>
-      <p className="dra-verdict-line" data-verdict={outcome.verdict}>
-        <Icon name={SIGNS[outcome.verdict]} />
+    <Callout tone={TONES[outcome.verdict]}>
+      <div>
         <b>{outcome.sentence}</b>
-      </p>
-      {outcome.detail && <p className="dra-outcome-detail">{outcome.detail}</p>}
-    </>
+        {outcome.detail && <p>{outcome.detail}</p>}
+      </div>
+    </Callout>
   );
 }
 
 function Pin({ row, pinned }: { row: ExportRow; pinned: OutcomeRow }) {
   const channel = useChannel();
-  const id = useId();
-  const price = row.price ? `Price: ${row.price}.` : "";
   return (
     <div className="dra-outcome-pin">
-      <label className="dra-switch" htmlFor={id}>
-        <input
-          id={id}
-          type="checkbox"
-          role="switch"
-          aria-checked={row.pin ?? false}
-          checked={row.pin ?? false}
-          onChange={(event) => channel.send({ type: "choose-export", pin: event.currentTarget.checked })}
-        />
+      <Switch checked={row.pin ?? false} onTurn={(pin) => channel.send({ type: "choose-export", pin })}>
         <b>Pin so that it allocates this plan</b>
-      </label>
-      <p className="dra-verdict-line" data-verdict={pinned.verdict}>
-        <Icon name={SIGNS[pinned.verdict]} />
+      </Switch>
+      <Callout tone={TONES[pinned.verdict]}>
         <span>
-          {pinned.sentence} {price}
+          {pinned.sentence} {row.price ? `Price: ${row.price}.` : ""}
         </span>
-      </p>
+      </Callout>
     </div>
   );
 }

@@ -1,32 +1,31 @@
 // The person's own workload, which gets the claims in place of an example.
+import type { FieldRow } from "../components/form";
+import { Check } from "../components/inputs";
 import type { ExportRow } from "../generated/models";
 import { useChannel } from "../plan/model";
-import { Field } from "./inputs";
 
-/** The file of a workload that gets the claims, in place of an example. */
-export function Workload({ row, canPatch = true }: { row: ExportRow; canPatch?: boolean }) {
+/** The row of the file of a workload that gets the claims, in place of an example. */
+export function useWorkloadField(row: ExportRow, canPatch = true): FieldRow {
   const channel = useChannel();
   const { choice, templates = [] } = row;
-  return (
-    <Field
-      label="Workload"
-      value={choice.workload ?? ""}
-      placeholder="file with pods, such as a Job"
-      onSet={(workload) => channel.send({ type: "choose-export", workload })}
-    >
-      {templates.length > 0 ? <Templates row={row} /> : null}
-      {choice.workload && canPatch ? (
-        <label className="dra-check">
-          <input
-            type="checkbox"
-            checked={choice.patch ?? false}
-            onChange={(event) => channel.send({ type: "choose-export", patch: event.currentTarget.checked })}
-          />
-          a kustomize patch instead of a copy
-        </label>
-      ) : null}
-    </Field>
-  );
+  const isPatchable = Boolean(choice.workload) && canPatch;
+  return {
+    kind: "text",
+    label: "Workload",
+    value: choice.workload ?? "",
+    placeholder: "file with pods, such as a Job",
+    onSet: (workload) => channel.send({ type: "choose-export", workload: workload.trim() }),
+    note: (templates.length > 0 || isPatchable) && (
+      <>
+        {templates.length > 0 && <Templates row={row} />}
+        {isPatchable && (
+          <Check checked={choice.patch ?? false} onTurn={(patch) => channel.send({ type: "choose-export", patch })}>
+            a kustomize patch instead of a copy
+          </Check>
+        )}
+      </>
+    ),
+  };
 }
 
 /** Which pod templates of the workload get the claim. */
@@ -34,25 +33,18 @@ function Templates({ row }: { row: ExportRow }) {
   const channel = useChannel();
   const templates = row.templates ?? [];
   const chosen = templates.filter((one) => one.chosen).map((one) => one.path);
+  const turn = (path: string, isOn: boolean) =>
+    channel.send({
+      type: "choose-export",
+      templates: isOn ? [...chosen, path] : chosen.filter((other) => other !== path),
+    });
   return (
-    <ul className="dra-templates" aria-label="Pod templates that get the claim">
-      {templates.map((one) => (
-        <li key={one.path}>
-          <label className="dra-check">
-            <input
-              type="checkbox"
-              checked={one.chosen ?? false}
-              onChange={(event) =>
-                channel.send({
-                  type: "choose-export",
-                  templates: event.currentTarget.checked
-                    ? [...chosen, one.path]
-                    : chosen.filter((path) => path !== one.path),
-                })
-              }
-            />
-            <code>{one.path}</code> <span className="dra-dim">{one.words}</span>
-          </label>
+    <ul aria-label="Pod templates that get the claim">
+      {templates.map(({ path, words, chosen: isChosen = false }) => (
+        <li key={path}>
+          <Check checked={isChosen} onTurn={(isOn) => turn(path, isOn)}>
+            <code>{path}</code> <span className="dra-dim">{words}</span>
+          </Check>
         </li>
       ))}
     </ul>

@@ -1,9 +1,13 @@
 // The foot of the Export sheet: what a person accepts, and the buttons that write and copy.
+
 import { useState } from "react";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
+import { Check, Told } from "../components/inputs";
 import type { ExportRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { copyText } from "../view/copy";
-import { Icon } from "../view/icon";
+import { counted } from "../view/words";
 import { textOf } from "./files";
 
 export function Write({ row }: { row: ExportRow }) {
@@ -16,8 +20,8 @@ export function Write({ row }: { row: ExportRow }) {
   const edited = files.filter((file) => file.state === "edited").length;
   const removed = files.length - kept.length;
   const asked = [
-    ...(edited ? [`Overwrite my edits (${edited === 1 ? "1 file" : `${edited} files`})`] : []),
-    ...(removed ? [`Remove ${removed === 1 ? "1 file" : `${removed} files`} of an earlier export`] : []),
+    ...(edited ? [`Overwrite my edits (${counted(edited, "file")})`] : []),
+    ...(removed ? [`Remove ${counted(removed, "file")} of an earlier export`] : []),
   ];
   const isReady = kept.length > 0 && !row.problem;
   const write = () => {
@@ -35,7 +39,7 @@ export function Write({ row }: { row: ExportRow }) {
     setTold(await copyText(texts.map(textOf).join("---\n"), () => undefined));
   };
   return (
-    <footer className="dra-sheet-foot">
+    <footer className="dra-row dra-sheet-foot">
       <div className="dra-sheet-words" role="status">
         {problem ? (
           <p className="dra-wrong">{problem}</p>
@@ -49,30 +53,26 @@ export function Write({ row }: { row: ExportRow }) {
           )
         )}
         {worse && (
-          <p className="dra-verdict-line" data-verdict="warn">
-            <Icon name="warning" />
+          <Callout tone="warn">
             <span>
               {row.gang ? "" : "These manifests do not achieve the plan. "}
               {worse}
             </span>
-          </p>
+          </Callout>
         )}
       </div>
       {asked.length > 0 && (
-        <label className="dra-check">
-          <input type="checkbox" checked={overwrite} onChange={(event) => setOverwrite(event.currentTarget.checked)} />
+        <Check checked={overwrite} onTurn={setOverwrite}>
           {asked.join(". ")}
-        </label>
+        </Check>
       )}
-      <span className="dra-told" role="status">
-        {told}
-      </span>
-      <button type="button" className="dra-button" disabled={!isReady} onClick={() => void copyAll()}>
+      <Told>{told}</Told>
+      <Button disabled={!isReady} onClick={() => void copyAll()}>
         Copy all
-      </button>
-      <button type="button" className="dra-button dra-primary" disabled={!isReady} onClick={write}>
-        {worse ? "Export anyway" : kept.length === 1 ? "Export 1 file" : `Export ${kept.length} files`}
-      </button>
+      </Button>
+      <Button kind="primary" disabled={!isReady} onClick={write}>
+        {worse ? "Export anyway" : `Export ${counted(kept.length, "file")}`}
+      </Button>
     </footer>
   );
 }

@@ -1,5 +1,8 @@
 // The list of bars: only those in sight exist, and pods can be dragged from one to another.
 import { type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
+import { Bar } from "../components/bar";
+import { Chip } from "../components/chip";
+import { classes } from "../components/classes";
 import type { BarTable } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { useMenu } from "./menu";
@@ -53,7 +56,7 @@ export function BarList({ rows, isGrouped, label }: ListProps) {
   return (
     <div
       ref={pane}
-      className={`dra-fleet-list${isGrouped ? " is-grouped" : ""}`}
+      className={classes("dra-fleet-list", isGrouped && "is-grouped")}
       role="listbox"
       aria-label={label}
       style={{ minHeight: `${Math.min(rows.length, 6) * ROW}px` }}
@@ -62,7 +65,7 @@ export function BarList({ rows, isGrouped, label }: ListProps) {
     >
       <div className="dra-fleet-rows" style={{ height: `${rows.length * ROW}px` }}>
         {rows.slice(from, to).map((row, at) => (
-          <Bar
+          <NodeBar
             key={row[0]}
             row={row}
             top={(from + at) * ROW}
@@ -78,7 +81,7 @@ export function BarList({ rows, isGrouped, label }: ListProps) {
 
 const host = (name: string) => name.split(".")[0] ?? name;
 
-interface BarProps {
+interface NodeBarProps {
   row: BarRow;
   top: number;
   isGrouped: boolean;
@@ -86,7 +89,7 @@ interface BarProps {
   isChosen: boolean;
 }
 
-function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
+function NodeBar({ row, top, isGrouped, isShort, isChosen }: NodeBarProps) {
   const channel = useChannel();
   const menu = useMenu();
   const workloads = useTrait("fleet_workloads");
@@ -133,7 +136,7 @@ function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
   };
   return (
     <div
-      className={`dra-fleet-row${isChosen ? " is-chosen" : ""}${isOver ? " is-over" : ""}`}
+      className={classes("dra-fleet-row", isChosen && "is-chosen", isOver && "is-over")}
       style={{ top: `${top}px` }}
       role="option"
       aria-selected={isChosen}
@@ -147,31 +150,26 @@ function Bar({ row, top, isGrouped, isShort, isChosen }: BarProps) {
       onDragLeave={() => setOver(false)}
       onDrop={onDrop}
     >
-      <span className="dra-fleet-label" title={name}>
+      <span className="dra-fleet-label dra-cut" title={name}>
         {isShort ? host(name) : name}
       </span>
-      {isGrouped && <span className="dra-fleet-state">{state}</span>}
-      {isGrouped && <span className="dra-fleet-number">{number(nodes)}</span>}
-      <span className="dra-fleet-bar">
-        {PARTS.map(([key, text], at) => {
-          const value = values[at] ?? 0;
-          const share = total ? (100 * value) / total : 0;
-          if (!value) return null;
-          return (
-            <span key={key} data-part={key} style={{ width: `${share}%` }} title={`${number(value)} ${text}`}>
-              <Inside share={share} texts={[`${number(value)} ${text}`, number(value)]} />
-            </span>
-          );
-        })}
-      </span>
+      {isGrouped && <span className="dra-dim">{state}</span>}
+      {isGrouped && <span className="dra-number">{number(nodes)}</span>}
+      <Bar parts={PARTS.map(([key, text], at) => partOf(key, text, values[at] ?? 0, total))} />
       {isGrouped ? (
-        <span className={`dra-fleet-number${values[3] ? " is-stranded" : ""}`}>{number(values[3] ?? 0)}</span>
+        <span className={classes("dra-number", Boolean(values[3]) && "is-stranded")}>{number(values[3] ?? 0)}</span>
       ) : (
         <Pods node={id} words={pods} isFull={!values[1] && !values[2] && !values[3]} />
       )}
     </div>
   );
 }
+
+const partOf = (key: string, text: string, size: number, total: number) => {
+  const title = `${number(size)} ${text}`;
+  const inside = <Inside share={total ? (100 * size) / total : 0} texts={[title, number(size)]} />;
+  return { key, part: key, size, title, inside };
+};
 
 /** The longest of some texts that a part of a bar has space for; a bar has 290 px at least. */
 function Inside({ share, texts }: { share: number; texts: readonly string[] }) {
@@ -188,9 +186,9 @@ function Pods({ node, words, isFull }: { node: string; words: string; isFull: bo
   return (
     <span className="dra-fleet-pods">
       {pods.map(([name, count]) => (
-        <span
+        <Chip
           key={name}
-          className="dra-fleet-pod"
+          className="dra-fleet-pod dra-cut"
           draggable={!isGang(name)}
           title={`${number(count)} × ${name}${isGang(name) ? "" : ". Drag to another node to pin one pod there."}`}
           onDragStart={(event) => {
@@ -199,7 +197,7 @@ function Pods({ node, words, isFull }: { node: string; words: string; isFull: bo
           }}
         >
           {number(count)} × {name}
-        </span>
+        </Chip>
       ))}
     </span>
   );

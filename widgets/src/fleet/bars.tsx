@@ -1,12 +1,20 @@
 // The nodes as bars, or groups of them: what is in use, planned, free and stranded of one kind of device.
+
 import { useMemo, useState } from "react";
+import { Button } from "../components/button";
+import { Chip } from "../components/chip";
+import { Choice, optionsOf } from "../components/choice";
+import { classes } from "../components/classes";
+import { Search, Select } from "../components/inputs";
 import type { PlanViewModel } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { Icon } from "../view/icon";
 import { BarList, type BarRow, number, PARTS } from "./bar_list";
-import { Choice } from "./choice";
 
-const ORDERS: Readonly<Record<string, string>> = { name: "by name", worst: "worst first", free: "most free first" };
+const ORDERS = optionsOf([
+  ["name", "by name"],
+  ["worst", "worst first"],
+  ["free", "most free first"],
+]);
 const FILTERS = [
   ["stranded", "stranded > 0", 7],
   ["free", "free > 0", 6],
@@ -65,76 +73,59 @@ export function Bars() {
     });
   if (!kinds.length) return <p className="dra-nothing">{note || "Planning …"}</p>;
   return (
-    <section className="dra-fleet-bars" aria-label={`${label} by ${place}`}>
-      <div className="dra-fleet-head">
+    <section className="dra-stack dra-fleet-bars" aria-label={`${label} by ${place}`}>
+      <div className="dra-row dra-heading">
         <h3>
           {label} by {one}
         </h3>
-        <Choice name="Devices" values={kinds} now={kind} onChoose={(value) => channel.set({ fleet_kind: value })} />
         <Choice
-          name="Rows"
-          values={groupings}
-          now={by}
+          label="Devices"
+          options={optionsOf(kinds)}
+          value={kind}
+          onChoose={(value) => channel.set({ fleet_kind: value })}
+        />
+        <Choice
+          label="Rows"
+          options={optionsOf(groupings)}
+          value={by}
           onChoose={(value) => channel.set({ fleet_by: value, fleet_chosen: "" } as Partial<PlanViewModel>)}
         />
       </div>
-      <div className="dra-fleet-filters">
-        <input
-          className="dra-field"
-          type="search"
-          placeholder={`Find ${place}`}
-          aria-label={`Find ${place}`}
-          value={words}
-          onChange={(event) => setWords(event.currentTarget.value)}
-        />
+      <div className="dra-row">
+        <Search label={`Find ${place}`} value={words} onChange={setWords} />
         {FILTERS.map(([key, text]) => (
-          <button
-            key={key}
-            type="button"
-            className={`dra-button${only.has(key) ? " is-on" : ""}`}
-            aria-pressed={only.has(key)}
-            onClick={() => turn(key)}
-          >
+          <Button key={key} pressed={only.has(key)} onClick={() => turn(key)}>
             {text}
-          </button>
+          </Button>
         ))}
         {filters.map(({ name, values = [] }) => (
-          <FilterChoice
+          <Select
             key={name}
-            name={name}
-            values={values}
-            onChoose={(value) => filterBy([...chosenFilters, `${name}:${value}`])}
+            className="dra-fleet-filter"
+            label={`Filter by ${name}`}
+            value=""
+            options={[["", name], ...values.map(([value, nodes]) => [value, `${value} (${number(nodes)})`])].map(
+              ([value = "", label]) => ({ value, label }),
+            )}
+            onChoose={(value) => value && filterBy([...chosenFilters, `${name}:${value}`])}
           />
         ))}
-        <select
-          className="dra-button"
-          aria-label="Order"
-          value={order}
-          onChange={(event) => setOrder(event.currentTarget.value)}
-        >
-          {Object.entries(ORDERS).map(([key, text]) => (
-            <option key={key} value={key}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <Select label="Order" value={order} options={ORDERS} onChoose={setOrder} />
         <span className="dra-dim" role="status">
           {shown.length === rows.length ? "" : `${number(shown.length)} of ${number(rows.length)} rows`}
         </span>
       </div>
       {chosenFilters.length > 0 && (
-        <ul className="dra-fleet-chips" aria-label="Filters">
+        <ul className="dra-row" aria-label="Filters">
           {chosenFilters.map((text) => (
             <li key={text}>
-              <span>{text.replace(":", ": ")}</span>
-              <button
-                type="button"
-                className="dra-quiet"
-                aria-label={`Remove the filter ${text.replace(":", ": ")}`}
-                onClick={() => filterBy(chosenFilters.filter((other) => other !== text))}
+              <Chip
+                className="is-on"
+                removal={`Remove the filter ${text.replace(":", ": ")}`}
+                onRemove={() => filterBy(chosenFilters.filter((other) => other !== text))}
               >
-                <Icon name="cross" />
-              </button>
+                {text.replace(":", ": ")}
+              </Chip>
             </li>
           ))}
         </ul>
@@ -153,41 +144,16 @@ export function Bars() {
   );
 }
 
-/** A filter with its values; choosing one adds it to the chips. */
-function FilterChoice({
-  name,
-  values,
-  onChoose,
-}: {
-  name: string;
-  values: readonly (readonly [string, number])[];
-  onChoose(value: string): void;
-}) {
-  return (
-    <select
-      className="dra-button dra-fleet-filter"
-      aria-label={`Filter by ${name}`}
-      value=""
-      onChange={(event) => event.currentTarget.value && onChoose(event.currentTarget.value)}
-    >
-      <option value="">{name}</option>
-      {values.map(([value, nodes]) => (
-        <option key={value} value={value}>{`${value} (${number(nodes)})`}</option>
-      ))}
-    </select>
-  );
-}
-
 /** What the columns of the bars are; each bar says it in words as well. */
 function Heads({ isGrouped, place, label }: { isGrouped: boolean; place: string; label: string }) {
   return (
-    <div className={`dra-fleet-columns${isGrouped ? " is-grouped" : ""}`} aria-hidden="true">
-      <div className="dra-fleet-heads">
+    <div className={classes("dra-fleet-columns", isGrouped && "is-grouped")} aria-hidden="true">
+      <div className="dra-fleet-heads dra-dim">
         <span>{place}</span>
         {isGrouped && <span>state</span>}
-        {isGrouped && <span className="dra-fleet-number">nodes</span>}
+        {isGrouped && <span className="dra-number">nodes</span>}
         <span>{label}</span>
-        {isGrouped ? <span className="dra-fleet-number">stranded</span> : <span>pods</span>}
+        {isGrouped ? <span className="dra-number">stranded</span> : <span>pods</span>}
       </div>
     </div>
   );
@@ -209,10 +175,10 @@ function Total({ rows, label }: { rows: readonly BarRow[]; label: string }) {
 
 function Legend() {
   return (
-    <p className="dra-fleet-legend" aria-hidden="true">
+    <p className="dra-row dra-legend" aria-hidden="true">
       {PARTS.slice(0, 4).map(([key, text]) => (
         <span key={key}>
-          <span className="dra-fleet-swatch" data-part={key} />
+          <span className="dra-swatch dra-fleet-swatch" data-part={key} />
           {key === "free"
             ? "free and usable"
             : key === "stranded"

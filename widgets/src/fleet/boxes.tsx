@@ -1,4 +1,7 @@
 // The nodes of a domain as boxes, each with a part per pod that it could hold; or the sums of many nodes as one bar.
+
+import { Bar } from "../components/bar";
+import { classes } from "../components/classes";
 import type { DomainRow } from "../generated/models";
 import { number } from "./bar_list";
 
@@ -24,14 +27,14 @@ const said = (counts: readonly number[]) =>
 
 export function Boxes({ rows, isNamed = false }: { rows: readonly BoxRow[]; isNamed?: boolean }) {
   return (
-    <span className={`dra-pods-boxes${isNamed ? " is-named" : ""}`}>
+    <span className={classes("dra-pods-boxes", isNamed && "is-named")}>
       {rows.map((row) => {
         const counts = partsOf(row);
         const title = `${row[0]}: ${said(counts) || "holds no pod"}${row[5] ? " (cordoned)" : ""}`;
         return (
           <span key={row[0]} className="dra-pods-node" title={title}>
             <Box counts={counts} isClosed={row[5]} />
-            {isNamed && <small>{row[0]}</small>}
+            {isNamed && <small className="dra-hint">{row[0]}</small>}
           </span>
         );
       })}
@@ -41,29 +44,17 @@ export function Boxes({ rows, isNamed = false }: { rows: readonly BoxRow[]; isNa
 
 function Box({ counts, isClosed }: { counts: readonly number[]; isClosed: boolean }) {
   const total = counts.reduce((sum, count) => sum + count, 0);
-  const isMany = total > MOST_PARTS;
-  return (
-    <span className="dra-pods-box">
-      {total === 0 && <i className="dra-pod-part" data-pods={isClosed ? "closed" : "none"} />}
-      {PARTS.flatMap((part, at) => {
-        const count = counts[at] ?? 0;
-        if (isMany)
-          return count ? [<i key={part} className="dra-pod-part" data-pods={part} style={{ flexGrow: count }} />] : [];
-        return Array.from({ length: count }, (_, pod) => `${part} ${pod}`).map((key) => (
-          <i key={key} className="dra-pod-part" data-pods={part} />
-        ));
-      })}
-    </span>
-  );
+  if (!total) return <Bar parts={[{ key: "none", part: isClosed ? "closed" : "none", size: 1 }]} />;
+  const parts = PARTS.flatMap((part, at) => {
+    const count = counts[at] ?? 0;
+    if (total > MOST_PARTS) return [{ key: part, part, size: count }];
+    return Array.from({ length: count }, (_, pod) => ({ key: `${part} ${pod}`, part, size: 1 }));
+  });
+  return <Bar parts={parts} />;
 }
 
 /** The sums over the nodes of a domain. */
 export function Shares({ sums = [0, 0, 0, 0, 0] }: { sums?: readonly number[] | undefined }) {
-  return (
-    <span className="dra-pods-box" title={said(sums) || "holds no pod"}>
-      {PARTS.map((part, at) =>
-        sums[at] ? <i key={part} className="dra-pod-part" data-pods={part} style={{ flexGrow: sums[at] }} /> : null,
-      )}
-    </span>
-  );
+  const parts = PARTS.map((part, at) => ({ key: part, part, size: sums[at] ?? 0 }));
+  return <Bar parts={parts} title={said(sums) || "holds no pod"} />;
 }

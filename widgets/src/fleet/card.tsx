@@ -1,15 +1,19 @@
 // What is chosen: a node with its pods and its picture, or the nodes of a group.
+
 import { type MouseEvent, useLayoutEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Card } from "../components/card";
+import { Lines } from "../components/lines";
 import type { PodsRow, WhyStrandedRow } from "../generated/models";
 import { safeSvg } from "../hardware/safe_svg";
 import { useChannel, useTrait } from "../plan/model";
 import { Bars as TestBars } from "../plan/why_not";
 import { keyed } from "../view/keyed";
 import { BarList } from "./bar_list";
-import { FormButton, NodeField } from "./form";
+import { FormButton } from "./form";
 import { useMenu } from "./menu";
 
-export function Card() {
+export function NodeCard() {
   const channel = useChannel();
   const {
     id = "",
@@ -27,66 +31,50 @@ export function Card() {
   const chosen = useTrait("fleet_chosen");
   if (!id)
     return (
-      <p className="dra-fleet-hint">
+      <p className="dra-dim">
         {by === "nodes"
           ? "Choose a node for its pods and its picture. Drag a pod to another node to pin it there."
           : "Choose a row for its nodes."}
       </p>
     );
   return (
-    <section className="dra-fleet-card" aria-label={title}>
-      <div className="dra-fleet-head">
-        <h3>{title}</h3>
-        {node && (
+    <Card
+      title={title}
+      tools={
+        node && (
           <>
-            <button
-              type="button"
-              className="dra-button"
-              aria-pressed={isOpen}
-              onClick={() => channel.set({ fleet_picture: !isOpen })}
-            >
+            <Button pressed={isOpen} onClick={() => channel.set({ fleet_picture: !isOpen })}>
               {isOpen ? "Close the picture" : "Open hardware picture"}
-            </button>
-            <button
-              type="button"
-              className="dra-button"
-              onClick={() => channel.send({ type: "add-layer", change: "drain", subject: id })}
-            >
+            </Button>
+            <Button onClick={() => channel.send({ type: "add-layer", change: "drain", subject: id })}>
               Drain this node
-            </button>
+            </Button>
             {cordoned && (
-              <button
-                type="button"
-                className="dra-button"
-                onClick={() => channel.send({ type: "add-layer", change: "uncordon", subject: id })}
-              >
+              <Button onClick={() => channel.send({ type: "add-layer", change: "uncordon", subject: id })}>
                 Uncordon this node
-              </button>
+              </Button>
             )}
           </>
-        )}
-      </div>
-      {lines.map((line) => (
-        <p key={line}>{line}</p>
-      ))}
+        )
+      }
+    >
+      <Lines lines={lines} />
       {pods.map((pod) => (
         <PodLine key={pod.workload} pod={pod} node={id} />
       ))}
       {rows.length > 0 && chosen.includes("/") && <BarList rows={rows} isGrouped={false} label={`Nodes of ${title}`} />}
       {why?.title && <Why why={why} />}
       {svg && <Picture svg={svg} />}
-    </section>
+    </Card>
   );
 }
 
 /** Why devices of the node are stranded: the tests of the planner, and what would make some of them usable. */
 function Why({ why }: { why: WhyStrandedRow }) {
   return (
-    <section className="dra-fleet-why" aria-label={why.title}>
+    <section className="dra-stack dra-fleet-why" aria-label={why.title}>
       <h4>{why.title}</h4>
-      {(why.lines ?? []).map((line) => (
-        <p key={line}>{line}</p>
-      ))}
+      <Lines lines={why.lines} />
       <div className="dra-why-requests">
         {keyed(why.requests ?? [], (row) => row.title).map(([key, row]) => (
           <TestBars key={key} row={row} />
@@ -98,13 +86,12 @@ function Why({ why }: { why: WhyStrandedRow }) {
 
 function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
   const channel = useChannel();
-  const [to, setTo] = useState("");
   const { workload, count, pinned = 0 } = pod;
   // the planner chooses the nodes of a gang
   const isGang = useTrait("fleet_workloads").some((one) => one.name === workload && one.gang);
   return (
-    <div className="dra-fleet-podline">
-      <span className="dra-fleet-letter" aria-hidden="true">
+    <div className="dra-row">
+      <span className="dra-letter" aria-hidden="true">
         {pod.letter}
       </span>
       <span>
@@ -112,33 +99,19 @@ function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
         {pinned > 0 && <span className="dra-dim"> · {pinned.toLocaleString("en")} pinned here</span>}
       </span>
       {count > pinned && !isGang && (
-        <button
-          type="button"
-          className="dra-button"
-          onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: count })}
-        >
-          Pin here
-        </button>
+        <Button onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: count })}>Pin here</Button>
       )}
       {pinned > 0 && (
-        <button
-          type="button"
-          className="dra-button"
-          onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: 0 })}
-        >
-          Unpin
-        </button>
+        <Button onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: 0 })}>Unpin</Button>
       )}
       {count > 0 && !isGang && (
         <FormButton
           label="Pin to…"
           title={`Pin one pod of ${workload} to another node`}
           action="Pin"
-          isReady={to.trim() !== ""}
-          onDone={() => channel.send({ type: "move-pod", name: workload, fromNode: node, toNode: to })}
-        >
-          <NodeField label="Node" value={to} onChange={setTo} />
-        </FormButton>
+          fields={[{ key: "node", label: "Node", kind: "node" }]}
+          onDone={({ node: to = "" }) => channel.send({ type: "move-pod", name: workload, fromNode: node, toNode: to })}
+        />
       )}
     </div>
   );

@@ -1,31 +1,31 @@
 // Racks, blocks and other domains: the pods of one gang that each holds, as a tree, a heat map or a table.
-import "./domains.css";
+
 import { useMemo, useRef, useState } from "react";
+import { Button } from "../components/button";
+import type { Tone } from "../components/callout";
+import { Choice, named } from "../components/choice";
+import { classes } from "../components/classes";
+import { Search } from "../components/inputs";
 import type { DomainRow } from "../generated/models";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
 import { Icon, type IconName } from "../view/icon";
+import { LongTable } from "../view/long_table";
 import type { Row } from "../view/rows";
-import { Table } from "../view/table";
 import { number } from "./bar_list";
 import { Boxes, Shares } from "./boxes";
-import { Choice } from "./choice";
 import { DomainCard } from "./domain_card";
 import { useRowsInSight } from "./rows_in_sight";
 
 const ROW = 36;
 /** Domains above which the heat map is shown first. */
 const MANY = 80;
-const VIEWS = [
-  ["tree", "tree"],
-  ["map", "map"],
-  ["table", "table"],
-] as const;
-const SIGNS: Readonly<Record<string, readonly [IconName, string]>> = {
-  chosen: ["pin", "chosen"],
-  fits: ["check", "fits"],
-  refused: ["cross", "does not fit"],
-  unknown: ["note", "not known"],
+const VIEWS = named(["tree", "map", "table"]);
+const SIGNS: Readonly<Record<string, readonly [IconName, string, Tone]>> = {
+  chosen: ["pin", "chosen", "ok"],
+  fits: ["check", "fits", "ok"],
+  refused: ["cross", "does not fit", "error"],
+  unknown: ["note", "not known", "plain"],
 };
 
 /** Return the domains that a search and the filter keep, with those around them. */
@@ -58,42 +58,30 @@ export function Domains() {
   const choose = (id: string) => channel.set({ fleet_domain: id });
   if (!rows.length) return <p className="dra-nothing">{note || "Planning …"}</p>;
   return (
-    <section className="dra-domains" aria-label={title}>
-      <div className="dra-fleet-head">
+    <section className="dra-stack dra-domains" aria-label={title}>
+      <div className="dra-row dra-heading">
         <h3>{title}</h3>
         {gangs.length > 1 && (
           <Choice
-            name="Gang"
-            values={gangs.map((name) => [name, name] as const)}
-            now={gang}
+            label="Gang"
+            options={named(gangs)}
+            value={gang}
             onChoose={(name) => channel.set({ fleet_gang: name, fleet_domain: "" })}
           />
         )}
         <Choice
-          name="Show as"
-          values={VIEWS.filter(([key]) => key !== "map" || hasMap)}
-          now={view}
+          label="Show as"
+          options={VIEWS.filter((one) => one.value !== "map" || hasMap)}
+          value={view}
           onChoose={setView}
         />
       </div>
       {view !== "table" && every > 1 && (
-        <div className="dra-fleet-filters">
-          <input
-            className="dra-field"
-            type="search"
-            placeholder={`Find ${level}`}
-            aria-label={`Find ${level}`}
-            value={words}
-            onChange={(event) => setWords(event.currentTarget.value)}
-          />
-          <button
-            type="button"
-            className={`dra-button${isRefused ? " is-on" : ""}`}
-            aria-pressed={isRefused}
-            onClick={() => setRefused(!isRefused)}
-          >
+        <div className="dra-row">
+          <Search label={`Find ${level}`} value={words} onChange={setWords} />
+          <Button pressed={isRefused} onClick={() => setRefused(!isRefused)}>
             does not fit
-          </button>
+          </Button>
           <span className="dra-dim" role="status">
             {own === every ? `${number(every)} in all` : `${number(own)} of ${number(every)}`}
           </span>
@@ -115,9 +103,7 @@ export function Domains() {
       )}
       {view === "table" && <AsTable rows={rows} title={title} level={level} onChoose={choose} />}
       <DomainCard />
-      {!chosen && every > 1 && (
-        <p className="dra-fleet-hint">Choose a row to see what fits there, or why it does not.</p>
-      )}
+      {!chosen && every > 1 && <p className="dra-dim">Choose a row to see what fits there, or why it does not.</p>}
     </section>
   );
 }
@@ -171,11 +157,11 @@ function Domain({
   onChoose(): void;
 }) {
   const { name, depth = 0, state = "unknown", nodes = 0, holds = "", words = "", sums, boxes = [] } = row;
-  const [icon, said] = SIGNS[state] ?? ["note", ""];
+  const [icon, said, tone] = SIGNS[state] ?? ["note", "", "plain"];
   const isOuter = state === "outer";
   return (
     <div
-      className={`dra-domain${isChosen ? " is-chosen" : ""}`}
+      className={classes("dra-domain", isChosen && "is-chosen")}
       style={{ top: `${top}px` }}
       role="option"
       aria-selected={isChosen}
@@ -185,17 +171,21 @@ function Domain({
       tabIndex={-1}
       onClick={onChoose}
     >
-      <span className="dra-domain-name" style={{ paddingLeft: `${depth * 14}px` }} title={row.id.split("\n").at(-1)}>
+      <span
+        className="dra-domain-name dra-clamp"
+        style={{ paddingLeft: `${depth * 14}px` }}
+        title={row.id.split("\n").at(-1)}
+      >
         {name}
       </span>
       <span className="dra-domain-nodes">
         {!isOuter && (boxes.length ? <Boxes rows={boxes} /> : <Shares sums={sums} />)}
       </span>
-      <span className="dra-domain-holds">
+      <b className="dra-domain-holds dra-toned" data-tone={tone}>
         {!isOuter && <Icon name={icon} />}
         {holds}
-      </span>
-      <span className="dra-domain-words" title={words}>
+      </b>
+      <span className="dra-clamp" title={words}>
         {words}
       </span>
     </div>
@@ -211,11 +201,11 @@ function Legend({ hasBoxes }: { hasBoxes: boolean }) {
     ["closed", "cordoned"],
   ] as const;
   return (
-    <p className="dra-fleet-legend" aria-hidden="true">
+    <p className="dra-row dra-legend" aria-hidden="true">
       {hasBoxes && <span>One box is a node, its parts are pods:</span>}
       {parts.map(([key, text]) => (
         <span key={key}>
-          <span className="dra-fleet-swatch dra-pod-part" data-pods={key} />
+          <span className="dra-swatch dra-fleet-swatch" data-part={key} />
           {text}
         </span>
       ))}
@@ -259,7 +249,7 @@ function AsTable({
   }, [rows]);
   return (
     <div className="dra-domain-table">
-      <Table
+      <LongTable
         label={title}
         columns={[level || "place", "nodes", "gang", "pods", "why"]}
         rows={cells}

@@ -1,12 +1,13 @@
 // The Fleet mode: workloads, what-if changes and scenarios beside the nodes, as bars.
 import "./fleet.css";
+import { Choice, optionsOf } from "../components/choice";
+import { classes } from "../components/classes";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
 import { PaneProblem } from "../view/pane_problem";
 import { Adding, useIsAdding } from "./adding";
 import { Bars } from "./bars";
-import { Card } from "./card";
-import { Choice } from "./choice";
+import { NodeCard } from "./card";
 import { Domains } from "./domains";
 import { MenuProvider } from "./menu";
 import { Scenarios } from "./scenarios";
@@ -18,10 +19,10 @@ export function FleetMode() {
   const channel = useChannel();
   const [problem, { many = false }] = [useTrait("problem"), useTrait("fleet_bars")];
   return (
-    <section className={`dra-mode-pane dra-fleet-mode${many ? " is-many" : ""}`} aria-label="Fleet">
+    <section className={classes("dra-mode-pane dra-fleet-mode", many && "is-many")} aria-label="Fleet">
       <MenuProvider>
         <Verdict />
-        <div className="dra-fleet-left">
+        <div className="dra-fleet-left dra-column">
           <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
           <Workloads />
           <WhatIf />
@@ -46,13 +47,13 @@ function Right() {
   ];
   const shown = sides.some(([key]) => key === side) ? side : "devices";
   return (
-    <div className="dra-fleet-right">
+    <div className="dra-fleet-right dra-column">
       {sides.length > 1 && (
-        <div className="dra-fleet-sides">
+        <div>
           <Choice
-            name="Right side"
-            values={sides}
-            now={shown}
+            label="Right side"
+            options={optionsOf(sides)}
+            value={shown}
             onChoose={(value) => channel.set({ fleet_side: value })}
           />
         </div>
@@ -62,7 +63,7 @@ function Right() {
       {shown === "devices" && (
         <>
           <Bars />
-          <Card />
+          <NodeCard />
         </>
       )}
     </div>
@@ -74,7 +75,7 @@ function Heat() {
   const [heat, chosen] = [useTrait("fleet_heat"), useTrait("fleet_chosen")];
   if (!heat.cells?.length) return null;
   return (
-    <section className="dra-fleet-part" aria-label={heat.title}>
+    <section className="dra-stack" aria-label={heat.title}>
       <h3>{heat.title}</h3>
       <HeatMap map={heat} shown={chosen} onPick={(id) => channel.set({ fleet_chosen: id === chosen ? "" : id })} />
     </section>

@@ -1,12 +1,18 @@
 // The gang of a workload: its size, its levels, what the level costs, and what schedulers do with it.
+import { Callout } from "../components/callout";
+import { Choice, named } from "../components/choice";
+import { Form } from "../components/form";
+import { Table } from "../components/table";
 import type { GangRow, LevelRow, WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { Icon, type IconName } from "../view/icon";
 import { keyed } from "../view/keyed";
-import { Stepper, TypedField } from "./form";
 
 const keyOf = (row: LevelRow) => `${row.hierarchy ?? ""}/${row.level ?? ""}`;
-const SIGNS: Readonly<Record<string, IconName>> = { yes: "check", maybe: "warning", no: "cross" };
+const SIGNS = {
+  yes: { tone: "ok" },
+  maybe: { tone: "plain", icon: "warning" },
+  no: { tone: "error", icon: "cross" },
+} as const;
 
 /** What is changed of a gang; a level of another hierarchy has no preferred level of the one before. */
 function changed(gang: GangRow, by: Partial<GangRow>) {
@@ -23,112 +29,98 @@ export function Gang({ workload }: { workload: WorkloadRow }) {
   const send = (by: Partial<GangRow>) => channel.send({ type: "set-gang", name, ...changed(gang, by) });
   const now = levels.find((row) => row.level === level && (!level || !row.hierarchy || row.hierarchy === hierarchy));
   return (
-    <fieldset className="dra-fleet-gang">
+    <fieldset className="dra-card dra-fleet-gang">
       <legend className="dra-sr">Gang {name}</legend>
-      <div className="dra-fleet-line">
-        <span>Pods of one gang</span>
-        <Stepper
-          label={`pods of one gang of ${name}`}
-          value={size}
-          least={1}
-          onChange={(value) => send({ size: value })}
-        />
-        <span>at least</span>
-        <Stepper
-          label={`pods that ${name} needs to start`}
-          value={min || size}
-          least={1}
-          onChange={(value) => send({ min: value })}
-        />
-      </div>
-      <fieldset className="dra-toggle dra-fleet-levels">
-        <legend>All pods in one</legend>
-        {levels.map((row) => (
-          <label key={keyOf(row)} title={row.source}>
-            <input
-              type="radio"
-              checked={row === now}
-              onChange={() => {
-                const keeps = !row.hierarchy || row.hierarchy === hierarchy;
-                const own = row.hierarchy || (prefer ? hierarchy : "");
-                send({ level: row.level ?? "", hierarchy: own, prefer: keeps ? prefer : "" });
-              }}
-            />
-            <span>{row.label}</span>
-          </label>
-        ))}
-      </fieldset>
+      <Choice
+        className="dra-fleet-levels"
+        label="All pods in one"
+        isLabelled
+        value={now ? keyOf(now) : ""}
+        options={levels.map((row) => ({ value: keyOf(row), label: row.label, title: row.source }))}
+        onChoose={(key) => {
+          const row: LevelRow | undefined = levels.find((one) => keyOf(one) === key);
+          const keeps = !row?.hierarchy || row.hierarchy === hierarchy;
+          const own = row?.hierarchy || (prefer ? hierarchy : "");
+          send({ level: row?.level ?? "", hierarchy: own, prefer: keeps ? prefer : "" });
+        }}
+      />
       {note && <p className="dra-dim">{note}</p>}
-      {prefers.length > 1 && (
-        <div className="dra-fleet-line">
-          <label>
-            <span>In as few as possible of </span>
-            <select
-              className="dra-button"
-              value={prefer ? `${hierarchy}/${prefer}` : "/"}
-              onChange={(event) => {
-                const row = prefers.find((one) => keyOf(one) === event.currentTarget.value);
-                send({ prefer: row?.level ?? "", hierarchy: row?.hierarchy || (level ? hierarchy : "") });
-              }}
-            >
-              {prefers.map((row) => (
-                <option key={keyOf(row)} value={keyOf(row)}>
-                  {row.label}
-                </option>
-              ))}
-            </select>
-          </label>
-          <TypedField
-            label="Queue"
-            name={`queue of ${name}`}
-            value={queue}
-            placeholder="LocalQueue of Kueue"
-            list={queues}
-            onDone={(value) => send({ queue: value })}
-          />
-        </div>
-      )}
+      <Form
+        fields={[
+          {
+            kind: "count",
+            label: "Pods of one gang",
+            name: `pods of one gang of ${name}`,
+            value: String(size),
+            least: 1,
+            onSet: (value) => send({ size: Number(value) }),
+          },
+          {
+            kind: "count",
+            label: "At least",
+            name: `pods that ${name} needs to start`,
+            value: String(min || size),
+            least: 1,
+            onSet: (value) => send({ min: Number(value) }),
+          },
+          prefers.length > 1 && {
+            kind: "select",
+            label: "In as few as possible of",
+            value: prefer ? `${hierarchy}/${prefer}` : "/",
+            options: prefers.map((row) => ({ value: keyOf(row), label: row.label })),
+            onSet: (key) => {
+              const row = prefers.find((one) => keyOf(one) === key);
+              send({ prefer: row?.level ?? "", hierarchy: row?.hierarchy || (level ? hierarchy : "") });
+            },
+          },
+          prefers.length > 1 && {
+            kind: "text",
+            label: "Queue",
+            name: `queue of ${name}`,
+            value: queue,
+            placeholder: "LocalQueue of Kueue",
+            options: named(queues),
+            onSet: (value) => send({ queue: value.trim() }),
+          },
+        ]}
+      />
       {price.length > 0 && (
-        <table className="dra-fleet-table dra-fleet-price">
-          <caption>Price of the level, without this plan</caption>
-          <thead>
-            <tr>
-              <th scope="col">all pods in one</th>
-              <th scope="col">gangs that fit, in all</th>
-            </tr>
-          </thead>
-          <tbody>
-            {price.map((row) => (
-              <tr key={row.level} className={row.now ? "is-now" : ""}>
-                <th scope="row">{row.level}</th>
-                <td>{row.gangs}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          className="is-numbers"
+          caption="Price of the level, without this plan"
+          columns={[
+            ["level", "all pods in one"],
+            ["gangs", "gangs that fit, in all"],
+          ]}
+          rows={price.map((row) => ({
+            key: row.level,
+            head: row.level,
+            cells: [row.gangs],
+            className: row.now ? "is-now" : undefined,
+          }))}
+        />
       )}
       {stops.length > 0 && (
-        <table className="dra-fleet-table dra-fleet-price">
-          <caption>What stops it in Kueue</caption>
-          <tbody>
-            {stops.map((row) => (
-              <tr key={row.question} title={row.text}>
-                <th scope="row">{row.question}</th>
-                <td className={row.stops ? "is-short" : ""}>{row.says}</td>
-                <td className="dra-fleet-reason">{row.text}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          caption="What stops it in Kueue"
+          rows={stops.map((row) => ({
+            key: row.question,
+            title: row.text,
+            head: row.question,
+            cells: [row.says, row.text],
+            marks: [row.stops ? "is-short" : undefined],
+          }))}
+        />
       )}
       {schedulers.length > 0 && (
-        <ul className="dra-fleet-schedulers" aria-label="What schedulers do">
+        <ul className="dra-stack" aria-label="What schedulers do">
           {keyed(schedulers, (row) => row.name).map(([key, row]) => (
             <li key={key} data-verdict={row.verdict}>
-              <Icon name={SIGNS[row.verdict] ?? "note"} />
-              <span>
-                {row.text} <span className="dra-dim">{row.note}</span>
-              </span>
+              <Callout {...SIGNS[row.verdict]}>
+                <span>
+                  {row.text} <span className="dra-dim">{row.note}</span>
+                </span>
+              </Callout>
             </li>
           ))}
           <li className="dra-dim">dra-lab export writes the gang for each of them.</li>

@@ -1,5 +1,7 @@
 // A menu at the pointer or under a button: arrows move, Enter chooses, Esc closes it and gives the focus back.
+
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
 import { onArrows } from "../view/keys";
 
 export interface MenuItem {
@@ -71,11 +73,12 @@ export function MenuProvider({ children }: { children: ReactNode }) {
             } else onArrows("button:not(:disabled)")(event);
           }}
         >
-          <div className="dra-menu-title">{opened.title}</div>
+          <div className="dra-option dra-dim">{opened.title}</div>
           {opened.items.map((item) => (
-            <button
+            <Button
+              kind="bare"
+              className="dra-option"
               key={item.label}
-              type="button"
               role="menuitem"
               disabled={item.isOff}
               onClick={() => {
@@ -84,7 +87,7 @@ export function MenuProvider({ children }: { children: ReactNode }) {
               }}
             >
               {item.label}
-            </button>
+            </Button>
           ))}
         </div>
       )}

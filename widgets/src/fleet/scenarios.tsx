@@ -1,8 +1,8 @@
 // The present answer beside the kept ones.
 
+import { Button } from "../components/button";
+import { ACTIONS, Table } from "../components/table";
 import { useChannel, useTrait } from "../plan/model";
-import { Icon } from "../view/icon";
-import { keyed } from "../view/keyed";
 import { Head } from "./head";
 import { useMenu } from "./menu";
 
@@ -15,82 +15,60 @@ function markOf(cell: string, present: string | undefined): string {
 
 export function Scenarios() {
   const channel = useChannel();
-  const menu = useMenu();
   const { columns = [], rows = [] } = useTrait("fleet_scenarios");
   const { canCompare = false, stale = false } = useTrait("fleet_answer");
   const hasKept = rows.some((row) => row.kept);
   if (!rows.length) return null;
   const now = rows.find((row) => row.now);
   return (
-    <section className="dra-fleet-part" aria-label="Scenarios">
+    <section className="dra-stack" aria-label="Scenarios">
       <h3>Scenarios</h3>
-      <div className="dra-fleet-wide">
-        <table className="dra-fleet-table">
-          <thead>
-            <tr>
-              <th scope="col">scenario</th>
-              {columns.map((column) => (
-                <th key={column} scope="col">
-                  <Head word={column} />
-                </th>
-              ))}
-              <th scope="col">
-                <span className="dra-sr">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {keyed(rows, (row) => row.name).map(([key, row]) => (
-              <tr key={key} className={row.now ? "is-now" : ""} title={row.title || undefined}>
-                <th scope="row">{row.name}</th>
-                {(row.cells ?? []).map((cell, at) => (
-                  <td key={columns[at]} className={markOf(cell, now?.cells?.[at])}>
-                    {cell}
-                  </td>
-                ))}
-                <td>
-                  {row.kept && (
-                    <button
-                      type="button"
-                      className="dra-quiet"
-                      aria-label={`Actions for ${row.name}`}
-                      aria-haspopup="menu"
-                      onClick={(event) =>
-                        menu(event, row.name, [
-                          { label: "Restore", act: () => channel.send({ type: "restore-scenario", name: row.name }) },
-                          { label: "Remove", act: () => channel.send({ type: "forget-scenario", name: row.name }) },
-                        ])
-                      }
-                    >
-                      <Icon name="dots" />
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      <div className="dra-wide-table">
+        <Table
+          className="is-numbers"
+          columns={[
+            ["scenario", "scenario"],
+            ...columns.map((column) => [column, <Head key={column} word={column} />] as const),
+            ACTIONS,
+          ]}
+          rows={rows.map((row) => ({
+            key: row.name,
+            head: row.name,
+            className: row.now ? "is-now" : undefined,
+            title: row.title || undefined,
+            cells: [...(row.cells ?? []), row.kept && <Actions key="actions" name={row.name} />],
+            marks: (row.cells ?? []).map((cell, at) => markOf(cell, now?.cells?.[at])),
+          }))}
+        />
       </div>
-      <div className="dra-fleet-buttons">
-        <button
-          type="button"
-          className="dra-button"
-          disabled={stale}
-          onClick={() => channel.send({ type: "keep-scenario" })}
-        >
+      <div className="dra-row">
+        <Button disabled={stale} onClick={() => channel.send({ type: "keep-scenario" })}>
           Keep as scenario
-        </button>
+        </Button>
         {canCompare && (
-          <button
-            type="button"
-            className="dra-button"
-            disabled={!hasKept}
-            onClick={() => channel.send({ type: "compare-plans" })}
-          >
+          <Button disabled={!hasKept} onClick={() => channel.send({ type: "compare-plans" })}>
             Compare…
-          </button>
+          </Button>
         )}
       </div>
     </section>
+  );
+}
+
+function Actions({ name }: { name: string }) {
+  const channel = useChannel();
+  const menu = useMenu();
+  const items = [
+    { label: "Restore", act: () => channel.send({ type: "restore-scenario", name }) },
+    { label: "Remove", act: () => channel.send({ type: "forget-scenario", name }) },
+  ];
+  return (
+    <Button
+      kind="quiet"
+      icon="dots"
+      label={`Actions for ${name}`}
+      aria-haspopup="menu"
+      onClick={(event) => menu(event, name, items)}
+    />
   );
 }

@@ -1,16 +1,19 @@
 // What is asked of the fleet, the verdict with its proof, and the numbers.
+
 import { useEffect, useState } from "react";
+import { Button } from "../components/button";
+import { classes } from "../components/classes";
+import { Headline, type Sign } from "../plan/headline";
 import { useChannel, useTrait } from "../plan/model";
 import { Figure } from "../view/figure";
-import { Icon, type IconName } from "../view/icon";
 import { AddingButton } from "./adding";
 
-const SIGNS: Readonly<Record<string, readonly [IconName, string]>> = {
-  fits: ["check", "All pods fit"],
-  misfit: ["cross", "Not all pods fit"],
+const SIGNS: Readonly<Record<string, Sign>> = {
+  fits: ["check", "All pods fit", "ok"],
+  misfit: ["cross", "Not all pods fit", "error"],
   empty: ["note", "Nothing is asked"],
-  error: ["error", "No answer"],
-  stopped: ["warning", "Stopped"],
+  error: ["error", "No answer", "error"],
+  stopped: ["warning", "Stopped", "warn"],
   solving: ["dots", "Planning"],
 };
 /** Milliseconds after which a solve is told: mostly it is over sooner. */
@@ -19,25 +22,19 @@ const LATER = 300;
 export function Verdict() {
   const answer = useTrait("fleet_answer");
   const { state = "empty", asked = "", verdict = "", proof = "", scheduler = "", tiles = [], stale = false } = answer;
-  const [icon, words] = SIGNS[state] ?? ["note", ""];
   return (
-    <div className={`dra-fleet-verdict${stale ? " is-stale" : ""}`} data-state={state}>
-      <div className="dra-fleet-words">
-        <p className="dra-fleet-asked">{asked}</p>
-        <h2 role="status">
-          <span className="dra-sign" role="img" aria-label={words}>
-            <Icon name={icon} />
-          </span>
-          {verdict}
-        </h2>
-        <div className="dra-fleet-proof">
+    <div className={classes("dra-answer dra-fleet-verdict", stale && "is-stale")} data-state={state}>
+      <div className="dra-answer-text dra-column">
+        <p className="dra-asked">{asked}</p>
+        <Headline sign={SIGNS[state] ?? ["note", ""]} words={verdict} />
+        <div className="dra-row dra-fleet-proof">
           <span>{proof}</span>
           <Working />
           <AddingButton />
         </div>
         {scheduler && <p className="dra-fleet-scheduler">{scheduler}</p>}
       </div>
-      <ul className="dra-fleet-tiles" aria-label="Numbers">
+      <ul className="dra-tiles" aria-label="Numbers">
         {tiles.map((tile) => (
           <li key={`${tile.caption} ${tile.value}`}>
             <Figure row={tile} />
@@ -65,7 +62,7 @@ function Working() {
   const [placed, most] = gap;
   if (isWorking && isShown)
     return (
-      <span className="dra-fleet-work">
+      <span className="dra-row dra-fleet-work">
         {most > 0 && (
           <>
             <span>
@@ -75,19 +72,15 @@ function Working() {
           </>
         )}
         <span className="dra-dim">{working} …</span>
-        <button type="button" className="dra-button" onClick={() => channel.send({ type: "stop-fleet" })}>
-          Stop
-        </button>
+        <Button onClick={() => channel.send({ type: "stop-fleet" })}>Stop</Button>
         <span className="dra-dim">Stop keeps the placed pods.</span>
       </span>
     );
   if (!isWorking && canImprove)
     return (
-      <span className="dra-fleet-work">
+      <span className="dra-row dra-fleet-work">
         <span className="dra-dim">Stopped.</span>
-        <button type="button" className="dra-button" onClick={() => channel.send({ type: "improve-fleet" })}>
-          Continue
-        </button>
+        <Button onClick={() => channel.send({ type: "improve-fleet" })}>Continue</Button>
       </span>
     );
   return null;

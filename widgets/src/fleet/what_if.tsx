@@ -1,124 +1,124 @@
 // What-if changes as chips: each is a layer over the snapshot that can be removed again.
-import { useState } from "react";
+import { Button } from "../components/button";
+import { Chip } from "../components/chip";
+import { named, optionsOf } from "../components/choice";
+import type { PlanViewMessage } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
-import { FormButton, NodeField, Stepper, TextField } from "./form";
+import { FormButton, type FormRow } from "./form";
 
-const RELEASES = ["1.34", "1.35", "1.36", "1.37"];
+const HOW = optionsOf([
+  ["without", "remove it"],
+  ["taint", "taint it (NoSchedule)"],
+]);
+
+type Layer = Omit<Extract<PlanViewMessage, { type: "add-layer" }>, "type">;
+
+interface Change {
+  readonly label: string;
+  readonly title: string;
+  readonly action?: string;
+  readonly hint?: string;
+  /** Without fields, the change is made at once. */
+  readonly fields?: readonly FormRow[];
+  layer(values: Readonly<Record<string, string>>): Layer;
+}
+
+const CHANGES: readonly Change[] = [
+  {
+    label: "Add nodes…",
+    title: "Add nodes",
+    action: "Add",
+    fields: [
+      { key: "count", label: "Nodes", kind: "count", name: "nodes to add", first: "2" },
+      { key: "node", label: "Like", kind: "node" },
+    ],
+    layer: ({ node, count }) => ({ change: "add", subject: node, count: Number(count) }),
+  },
+  {
+    label: "Drain…",
+    title: "Drain a node",
+    action: "Drain",
+    fields: [{ key: "node", label: "Node", kind: "node" }],
+    layer: ({ node }) => ({ change: "drain", subject: node }),
+  },
+  {
+    label: "Break a device…",
+    title: "Break a device",
+    action: "Apply",
+    hint: "Or right-click a device in the picture of its node.",
+    fields: [
+      { key: "device", label: "Device", kind: "live", placeholder: "driver/pool/device" },
+      { key: "how", label: "How", kind: "select", options: HOW, first: "without" },
+    ],
+    layer: ({ device, how = "" }) => ({ change: how, subject: device }),
+  },
+  { label: "Nothing in use", title: "", layer: () => ({ change: "idle" }) },
+  {
+    label: "Next driver publishes NUMA",
+    title: "What if drivers published each NUMA node that is known from the hardware",
+    layer: () => ({ change: "publish-numa" }),
+  },
+  {
+    label: "Release…",
+    title: "Another Kubernetes release",
+    action: "Apply",
+    fields: [
+      {
+        key: "release",
+        label: "Every node runs Kubernetes",
+        kind: "select",
+        options: named(["1.34", "1.35", "1.36", "1.37"]),
+        first: "1.37",
+      },
+    ],
+    layer: ({ release }) => ({ change: "release", subject: release }),
+  },
+];
 
 export function WhatIf() {
   const channel = useChannel();
   const layers = useTrait("fleet_layers");
-  const [node, setNode] = useState("");
-  const [count, setCount] = useState(2);
-  const [device, setDevice] = useState("");
-  const [how, setHow] = useState("without");
-  const [release, setRelease] = useState("1.37");
+  const add = (layer: Layer) => channel.send({ type: "add-layer", ...layer });
   return (
-    <section className="dra-fleet-part" aria-label="What if">
+    <section className="dra-stack" aria-label="What if">
       <h3>What if</h3>
       {layers.length > 0 && (
-        <ul className="dra-fleet-chips" aria-label="Changes">
+        <ul className="dra-row dra-fleet-chips" aria-label="Changes">
           {keyed(layers, (layer) => layer.words).map(([key, layer], number) => (
-            <li
-              key={key}
-              className={layer.problem ? "is-refused" : ""}
-              title={layer.problem || layer.note || undefined}
-            >
-              {layer.problem && <Icon name="warning" />}
-              <span>{layer.words}</span>
-              <button
-                type="button"
-                className="dra-quiet"
-                aria-label={`Remove the change: ${layer.words}`}
-                onClick={() => channel.send({ type: "remove-layer", number })}
+            <li key={key}>
+              <Chip
+                className={layer.problem ? "is-refused" : "is-on"}
+                title={layer.problem || layer.note || undefined}
+                removal={`Remove the change: ${layer.words}`}
+                onRemove={() => channel.send({ type: "remove-layer", number })}
               >
-                <Icon name="cross" />
-              </button>
+                {layer.problem && <Icon name="warning" />}
+                <span>{layer.words}</span>
+              </Chip>
             </li>
           ))}
         </ul>
       )}
-      {layers.map((layer) =>
-        layer.note ? (
-          <p key={layer.words} className="dra-dim">
-            {layer.note}
-          </p>
-        ) : null,
-      )}
-      <div className="dra-fleet-buttons">
-        <FormButton
-          label="Add nodes…"
-          title="Add nodes"
-          action="Add"
-          isReady={node.trim() !== ""}
-          onDone={() => channel.send({ type: "add-layer", change: "add", subject: node, count })}
-        >
-          <span className="dra-fleet-field">
-            <span>Nodes</span>
-            <Stepper label="nodes to add" value={count} least={1} onChange={setCount} />
-          </span>
-          <NodeField label="Like" value={node} onChange={setNode} />
-        </FormButton>
-        <FormButton
-          label="Drain…"
-          title="Drain a node"
-          action="Drain"
-          isReady={node.trim() !== ""}
-          onDone={() => channel.send({ type: "add-layer", change: "drain", subject: node })}
-        >
-          <NodeField label="Node" value={node} onChange={setNode} />
-        </FormButton>
-        <FormButton
-          label="Break a device…"
-          title="Break a device"
-          action="Apply"
-          isReady={device.trim() !== ""}
-          onDone={() => channel.send({ type: "add-layer", change: how, subject: device })}
-        >
-          <TextField label="Device" value={device} placeholder="driver/pool/device" onChange={setDevice} />
-          <label className="dra-fleet-field">
-            <span>How</span>
-            <select className="dra-button" value={how} onChange={(event) => setHow(event.currentTarget.value)}>
-              <option value="without">remove it</option>
-              <option value="taint">taint it (NoSchedule)</option>
-            </select>
-          </label>
-          <p className="dra-dim">Or right-click a device in the picture of its node.</p>
-        </FormButton>
-        <button
-          type="button"
-          className="dra-button"
-          onClick={() => channel.send({ type: "add-layer", change: "idle" })}
-        >
-          Nothing in use
-        </button>
-        <button
-          type="button"
-          className="dra-button"
-          title="What if drivers published each NUMA node that is known from the hardware"
-          onClick={() => channel.send({ type: "add-layer", change: "publish-numa" })}
-        >
-          Next driver publishes NUMA
-        </button>
-        <FormButton
-          label="Release…"
-          title="Another Kubernetes release"
-          action="Apply"
-          isReady
-          onDone={() => channel.send({ type: "add-layer", change: "release", subject: release })}
-        >
-          <label className="dra-fleet-field">
-            <span>Every node runs Kubernetes</span>
-            <select className="dra-button" value={release} onChange={(event) => setRelease(event.currentTarget.value)}>
-              {RELEASES.map((version) => (
-                <option key={version}>{version}</option>
-              ))}
-            </select>
-          </label>
-        </FormButton>
+      {layers.map(({ words, note }) => note && <Dim key={words}>{note}</Dim>)}
+      <div className="dra-row">
+        {CHANGES.map(({ label, title, action = "", hint, fields, layer }) =>
+          fields ? (
+            <FormButton
+              key={label}
+              {...{ label, title, action, hint, fields }}
+              onDone={(values) => add(layer(values))}
+            />
+          ) : (
+            <Button key={label} title={title || undefined} onClick={() => add(layer({}))}>
+              {label}
+            </Button>
+          ),
+        )}
       </div>
     </section>
   );
 }
+
+const Dim = ({ children }: { children: string }) => <p className="dra-dim">{children}</p>;

@@ -1,10 +1,10 @@
 // The workloads as rows: what a pod requests, how many are wanted and placed, and how many more fit.
 
-import { useState } from "react";
+import { Button } from "../components/button";
+import { Stepper } from "../components/stepper";
 import type { WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { Icon } from "../view/icon";
-import { FormButton, Stepper, TextField } from "./form";
+import { FormButton } from "./form";
 import { Gang, useShownGang } from "./gang";
 import { Head } from "./head";
 import { useMenu } from "./menu";
@@ -14,34 +14,29 @@ export function Workloads() {
   const rows = useTrait("fleet_workloads");
   const shown = useShownGang();
   const { canUndo = false, canRedo = false } = useTrait("fleet_answer");
-  const [source, setSource] = useState("");
   return (
-    <section className="dra-fleet-part" aria-label="Workloads">
-      <div className="dra-fleet-head">
+    <section className="dra-stack" aria-label="Workloads">
+      <div className="dra-row dra-heading">
         <h3>Workloads</h3>
-        <button
-          type="button"
-          className="dra-quiet"
-          aria-label="Undo"
+        <Button
+          kind="quiet"
+          icon="undo"
+          label="Undo"
           title="Undo"
           disabled={!canUndo}
           onClick={() => channel.send({ type: "undo" })}
-        >
-          <Icon name="undo" />
-        </button>
-        <button
-          type="button"
-          className="dra-quiet"
-          aria-label="Redo"
+        />
+        <Button
+          kind="quiet"
+          icon="redo"
+          label="Redo"
           title="Redo"
           disabled={!canRedo}
           onClick={() => channel.send({ type: "redo" })}
-        >
-          <Icon name="redo" />
-        </button>
+        />
       </div>
       {rows.length > 0 && (
-        <table className="dra-fleet-table dra-fleet-workloads">
+        <table className="dra-table is-numbers dra-fleet-workloads">
           <thead>
             <tr>
               <th scope="col">{rows.some((row) => row.gang) ? "pod or gang" : "pod"}</th>
@@ -60,24 +55,22 @@ export function Workloads() {
           ))}
         </table>
       )}
-      <div className="dra-fleet-buttons">
-        <button type="button" className="dra-button" onClick={() => channel.send({ type: "add-workload" })}>
-          + Add the drawing
-        </button>
+      <div className="dra-row">
+        <Button onClick={() => channel.send({ type: "add-workload" })}>+ Add the drawing</Button>
         <FormButton
           label="+ From a file…"
           title="Add a workload from a file"
           action="Add"
-          isReady={source.trim() !== ""}
-          onDone={() => channel.send({ type: "add-workload", source })}
-        >
-          <TextField
-            label="Drawing, claim, template, Pod or Deployment"
-            value={source}
-            placeholder="file, or sample:NAME/EXAMPLE"
-            onChange={setSource}
-          />
-        </FormButton>
+          fields={[
+            {
+              key: "source",
+              label: "Drawing, claim, template, Pod or Deployment",
+              kind: "live",
+              placeholder: "file, or sample:NAME/EXAMPLE",
+            },
+          ]}
+          onDone={({ source }) => channel.send({ type: "add-workload", source })}
+        />
       </div>
     </section>
   );
@@ -109,7 +102,7 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
       {/* The name has a line of its own, so that it is whole beside four columns of numbers. */}
       <tr className="dra-fleet-named">
         <th scope="rowgroup" colSpan={4}>
-          <span className="dra-fleet-letter" aria-hidden="true">
+          <span className="dra-letter" aria-hidden="true">
             {row.letter}
           </span>
           {name}
@@ -124,19 +117,17 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
           )}
         </th>
         <td>
-          <button
-            type="button"
-            className="dra-quiet"
-            aria-label={`Actions for ${name}`}
+          <Button
+            kind="quiet"
+            icon="dots"
+            label={`Actions for ${name}`}
             aria-haspopup="menu"
             onClick={(event) => menu(event, name, items)}
-          >
-            <Icon name="dots" />
-          </button>
+          />
         </td>
       </tr>
       <tr>
-        <td className="dra-fleet-detail dra-dim">{row.detail}</td>
+        <td className="dra-dim is-left">{row.detail}</td>
         <td>
           <Stepper
             label={`${gang ? "gangs" : "pods"} of ${name}`}
@@ -150,14 +141,12 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
       </tr>
       {gang && (
         <tr className="dra-fleet-of-gang">
-          <td colSpan={5}>
-            <p className="dra-fleet-gang-words">{gang.words}</p>
+          <td colSpan={5} className="is-left">
+            <p>{gang.words}</p>
             {isShown ? (
               <Gang workload={row} />
             ) : (
-              <button type="button" className="dra-button" onClick={() => channel.set({ fleet_gang: name })}>
-                Show the gang {name}
-              </button>
+              <Button onClick={() => channel.set({ fleet_gang: name })}>Show the gang {name}</Button>
             )}
           </td>
         </tr>

@@ -50,7 +50,7 @@ export interface AnswerRow {
   asked?: string;
   scheduler?: string;
   differs?: boolean;
-  tiles?: readonly TileRow[];
+  tiles?: readonly Tile[];
   fixes?: readonly FixCard[];
   tried?: string;
   stale?: boolean;
@@ -71,7 +71,7 @@ export interface BadgeRow {
   textColour: string;
 }
 
-export interface BarRow {
+export interface Bar {
   label: string;
   count: number;
   of: number;
@@ -91,12 +91,6 @@ export interface BarTable {
   many?: boolean;
 }
 
-export interface BarsRow {
-  title: string;
-  bars?: readonly BarRow[];
-  request?: string;
-}
-
 export interface CELDeviceSelector {
   expression: string;
 }
@@ -109,7 +103,7 @@ export interface CanvasHistory {
 export interface CanvasStatus {
   requests?: Readonly<Record<string, RequestRow>>;
   links?: Readonly<Record<string, LinkRow>>;
-  pairs?: Readonly<Record<string, readonly LinkOptionRow[]>>;
+  pairs?: Readonly<Record<string, readonly LinkOption[]>>;
   counting?: boolean;
   claims?: Readonly<Record<string, ClaimRow>>;
   config?: readonly ConfigRow[];
@@ -130,6 +124,11 @@ export interface CardRow {
   rows?: readonly [string, string, string, number, number, number, number, number, number, string][];
   svg?: string;
   why?: WhyStrandedRow;
+}
+
+export interface Cell {
+  text: string;
+  best?: boolean;
 }
 
 export interface ChipRow {
@@ -174,15 +173,10 @@ export interface ClaimSketch {
   claims?: readonly string[];
 }
 
-export interface CompareCell {
-  text: string;
-  best?: boolean;
-}
-
 export interface CompareLine {
   key: string;
   label: string;
-  cells: readonly CompareCell[];
+  cells: readonly Cell[];
   differs?: boolean;
   meaning?: string;
 }
@@ -282,7 +276,7 @@ export interface DomainCard {
   id?: string;
   title?: string;
   lines?: readonly string[];
-  bars?: readonly BarsRow[];
+  bars?: readonly TestBars[];
   fixes?: readonly WouldFitRow[];
   boxes?: readonly [string, number, number, number, number, boolean][];
 }
@@ -431,7 +425,7 @@ export interface FleetAnswerRow {
   verdict?: string;
   proof?: string;
   scheduler?: string;
-  tiles?: readonly TileRow[];
+  tiles?: readonly Tile[];
   stale?: boolean;
   working?: string;
   gap?: [number, number];
@@ -535,11 +529,16 @@ export interface HintRow {
   note?: string;
 }
 
+export interface JudgedNeed {
+  text: string;
+  kept?: boolean;
+}
+
 export interface JudgedRow {
   message?: string;
   passed?: boolean;
   stale?: boolean;
-  rows?: readonly RuleRow[];
+  rows?: readonly JudgedNeed[];
 }
 
 export interface LayerRow {
@@ -555,7 +554,7 @@ export interface LessonHead {
   minutes?: number;
   progress?: string;
   done?: boolean;
-  tiles?: readonly TileRow[];
+  tiles?: readonly Tile[];
 }
 
 export interface LessonRow {
@@ -582,11 +581,12 @@ export interface Link {
   must?: boolean;
 }
 
-export interface LinkOptionRow {
+export interface LinkOption {
   where: string;
   label: string;
   enabled?: boolean;
   reason?: string;
+  writable?: boolean;
 }
 
 export interface LinkRow {
@@ -594,7 +594,7 @@ export interface LinkRow {
   field?: string;
   problem?: string;
   note?: string;
-  options?: readonly LinkOptionRow[];
+  options?: readonly LinkOption[];
 }
 
 export interface MeasureRow {
@@ -613,14 +613,6 @@ export interface MeterRow {
 export interface ModeRow {
   name: string;
   label: string;
-}
-
-export interface NodeRow {
-  id: string;
-  label: string;
-  fit: string;
-  detail?: string;
-  nodes?: number;
 }
 
 export interface NodeUseRow {
@@ -758,11 +750,6 @@ export interface RequestRow {
   parts?: readonly PartRow[];
 }
 
-export interface RuleRow {
-  text: string;
-  kept?: boolean;
-}
-
 export interface ScenarioRow {
   name: string;
   cells?: readonly string[];
@@ -840,7 +827,14 @@ export interface TermRow {
   meaning: string;
 }
 
-export interface TileRow {
+export interface TestBars {
+  title: string;
+  bars?: readonly Bar[];
+  request?: string;
+  needed?: number;
+}
+
+export interface Tile {
   value: string;
   caption: string;
   tone?: "error" | "ok" | "plain" | "warn";
@@ -857,7 +851,7 @@ export interface TraceHead {
   error?: string;
   working?: string;
   recorded?: number;
-  counters?: readonly TileRow[];
+  counters?: readonly Tile[];
 }
 
 export interface TraceNow {
@@ -895,7 +889,7 @@ export interface WhyNotRow {
   node?: string;
   device?: string;
   deviceLines?: readonly string[];
-  requests?: readonly BarsRow[];
+  requests?: readonly TestBars[];
   lines?: readonly string[];
 }
 
@@ -907,7 +901,7 @@ export interface WhyRow {
 
 export interface WhyStrandedRow {
   title?: string;
-  requests?: readonly BarsRow[];
+  requests?: readonly TestBars[];
   lines?: readonly string[];
 }
 
@@ -928,16 +922,6 @@ export interface WouldFitRow {
   brings: string;
 }
 
-export interface CanvasGangModel {
-  gang: GangRow;
-  highlight: string;
-  mode: string;
-  problem: string;
-}
-
-export type CanvasGangMessage =
-  | { type: "dismiss-problem" };
-
 export interface ClaimCanvasModel {
   configured: ConfigAnswer;
   gang: GangRow;
@@ -957,9 +941,9 @@ export interface ClaimCanvasModel {
 export type ClaimCanvasMessage =
   | { type: "configure"; index: number; requests: readonly string[]; driver: string; text: string }
   | { type: "dismiss-problem" }
-  | { type: "make-gang"; name?: string }
+  | { type: "make-gang" }
   | { type: "redo" }
-  | { type: "set-gang"; size: number; name?: string; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
+  | { type: "set-gang"; size: number; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
   | { type: "undo" };
 
 export interface ClusterBarModel {
@@ -1003,94 +987,6 @@ export type ClusterBarMessage =
   | { type: "start-empty" }
   | { type: "upload"; number: number; files: readonly FileSize[] };
 
-export interface CompareModeModel {
-  compare: CompareRow;
-  kept: number;
-  mode: string;
-  problem: string;
-}
-
-export type CompareModeMessage =
-  | { type: "choose-kept"; names?: readonly string[] }
-  | { type: "keep-for-compare"; name?: string }
-  | { type: "remove-kept"; name: string }
-  | { type: "rename-kept"; name: string; to: string }
-  | { type: "restore-kept"; name: string };
-
-export interface ExportSheetModel {
-  export: ExportRow;
-  export_terms: Readonly<Record<string, string>>;
-  mode: string;
-  problem: string;
-}
-
-export type ExportSheetMessage =
-  | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null }
-  | { type: "choose-gang-export"; name?: string | null; scheduler?: string | null; queue?: string | null }
-  | { type: "close-export" }
-  | { type: "show-export" }
-  | { type: "use-measured"; near: number; far: number }
-  | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
-  | { type: "write-measure" };
-
-export interface FleetAddingModel {
-  fleet_adding: AddingRow;
-  mode: string;
-  problem: string;
-}
-
-export type FleetAddingMessage =
-  | { type: "dismiss-problem" };
-
-export interface FleetDomainsModel {
-  fleet_domain: string;
-  fleet_domain_card: DomainCard;
-  fleet_domains: DomainTable;
-  fleet_gang: string;
-  fleet_side: string;
-  mode: string;
-  problem: string;
-}
-
-export type FleetDomainsMessage =
-  | { type: "dismiss-problem" };
-
-export interface FleetModeModel {
-  fleet_adding: AddingRow;
-  fleet_answer: FleetAnswerRow;
-  fleet_bars: BarTable;
-  fleet_by: string;
-  fleet_card: CardRow;
-  fleet_chosen: string;
-  fleet_domain: string;
-  fleet_domain_card: DomainCard;
-  fleet_domains: DomainTable;
-  fleet_filters: readonly string[];
-  fleet_gang: string;
-  fleet_heat: HeatMap;
-  fleet_kind: string;
-  fleet_layers: readonly LayerRow[];
-  fleet_picture: boolean;
-  fleet_scenarios: ScenarioTable;
-  fleet_side: string;
-  fleet_terms: Readonly<Record<string, string>>;
-  fleet_workloads: readonly WorkloadRow[];
-  mode: string;
-  problem: string;
-}
-
-export type FleetModeMessage =
-  | { type: "dismiss-problem" };
-
-export interface FollowingWidgetModel {
-  mode: string;
-  problem: string;
-}
-
-export type FollowingWidgetMessage =
-  | { type: "dismiss-problem" };
-
 export interface HardwareViewModel {
   caption: string;
   empty: string;
@@ -1132,15 +1028,6 @@ export type HardwareViewMessage =
   | { type: "set-kind"; driver: string; kind: string }
   | { type: "stop-trace" }
   | { type: "take-example"; number: number; add?: boolean };
-
-export interface HighlightingWidgetModel {
-  highlight: string;
-  mode: string;
-  problem: string;
-}
-
-export type HighlightingWidgetMessage =
-  | { type: "dismiss-problem" };
 
 export interface LessonPictureModel {
   caption: string;
@@ -1218,18 +1105,6 @@ export type LessonViewMessage =
   | { type: "show-lessons" }
   | { type: "start-over" };
 
-export interface LookedAtModel {
-  mode: string;
-  nodes: readonly NodeRow[];
-  outgoing: readonly OutgoingRow[];
-  pin_offer: PinOffer;
-  problem: string;
-  why_not: WhyNotRow;
-}
-
-export type LookedAtMessage =
-  | { type: "dismiss-problem" };
-
 export interface PlanViewModel {
   answer: AnswerRow;
   badges: Readonly<Record<string, BadgeRow>>;
@@ -1267,7 +1142,7 @@ export interface PlanViewModel {
   highlight: string;
   kept: number;
   mode: string;
-  nodes: readonly NodeRow[];
+  nodes: readonly FleetItem[];
   outgoing: readonly OutgoingRow[];
   pin_offer: PinOffer;
   problem: string;
@@ -1287,7 +1162,7 @@ export type PlanViewMessage =
   | { type: "apply-suggestion"; id: string }
   | { type: "cancel" }
   | { type: "cancel-export" }
-  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null }
+  | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; scheduler?: string | null }
   | { type: "choose-gang-export"; name?: string | null; scheduler?: string | null; queue?: string | null }
   | { type: "choose-kept"; names?: readonly string[] }
   | { type: "close-export" }
@@ -1301,7 +1176,7 @@ export type PlanViewMessage =
   | { type: "keep-for-compare"; name?: string }
   | { type: "keep-scenario"; name?: string }
   | { type: "look-at"; node: string; device?: string }
-  | { type: "make-gang"; name?: string }
+  | { type: "make-gang"; name: string }
   | { type: "move-pod"; name: string; fromNode: string; toNode: string }
   | { type: "open-workload"; name: string }
   | { type: "order-goals"; goals: readonly string[] }
@@ -1314,7 +1189,7 @@ export type PlanViewMessage =
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
   | { type: "restore-scenario"; name: string }
-  | { type: "set-gang"; size: number; name?: string; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
+  | { type: "set-gang"; name: string; size: number; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
   | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number }
   | { type: "set-node-type"; node: string; cost?: string; places?: string }
   | { type: "set-replicas"; name: string; replicas: number }
@@ -1327,20 +1202,9 @@ export type PlanViewMessage =
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
   | { type: "write-measure" };
 
-export interface TraceModeModel {
-  highlight: string;
+export interface SessionViewModel {
   mode: string;
   problem: string;
-  trace: TraceHead;
-  trace_inside: Readonly<Record<string, readonly TraceRow[]>>;
-  trace_links: boolean;
-  trace_now: TraceNow;
-  trace_predict: boolean;
-  trace_prediction: Prediction;
-  trace_step: number;
-  trace_svg: string;
-  width: number;
 }
 
-export type TraceModeMessage =
-  | { type: "dismiss-problem" };
+export type SessionViewMessage = never;

@@ -1,5 +1,7 @@
 // The claims that ask for devices such as those that are chosen on the picture.
+
 import type { KeyboardEvent } from "react";
+import { Button } from "../components/button";
 import type { ExampleRow } from "../generated/models";
 import { counted } from "../view/words";
 import { useChannel, useTrait } from "./model";
@@ -14,11 +16,11 @@ export function ByExample({ choosing, onEnd }: { choosing: Choosing; onEnd(event
   const { isOn, picked } = choosing;
   const chosen = `${counted(picked.size, "device")} chosen. Claims that ask for such devices, the most general first:`;
   return (
-    <section className="dra-by-example" aria-label="Claim by example" hidden={!isOn} onKeyDown={onEnd}>
+    <section className="dra-card dra-by-example" aria-label="Claim by example" hidden={!isOn} onKeyDown={onEnd}>
       <p className="dra-hint" role="status">
         {picked.size ? chosen : HINT}
       </p>
-      <ol className="dra-examples">
+      <ol className="dra-stack dra-examples">
         {isOn &&
           picked.size > 0 &&
           examples?.map((row, number) => (
@@ -40,13 +42,13 @@ function Example({ row, number, onTaken }: { row: ExampleRow; number: number; on
       <b>{row.title}</b>
       <pre className="dra-example">{(row.lines ?? []).join("\n")}</pre>
       <span className="dra-hint">{row.matching ?? ""}</span>
-      <span className="dra-example-tools">
-        <button type="button" className="dra-button" data-key={`use-${number}`} onClick={take(false)}>
+      <span className="dra-row">
+        <Button data-key={`use-${number}`} onClick={take(false)}>
           Use as the drawing
-        </button>
-        <button type="button" className="dra-button" data-key={`add-${number}`} onClick={take(true)}>
+        </Button>
+        <Button data-key={`add-${number}`} onClick={take(true)}>
           Add to the drawing
-        </button>
+        </Button>
       </span>
     </li>
   );

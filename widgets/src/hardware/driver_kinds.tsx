@@ -1,5 +1,10 @@
 // The kinds of the node's drivers that dra_lab has no data file for: corrected here, and kept in a profile file.
+
 import { useRef, useState } from "react";
+import { Button } from "../components/button";
+import { optionsOf } from "../components/choice";
+import { Select } from "../components/inputs";
+import { Popover } from "../components/popover";
 import type { DriverKindRow } from "../generated/models";
 import { copyText, selectAll } from "../view/copy";
 import { Icon } from "../view/icon";
@@ -7,13 +12,14 @@ import { saveText } from "../view/save_text";
 import { usePopover } from "../view/use_popover";
 import { useChannel, useTrait } from "./model";
 
-const KINDS = [
+const BY_ATTRIBUTE = { value: "", label: "by attribute" };
+const KINDS = optionsOf([
   ["gpu", "GPU or other accelerator"],
   ["nic", "NIC"],
   ["cpu", "CPU"],
   ["memory", "memory"],
   ["other", "other"],
-];
+]);
 
 export function DriverKinds() {
   const rows = useTrait("kinds") ?? [];
@@ -22,19 +28,18 @@ export function DriverKinds() {
   const title = "The kinds of drivers that dra_lab does not know";
   return (
     <>
-      <button {...menu.button} className="dra-button" hidden={!rows.length} aria-label="Kinds" title={title}>
-        <Icon name={guesses ? "warning" : "note"} />
+      <Button icon={guesses ? "warning" : "note"} {...menu.button} hidden={!rows.length} label="Kinds" title={title}>
         <span className="dra-word">Kinds{guesses > 0 && " (guessed)"}</span>
         <Icon name="down" />
-      </button>
-      <div {...menu.panel} className="dra-popover dra-driver-kinds" role="dialog" aria-label={title}>
+      </Button>
+      <Popover over={menu} title={title} isBare className="dra-driver-kinds">
         <p className="dra-hint">
           dra_lab does not know these drivers. The kind decides goals and pictures, never which devices match.
         </p>
         {rows.map((row) => (
           <DriverKind key={row.driver} row={row} />
         ))}
-      </div>
+      </Popover>
     </>
   );
 }
@@ -54,37 +59,31 @@ function DriverKind({ row }: { row: DriverKindRow }) {
     setTold("");
     channel.send({ type: "set-kind", driver: row.driver, kind });
   };
+  const kinds = KINDS.map((one) =>
+    row.guessed && one.value === row.kind ? { ...one, label: `${one.label} (guessed)` } : one,
+  );
   return (
-    <section aria-label={row.driver}>
-      <label>
+    <section className="dra-stack" aria-label={row.driver}>
+      <label className="dra-row">
         <b>{row.driver}</b>
-        <select
-          className="dra-button"
+        <Select
           data-key={`kind-${row.driver}`}
           value={row.kind}
-          onChange={(event) => choose(event.currentTarget.value)}
-        >
-          {!row.kind && <option value="">by attribute</option>}
-          {KINDS.map(([kind, words]) => (
-            <option key={kind} value={kind}>
-              {row.guessed && kind === row.kind ? `${words} (guessed)` : words}
-            </option>
-          ))}
-        </select>
+          options={[...(row.kind ? [] : [BY_ATTRIBUTE]), ...kinds]}
+          onChoose={choose}
+        />
       </label>
       <p className="dra-hint">To keep the kind, save this profile and give it with --profiles or Lab(drivers=...):</p>
       <pre ref={text} tabIndex={0}>
         {profile}
       </pre>
-      <span className="dra-driver-tools">
-        <button type="button" className="dra-button" data-key={`copy-${row.driver}`} onClick={copy}>
-          <Icon name="copy" />
+      <span className="dra-row">
+        <Button icon="copy" data-key={`copy-${row.driver}`} onClick={copy}>
           Copy
-        </button>
-        <button type="button" className="dra-button" data-key={`save-${row.driver}`} onClick={save}>
-          <Icon name="file" />
+        </Button>
+        <Button icon="file" data-key={`save-${row.driver}`} onClick={save}>
           Save {file}
-        </button>
+        </Button>
         <span className="dra-hint" role="status">
           {told}
         </span>

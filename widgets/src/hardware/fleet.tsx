@@ -1,8 +1,10 @@
 // The node strip: a tile per node, or a row per type of nodes; pattern and words say how each serves the drawing.
+
 import { useMemo, useState } from "react";
+import { Button } from "../components/button";
 import type { FleetItem } from "../generated/models";
 import { onArrows } from "../view/keys";
-import { Table } from "../view/table";
+import { LongTable } from "../view/long_table";
 import { counted } from "../view/words";
 import { HeatMap } from "./heat_map";
 import { useChannel, useTrait } from "./model";
@@ -39,15 +41,14 @@ export function FleetStrip() {
   return (
     <>
       {hasRacks && (
-        <button
-          type="button"
-          className={`dra-button dra-by-rack${isByRack ? " is-on" : ""}`}
-          aria-pressed={isByRack}
+        <Button
+          className="dra-by-rack"
+          pressed={isByRack}
           title="Show the racks as a heat map"
           onClick={() => setByRack(!isByRack)}
         >
           Racks
-        </button>
+        </Button>
       )}
       <div className="dra-fleet is-wide" hidden={!items.length}>
         {hasRacks && isByRack && heat ? (
@@ -78,21 +79,21 @@ function Tiles() {
   const looked = isCut && !first.some((item) => item.id === node) ? items.filter((item) => item.id === node) : [];
   const shown = isCut ? [...first, ...looked] : items;
   return (
-    <div className="dra-tiles" role="group" aria-label={counted(total, "node")} onKeyDown={onTileArrows}>
+    <div className="dra-row dra-node-tiles" role="group" aria-label={counted(total, "node")} onKeyDown={onTileArrows}>
       {shown.map((item) => {
         const pinned = item.pinned ? "; planned on this node only" : "";
         const here = item.id === best ? "; the plan is here" : "";
         const state = item.word ? ` (${item.word})` : "";
         const words = `${item.id}: ${item.detail || FITS[fitOf(item)]}${state}${pinned}${here}`;
         return (
-          <button
-            key={item.id}
-            type="button"
+          <Button
+            kind="bare"
             className="dra-tile"
+            key={item.id}
             data-fit={fitOf(item)}
             data-key={item.id}
-            aria-pressed={item.id === node}
-            aria-label={words}
+            pressed={item.id === node}
+            label={words}
             title={words}
             onClick={() => look(item.id)}
           >
@@ -101,13 +102,13 @@ function Tiles() {
               {item.label}
               {item.word && <i>{item.word}</i>}
             </span>
-          </button>
+          </Button>
         );
       })}
       {items.length > FIRST_TILES + 1 && (
-        <button type="button" className="dra-link" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+        <Button kind="link" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "Show fewer" : `All ${counted(total, "node")}`}
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -124,18 +125,18 @@ function Classes() {
         const nodes = item.nodes ?? 1;
         const words = `${counted(nodes, "node")} like ${item.id}: ${item.detail || FITS[fitOf(item)]}`;
         return (
-          <button
+          <Button
+            kind="bare"
+            className="dra-option dra-class"
             key={item.id}
-            type="button"
-            className="dra-class"
             data-key={item.id}
-            aria-pressed={item.id === node}
-            aria-label={words}
+            pressed={item.id === node}
+            label={words}
             title={words}
             onClick={() => look(item.id)}
           >
-            <span className="dra-class-name">{item.label}</span>
-            <span className="dra-class-count">{nodes.toLocaleString("en")}</span>
+            <span className="dra-cut">{item.label}</span>
+            <span className="dra-number">{nodes.toLocaleString("en")}</span>
             <span className="dra-class-bar">
               <span
                 className="dra-barred"
@@ -143,7 +144,7 @@ function Classes() {
                 style={{ width: `${Math.max(3, (100 * nodes) / most)}%` }}
               />
             </span>
-          </button>
+          </Button>
         );
       })}
     </div>
@@ -165,7 +166,7 @@ function ClassTable() {
   );
   const columns = ["type", "nodes", "fits"];
   return (
-    <Table
+    <LongTable
       label="Types of identical nodes"
       columns={isNamed ? [...columns, "first node"] : columns}
       widths={isNamed ? [120, 54, 120, 80] : [130, 54, 160]}
@@ -179,7 +180,7 @@ function ClassTable() {
 function Key({ items }: { items: readonly FleetItem[] }) {
   const there = (Object.keys(FITS) as Fit[]).filter((fit) => items.some((item) => fitOf(item) === fit));
   return (
-    <div className="dra-fleet-key" aria-hidden="true">
+    <div className="dra-row dra-legend" aria-hidden="true">
       {there.map((fit) => (
         <span key={fit}>
           <span className="dra-swatch" data-fit={fit} />

@@ -1,6 +1,7 @@
 // The tree of PCIe roots and NUMA nodes, beside the picture: an SVG of this page, so no policy bars it.
+
 import { type RefObject, useLayoutEffect, useRef } from "react";
-import { Icon } from "../view/icon";
+import { Button } from "../components/button";
 import type { Light } from "../view/light";
 import { useChannel, useTrait } from "./model";
 import { DeviceTree } from "./picture";
@@ -21,7 +22,7 @@ export function GraphPanel({ back, light }: { back: RefObject<HTMLButtonElement 
   };
   return (
     <section
-      className="dra-graph"
+      className="dra-card dra-graph"
       aria-label="PCIe and NUMA graph"
       hidden={!isOpen}
       onKeyDown={(event) => {
@@ -32,12 +33,11 @@ export function GraphPanel({ back, light }: { back: RefObject<HTMLButtonElement 
     >
       {isOpen && (
         <>
-          <div className="dra-graph-head">
+          <div className="dra-row dra-graph-head">
             <h3>Graph of {node}</h3>
-            <button ref={button} type="button" className="dra-button" onClick={close}>
-              <Icon name="cross" />
+            <Button icon="cross" ref={button} onClick={close}>
               Close
-            </button>
+            </Button>
           </div>
           <DeviceTree root={tree} svg={svg} light={light} onProblem={() => {}} className="dra-graph-tree" />
         </>

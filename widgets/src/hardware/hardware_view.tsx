@@ -1,8 +1,8 @@
 // HardwareView: the nodes that serve the drawing, and one of them as a picture of its hardware.
+import { Button } from "../components/button";
 import "../hardware_view.css";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { TracePane } from "../trace/trace_pane";
-import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
 import { useLight } from "../view/light";
 import { PaneProblem } from "../view/pane_problem";
@@ -45,38 +45,34 @@ function NodePicture() {
   };
   return (
     <>
-      <div className="dra-hardware-head">
+      <div className="dra-row dra-hardware-head">
         <h3>Where it fits</h3>
         <FleetStrip />
       </div>
       <PaneProblem text={problem || own} onHide={hideProblem} />
       <EmptyState />
-      <div className="dra-hardware-body" hidden={!svg}>
+      <div className="dra-hardware-body dra-column" hidden={!svg}>
         <NodeRow toggle={<ShowToggle />}>
-          <button
+          <Button
+            icon="check"
             ref={example}
-            type="button"
-            className={`dra-button${choosing.isOn ? " is-on" : ""}`}
-            aria-pressed={choosing.isOn}
-            aria-label="By example"
+            pressed={choosing.isOn}
+            label="By example"
             title="Select devices and get a claim that requests such devices"
             onClick={() => choosing.turn(!choosing.isOn)}
           >
-            <Icon name="check" />
             <span className="dra-word">By example</span>
-          </button>
-          <button
+          </Button>
+          <Button
+            icon="graph"
             ref={graph}
-            type="button"
-            className={`dra-button${graphSvg ? " is-on" : ""}`}
-            aria-pressed={Boolean(graphSvg)}
-            aria-label="Graph"
+            pressed={Boolean(graphSvg)}
+            label="Graph"
             title="The PCIe and NUMA tree beside the picture"
             onClick={() => channel.send({ type: graphSvg ? "close-graph" : "graph" })}
           >
-            <Icon name="graph" />
             <span className="dra-word">Graph</span>
-          </button>
+          </Button>
           <DriverKinds />
           <PictureMenu picture={picture} onProblem={setOwn} />
         </NodeRow>
@@ -98,9 +94,9 @@ function EmptyState() {
     <div className="dra-empty-state" hidden={!words}>
       <p>{words}</p>
       {action && (
-        <button type="button" className="dra-button dra-primary" onClick={() => channel.send({ type: "sample" })}>
+        <Button kind="primary" onClick={() => channel.send({ type: "sample" })}>
           {action}
-        </button>
+        </Button>
       )}
     </div>
   );

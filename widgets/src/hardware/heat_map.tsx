@@ -1,5 +1,6 @@
 // Racks as a grid of cells: the darker, the more. Words say the value of each cell; the arrows go from cell to cell.
-import "./heat_map.css";
+import { Button } from "../components/button";
+import { classes } from "../components/classes";
 import type { HeatMap as Values } from "../generated/models";
 import { onArrows } from "../view/keys";
 
@@ -15,29 +16,29 @@ export function HeatMap({ map, shown, onPick }: { map: Values; shown?: string; o
   return (
     <div className="dra-heat">
       <div
-        className={`dra-heat-cells${isNamed ? " is-named" : ""}`}
+        className={classes("dra-heat-cells", isNamed && "is-named")}
         role="group"
         aria-label={title}
         onKeyDown={onCellArrows}
       >
         {cells.map((cell, at) => (
-          <button
-            key={cell.rack}
-            type="button"
+          <Button
+            kind="bare"
             className="dra-heat-cell"
+            key={cell.rack}
             data-grade={cell.grade}
             data-key={cell.rack}
-            aria-label={cell.words}
+            label={cell.words}
             title={cell.words}
-            aria-pressed={cell.id !== "" && cell.id === shown}
+            pressed={cell.id !== "" && cell.id === shown}
             tabIndex={at ? -1 : 0}
             onClick={() => cell.id && onPick(cell.id)}
           >
             {isNamed && <span>{cell.rack}</span>}
-          </button>
+          </Button>
         ))}
       </div>
-      <div className="dra-heat-key">
+      <div className="dra-row dra-legend">
         <span>{title}:</span>
         {grades.map(
           (words, grade) =>

@@ -32,7 +32,7 @@ export function LessonPicture() {
   };
   return (
     <>
-      <div className="dra-hardware-head">
+      <div className="dra-row dra-hardware-head">
         <h3>{only ? "Node" : best ? "Where it fits" : "Nodes"}</h3>
         {only ? <b className="dra-node-name">{only}</b> : <FleetStrip />}
       </div>
@@ -43,9 +43,9 @@ export function LessonPicture() {
           setOwn("");
         }}
       />
-      <div className="dra-hardware-body">
+      <div className="dra-hardware-body dra-column">
         {!only && (
-          <div className="dra-node-row">
+          <div className="dra-row dra-node-row">
             <span className="dra-node-title">
               <b className="dra-node-name">{node}</b>
               {caption && <span className="dra-hint dra-equal">{caption}</span>}

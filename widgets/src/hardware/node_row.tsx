@@ -1,6 +1,7 @@
 // Whose picture it is, whether the plan is held to that node, and what else can be had.
+
 import type { ReactNode } from "react";
-import { Icon } from "../view/icon";
+import { Button } from "../components/button";
 import { useChannel, useTrait } from "./model";
 
 /** `toggle` chooses what is drawn. */
@@ -8,23 +9,18 @@ export function NodeRow({ toggle, children }: { toggle: ReactNode; children: Rea
   const channel = useChannel();
   const [name, caption, best] = [useTrait("node"), useTrait("caption"), useTrait("fleet").best ?? ""];
   return (
-    <div className="dra-node-row">
+    <div className="dra-row dra-node-row">
       <span className="dra-node-title">
         <b className="dra-node-name">{name}</b>
         {caption && <span className="dra-hint dra-equal">{caption}</span>}
       </span>
       {best && best !== name && (
-        <button
-          type="button"
-          className="dra-link"
-          data-key="back"
-          onClick={() => channel.send({ type: "node", name: best })}
-        >
+        <Button kind="link" data-key="back" onClick={() => channel.send({ type: "node", name: best })}>
           Show the best
-        </button>
+        </Button>
       )}
       {toggle}
-      <span className="dra-node-tools">
+      <span className="dra-row">
         <Pin node={name} />
         {children}
       </span>
@@ -38,16 +34,15 @@ function Pin({ node }: { node: string }) {
   const pinned = useTrait("pinned");
   const title = pinned ? `The plan uses only ${pinned}; press to let it choose the best node` : `Plan on ${node} only`;
   return (
-    <button
-      type="button"
-      className={`dra-button${pinned ? " is-on" : ""}`}
+    <Button
+      icon="pin"
       data-key="pin"
       title={title}
-      aria-label={pinned ? undefined : "Plan here"}
+      label={pinned ? undefined : "Plan here"}
       onClick={() => channel.send({ type: "pin", name: pinned ? "" : node })}
+      className={pinned ? "is-on" : undefined}
     >
-      <Icon name="pin" />
       {pinned ? "Best node again" : <span className="dra-word">Plan here</span>}
-    </button>
+    </Button>
   );
 }

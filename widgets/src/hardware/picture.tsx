@@ -9,7 +9,8 @@ import type { Choosing } from "./use_choosing";
 interface Props {
   root: RefObject<HTMLDivElement | null>;
   svg: string;
-  light: Light;
+  /** What is lit up, and how to light it; without, nothing is. */
+  light?: Lamp;
   /** Says why the picture cannot be shown; "" when it can. */
   onProblem(words: string): void;
   className: string;
@@ -20,8 +21,15 @@ interface Props {
   onKey?(event: KeyboardEvent): void;
 }
 
-/** An SVG of devices as a tree: the picture of the hardware, and the tree of its places. */
-export function DeviceTree({ root, svg, light, onProblem, className, onDevice, onAsk, onKey }: Props) {
+type Lamp = Pick<Light, "get" | "subscribe" | "point">;
+const NO_LIGHT: Lamp = {
+  get: () => "",
+  subscribe: () => () => undefined,
+  point: () => undefined,
+};
+
+/** An SVG of devices as a tree: the picture of the hardware, the tree of its places, and the picture of a search. */
+export function DeviceTree({ root, svg, light = NO_LIGHT, onProblem, className, onDevice, onAsk, onKey }: Props) {
   const lit = useLit(light);
   // Another picture takes the focus from an item and gives it back: that is not a person's doing.
   const isDrawing = useRef(false);
@@ -75,7 +83,7 @@ export function DeviceTree({ root, svg, light, onProblem, className, onDevice, o
     const item = items[here];
     if (!item || event.ctrlKey || event.metaKey || event.altKey) return;
     const next = nextItem(event.key, items, here);
-    const isPress = event.key === "Enter" || event.key === " ";
+    const isPress = (event.key === "Enter" || event.key === " ") && (onDevice ?? onAsk) !== undefined;
     if (!next && !isPress) return;
     event.preventDefault();
     if (next) focusItem(items, next);

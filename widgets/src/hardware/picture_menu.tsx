@@ -1,5 +1,8 @@
 // The picture as a file or on the clipboard: made here, so nothing leaves the machine.
+
 import { type RefObject, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Popover } from "../components/popover";
 import { Icon } from "../view/icon";
 import { usePopover } from "../view/use_popover";
 import { useChannel, useTrait } from "./model";
@@ -35,41 +38,27 @@ export function PictureMenu({ picture, onProblem }: Props) {
   };
   return (
     <>
-      <button {...menu.button} className="dra-button" aria-label="Picture" title="Copy or save the picture">
-        <Icon name="image" />
+      <Button icon="image" {...menu.button} label="Picture" title="Copy or save the picture">
         <span className="dra-word">Picture</span>
         <Icon name="down" />
-      </button>
-      <div {...menu.panel} className="dra-popover dra-picture-menu" role="dialog" aria-label="Picture">
-        <button
-          ref={first}
-          type="button"
-          className="dra-button"
-          onClick={run(async (place) => copyPng(toPng(svg, place)))}
-        >
-          <Icon name="copy" />
+      </Button>
+      <Popover over={menu} title="Picture" isBare className="dra-picture-menu">
+        <Button icon="copy" ref={first} onClick={run(async (place) => copyPng(toPng(svg, place)))}>
           Copy the picture
-        </button>
-        <button
-          type="button"
-          className="dra-button"
+        </Button>
+        <Button
+          icon="file"
           onClick={run(async (place) => saving(new Blob([toSvg(svg, place)], { type: "image/svg+xml" }), "svg"))}
         >
-          <Icon name="file" />
           Save as SVG
-        </button>
-        <button
-          type="button"
-          className="dra-button"
-          onClick={run(async (place) => saving(await toPng(svg, place), "png"))}
-        >
-          <Icon name="image" />
+        </Button>
+        <Button icon="image" onClick={run(async (place) => saving(await toPng(svg, place), "png"))}>
           Save as PNG
-        </button>
+        </Button>
         <p className="dra-hint" role="status">
           {told}
         </p>
-      </div>
+      </Popover>
     </>
   );
 }

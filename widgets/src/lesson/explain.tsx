@@ -1,5 +1,6 @@
 // The student's own sentence, and beside it the model sentence with the points to compare.
 import { useId } from "react";
+import { Card } from "../components/card";
 import { onEnter } from "../view/keys";
 import { useTrait } from "./model";
 import { Line } from "./text";
@@ -15,11 +16,11 @@ export function Explain({ sentence, onChange, onDone }: Props) {
   const id = useId();
   return (
     <>
-      <div className="dra-lesson-explain">
+      <div className="dra-stack dra-lesson-explain">
         <label htmlFor={id}>Your sentence</label>
         <input
           id={id}
-          className="dra-field"
+          className="dra-input"
           value={sentence}
           maxLength={400}
           autoComplete="off"
@@ -29,28 +30,25 @@ export function Explain({ sentence, onChange, onDone }: Props) {
       </div>
       <div role="status">
         {model && (
-          <div className="dra-lesson-compare">
-            <section>
-              <h4>You</h4>
+          <div className="dra-stack dra-lesson-compare">
+            <Card title="You">
               <p>{yours}</p>
-            </section>
-            <section>
-              <h4>One good answer</h4>
+            </Card>
+            <Card title="One good answer">
               <p>
                 <Line text={model} />
               </p>
-            </section>
+            </Card>
             {points.length > 0 && (
-              <section>
-                <h4>Compare: does your sentence say this?</h4>
-                <ul>
+              <Card title="Compare: does your sentence say this?">
+                <ul className="dra-points">
                   {points.map((point) => (
                     <li key={point}>
                       <Line text={point} />
                     </li>
                   ))}
                 </ul>
-              </section>
+              </Card>
             )}
           </div>
         )}

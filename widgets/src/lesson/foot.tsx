@@ -1,5 +1,7 @@
 // Under the lesson: its words, the manifest once the drawing is checked, and that the drawing is the student's own.
+
 import { type ReactNode, useState } from "react";
+import { Button } from "../components/button";
 import { useTrait } from "./model";
 import { Line } from "./text";
 
@@ -31,17 +33,16 @@ export function Foot() {
           {shown}
         </div>
       )}
-      <div className="dra-lesson-tabs">
+      <div className="dra-row dra-lesson-tabs">
         {Object.keys(panels).map((name) => (
-          <button
+          <Button
+            kind="link"
             key={name}
-            type="button"
-            className="dra-link"
             aria-expanded={open === name}
             onClick={() => setOpen(open === name ? "" : name)}
           >
             {name}
-          </button>
+          </Button>
         ))}
         <span className="dra-gap" />
         {isDrawn && !yaml && <span>Fit and YAML appear when you check.</span>}

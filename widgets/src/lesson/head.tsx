@@ -1,6 +1,6 @@
 // The head of a lesson: its place in the course, its title, and what was reached.
+import { Button } from "../components/button";
 import { Figure } from "../view/figure";
-import { Icon } from "../view/icon";
 import { OpenInTab } from "../view/open_in_tab";
 import { useChannel, useTrait } from "./model";
 
@@ -23,10 +23,9 @@ export function Head() {
       ))}
       <div className="dra-lesson-ways">
         {canLeave ? (
-          <button type="button" className="dra-button" onClick={() => channel.send({ type: "show-lessons" })}>
-            <Icon name="back" />
+          <Button icon="back" onClick={() => channel.send({ type: "show-lessons" })}>
             All lessons
-          </button>
+          </Button>
         ) : (
           <OpenInTab />
         )}

@@ -1,4 +1,5 @@
 // Three hints, each open once the one before it is shown.
+import { Button } from "../components/button";
 import { useChannel, useTrait } from "./model";
 import { Paragraphs } from "./text";
 
@@ -9,22 +10,17 @@ export function Hints() {
   return (
     <section className="dra-lesson-hints" aria-label="Hints">
       <h4>Hints</h4>
-      <ol aria-live="polite">
+      <ol className="dra-stack" aria-live="polite">
         {hints.map(({ grade, text, state = "locked", note }, at) => (
-          <li key={grade} data-state={state}>
-            <div className="dra-lesson-hint-head">
+          <li key={grade} className="dra-card" data-state={state}>
+            <div className="dra-row dra-lesson-hint-head">
               <b>
                 {at + 1}. {grade}
               </b>
               {state === "open" && (
-                <button
-                  type="button"
-                  className="dra-button"
-                  aria-label={`Show hint ${at + 1}, ${grade}`}
-                  onClick={() => channel.send({ type: "show-hint" })}
-                >
+                <Button label={`Show hint ${at + 1}, ${grade}`} onClick={() => channel.send({ type: "show-hint" })}>
                   Show
-                </button>
+                </Button>
               )}
               {note && <span>{note}</span>}
             </div>

@@ -1,25 +1,26 @@
 // What became of the latest prediction or drawing: a sentence, and the needs of the task.
-import { Icon } from "../view/icon";
+import { Callout } from "../components/callout";
 import { useTrait } from "./model";
 import { Line } from "./text";
 
 export function Judged() {
   const { message = "", passed = false, stale = false, rows = [] } = useTrait("judged");
   return (
-    <div className="dra-lesson-judged" role="status" data-passed={message ? passed : undefined}>
+    <div className="dra-card dra-lesson-judged" role="status" data-passed={message ? passed : undefined}>
       {message && (
-        <p className="dra-lesson-message">
-          <Icon name={passed ? "check" : "note"} />
+        <Callout tone={passed ? "ok" : "plain"}>
           <span>
             <Line text={message} />
           </span>
-        </p>
+        </Callout>
       )}
       {rows.length > 0 && (
         <ul>
           {rows.map(({ text, kept = false }) => (
             <li key={text} data-kept={kept}>
-              <b>{kept ? "Done" : "Not yet"}</b>
+              <b className="dra-toned" data-tone={kept ? "ok" : "warn"}>
+                {kept ? "Done" : "Not yet"}
+              </b>
               <span>
                 <Line text={text} />
               </span>
@@ -27,7 +28,7 @@ export function Judged() {
           ))}
         </ul>
       )}
-      {stale && <p className="dra-lesson-stale">You changed the drawing after this check.</p>}
+      {stale && <p className="dra-dim">You changed the drawing after this check.</p>}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 // All lessons of the course with what was reached of each.
+import { Button } from "../components/button";
 import { Icon } from "../view/icon";
 import { onArrows } from "../view/keys";
 import { useChannel, useTrait } from "./model";
@@ -18,8 +19,9 @@ export function LessonList() {
       <ol onKeyDown={onListArrows}>
         {lessons.map(({ id, number, title, minutes = 0, state = "new", words }) => (
           <li key={id}>
-            <button
-              type="button"
+            <Button
+              kind="bare"
+              className="dra-option"
               data-state={state}
               data-key={id}
               onClick={() => channel.send({ type: "open-lesson", id })}
@@ -31,7 +33,7 @@ export function LessonList() {
                 {words && ` · ${words}`}
               </span>
               <span className="dra-lesson-minutes">{minutes} min</span>
-            </button>
+            </Button>
           </li>
         ))}
       </ol>

@@ -1,7 +1,8 @@
 // LessonView: the words of a lesson around its picture and canvas; Python places those beside it.
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
 import "../lesson_view.css";
 import { useEffect, useRef, useState } from "react";
-import { Icon } from "../view/icon";
 import type { Context } from "../view/late";
 import { PaneProblem } from "../view/pane_problem";
 import { mount } from "../view/widget";
@@ -46,11 +47,11 @@ function Task() {
     if (body.current) body.current.scrollTop = 0;
   }, [title]);
   return (
-    <section className="dra-lesson-task" aria-label="Task">
+    <section className="dra-lesson-task dra-column" aria-label="Task">
       <Rail />
       <Question />
       <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
-      <div ref={body} className="dra-lesson-body" role="region" aria-label={title} tabIndex={0}>
+      <div ref={body} className="dra-lesson-body dra-column" role="region" aria-label={title} tabIndex={0}>
         <h3>{title}</h3>
         {text && <Paragraphs text={text} />}
         {ask && (
@@ -63,7 +64,7 @@ function Task() {
         {kind === "explain" && <Explain sentence={sentence} onChange={setSentence} onDone={explain} />}
         <Hints />
       </div>
-      <p className="dra-lesson-busy" role="status">
+      <p className="dra-dim dra-lesson-busy" role="status">
         {busy}
       </p>
       <Buttons canExplain={sentence.trim() !== ""} onExplain={explain} />
@@ -77,22 +78,21 @@ function Question() {
   const { text, options = [] } = useTrait("ask");
   if (!text) return null;
   return (
-    <div className="dra-lesson-question" role="alert">
-      <Icon name="warning" />
+    <Callout tone="warn" className="dra-lesson-question" role="alert">
       <span>{text}</span>
       {options.map(([id, label]) => (
-        <button key={id} type="button" className="dra-button" onClick={() => channel.send({ type: "answer", id })}>
+        <Button key={id} onClick={() => channel.send({ type: "answer", id })}>
           {label}
-        </button>
+        </Button>
       ))}
-    </div>
+    </Callout>
   );
 }
 
 function Picked() {
   const picked = useTrait("picked");
   return (
-    <p className="dra-lesson-picked" role="status">
+    <p className="dra-dim" role="status">
       {picked.length ? `You chose: ${picked.join(", ")}.` : "You have not chosen a device yet."}
     </p>
   );
@@ -116,31 +116,30 @@ function Buttons({ canExplain, onExplain }: { canExplain: boolean; onExplain(): 
     else if (action === "leave") channel.send({ type: "show-lessons" });
   };
   return (
-    <div className="dra-lesson-buttons">
+    <div className="dra-row dra-lesson-buttons">
       {back && (
-        <button type="button" className="dra-button" data-key="back" onClick={() => go(now - 1)}>
-          <Icon name="back" />
+        <Button icon="back" data-key="back" onClick={() => go(now - 1)}>
           {back}
-        </button>
+        </Button>
       )}
       <span className="dra-gap" />
       <StartOver />
       {next && (
-        <button type="button" className="dra-button" data-key="next" onClick={() => go(now + 1)}>
+        <Button data-key="next" onClick={() => go(now + 1)}>
           {next}
-        </button>
+        </Button>
       )}
       {primary && (
-        <button
-          type="button"
-          className="dra-button dra-primary dra-lesson-primary"
+        <Button
+          kind="primary"
+          className="dra-lesson-primary"
           data-key="primary"
           aria-disabled={isWaiting}
           title={waits}
           onClick={act}
         >
           {primary}
-        </button>
+        </Button>
       )}
     </div>
   );

@@ -1,4 +1,5 @@
 // The steps of a lesson in a row; a person can go back to what was done.
+import { Button } from "../components/button";
 import { Icon } from "../view/icon";
 import { onArrows } from "../view/keys";
 import { useChannel, useTrait } from "./model";
@@ -15,17 +16,17 @@ export function Rail() {
         {steps.map(({ label, state = "later" }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a lesson keep their places
           <li key={at} data-state={state}>
-            <button
-              type="button"
+            <Button
+              kind="bare"
               data-key={`step ${at}`}
               aria-current={state === "now" ? "step" : undefined}
-              aria-label={`Step ${at + 1}, ${label}: ${STATES[state]}`}
+              label={`Step ${at + 1}, ${label}: ${STATES[state]}`}
               disabled={state === "later"}
               onClick={() => channel.send({ type: "go-to-step", step: at })}
             >
               <span className="dra-lesson-dot">{state === "done" ? <Icon name="check" /> : at + 1}</span>
               <span>{label}</span>
-            </button>
+            </Button>
           </li>
         ))}
       </ol>

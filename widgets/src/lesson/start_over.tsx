@@ -1,5 +1,8 @@
 // Begin the lesson again; the button asks first.
+
 import { useRef } from "react";
+import { Button } from "../components/button";
+import { Popover } from "../components/popover";
 import { usePopover } from "../view/use_popover";
 import { useChannel } from "./model";
 
@@ -13,21 +16,18 @@ export function StartOver() {
   };
   return (
     <>
-      <button {...over.button} className="dra-button" data-key="start over">
+      <Button {...over.button} data-key="start over">
         Start over
-      </button>
-      <div {...over.panel} role="dialog" className="dra-popover dra-lesson-ask" aria-label="Start this lesson again?">
-        <h3>Start this lesson again?</h3>
+      </Button>
+      <Popover over={over} title="Start this lesson again?" className="dra-lesson-ask">
         <p>The lesson begins at step 1 with an empty canvas. A copy of your drawing and your progress is kept.</p>
         <div className="dra-row">
-          <button ref={keep} type="button" className="dra-button" onClick={over.close}>
+          <Button ref={keep} onClick={over.close}>
             Keep going
-          </button>
-          <button type="button" className="dra-button" onClick={start}>
-            Start over
-          </button>
+          </Button>
+          <Button onClick={start}>Start over</Button>
         </div>
-      </div>
+      </Popover>
     </>
   );
 }

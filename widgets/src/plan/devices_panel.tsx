@@ -2,8 +2,8 @@
 import { useCallback, useMemo } from "react";
 import type { BadgeRow } from "../generated/models";
 import { type Light, useLit } from "../view/light";
+import { LongTable } from "../view/long_table";
 import type { Row } from "../view/rows";
-import { Table } from "../view/table";
 import { badgeStyle } from "./badge_style";
 import { useTrait } from "./model";
 
@@ -34,7 +34,7 @@ export function DevicesPanel({ light }: { light: Light }) {
   return (
     <div className="dra-devices">
       <div className="dra-table-place">
-        <Table
+        <LongTable
           key={columns.join("\n")}
           label="Devices"
           columns={columns}

@@ -1,5 +1,6 @@
 // Find a node or a device by its name: "/" opens it, Enter looks at what is chosen.
 import { type KeyboardEvent, type RefObject, useId, useMemo, useRef, useState } from "react";
+import { stepOf, stepped } from "../view/keys";
 import { useChannel, useTrait } from "./model";
 
 const MOST = 12;
@@ -39,10 +40,10 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
     onDone();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = /^Arrow(Up|Down)$/.test(event.key) ? stepOf(event.key) : undefined;
     if (step !== undefined) {
       event.preventDefault();
-      setChosen(Math.max(0, Math.min(found.length - 1, here + step)));
+      setChosen(stepped(here, step, found.length));
     } else if (event.key === "Enter" && !event.nativeEvent.isComposing) {
       event.preventDefault();
       look(found[here]);
@@ -56,7 +57,7 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
       <input
         ref={field}
         id={id}
-        className="dra-field"
+        className="dra-input"
         type="text"
         role="combobox"
         aria-expanded={found.length > 0}
@@ -71,10 +72,11 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
         }}
         onKeyDown={onKeyDown}
       />
-      <ul ref={list} id={`${id}-list`} className="dra-found" role="listbox" aria-label="Nodes and devices">
+      <ul ref={list} id={`${id}-list`} className="dra-options dra-found" role="listbox" aria-label="Nodes and devices">
         {found.map((one, at) => (
           <li
             key={one.id}
+            className="dra-option"
             id={`${id}-${at}`}
             role="option"
             aria-selected={at === here}

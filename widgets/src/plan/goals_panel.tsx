@@ -1,7 +1,11 @@
 // The goals in their order: best, its proof, and kube-scheduler beside it. All but the first two can be moved.
+
 import { type KeyboardEvent, useState } from "react";
+import { Button } from "../components/button";
+import { Points } from "../components/lines";
 import type { GoalRow } from "../generated/models";
 import { Icon } from "../view/icon";
+import { stepOf } from "../view/keys";
 import { useChannel, useTrait } from "./model";
 
 type Order = (goal: string, step: number) => void;
@@ -36,9 +40,9 @@ export function GoalsPanel() {
         {goals.length > 0 && isChanged && (
           <p>
             This order is yours, and is kept with the drawing.{" "}
-            <button type="button" className="dra-button" data-key="reset" onClick={reset}>
+            <Button data-key="reset" onClick={reset}>
               Usual order
-            </button>
+            </Button>
           </p>
         )}
         <Regret />
@@ -60,7 +64,7 @@ function GoalCards({ goals, movable, onOrder }: CardsProps) {
   return (
     <>
       <p className="dra-hint">Most important first; lower is better. Each goal is proven with those above it kept.</p>
-      <ol className="dra-goals">
+      <ol className="dra-grid dra-goals">
         {goals.map((goal) => (
           <Goal key={goal.goal} goal={goal} place={movable.indexOf(goal)} count={movable.length} onOrder={onOrder} />
         ))}
@@ -71,7 +75,7 @@ function GoalCards({ goals, movable, onOrder }: CardsProps) {
 
 function Goal({ goal, place, count, onOrder }: { goal: GoalRow; place: number; count: number; onOrder: Order }) {
   return (
-    <li className="dra-goal" data-goal={goal.goal}>
+    <li className="dra-card dra-goal" data-goal={goal.goal}>
       <div className="dra-goal-head">
         <h3>{goal.label}</h3>
         {place < 0 ? (
@@ -102,27 +106,23 @@ function Goal({ goal, place, count, onOrder }: { goal: GoalRow; place: number; c
 function Reached({ words, goal, text = "" }: { words: string; goal: GoalRow; text?: string }) {
   const isWorse = /^\d+$/.test(text) && Number(text) > goal.best;
   return (
-    <div data-tone={isWorse ? "warn" : "plain"}>
+    <div>
       <dt>{words}</dt>
-      <dd>{text || "not asked"}</dd>
+      <dd className="dra-toned" data-tone={isWorse ? "warn" : "plain"}>
+        {text || "not asked"}
+      </dd>
     </div>
   );
 }
 
 function Proof({ goal }: { goal: GoalRow }) {
   const { best, bound = null, atBest = "" } = goal;
-  if (goal.proven) {
-    return (
-      <span className="dra-proof" data-tone="ok">
-        <Icon name="check" />
-        proven
-      </span>
-    );
-  }
+  const isProven = Boolean(goal.proven);
+  const open = bound === null ? "not proven" : `not proven, at best ${atBest}, gap ${best - bound}`;
   return (
-    <span className="dra-proof" data-tone="warn">
-      <Icon name="warning" />
-      {bound === null ? "not proven" : `not proven, at best ${atBest}, gap ${best - bound}`}
+    <span className="dra-proof dra-toned" data-tone={isProven ? "ok" : "warn"}>
+      <Icon name={isProven ? "check" : "warning"} />
+      {isProven ? "proven" : open}
     </span>
   );
 }
@@ -131,26 +131,25 @@ function Proof({ goal }: { goal: GoalRow }) {
 function Mover({ goal, step, isAble, onOrder }: { goal: GoalRow; step: number; isAble: boolean; onOrder: Order }) {
   const words = step < 0 ? "up" : "down";
   const onKeyDown = (event: KeyboardEvent) => {
-    const way = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    const way = /^Arrow(Up|Down)$/.test(event.key) ? stepOf(event.key) : undefined;
     if (way === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
     onOrder(goal.goal, way);
   };
   return (
-    <button
-      type="button"
+    <Button
+      kind="quiet"
+      icon="down"
       className="dra-move"
       data-key={`${words}-${goal.goal}`}
       data-way={words}
       aria-disabled={isAble ? undefined : true}
       title={`Move ${words}`}
-      aria-label={`Move ${words}: ${goal.label}`}
+      label={`Move ${words}: ${goal.label}`}
       onClick={() => onOrder(goal.goal, step)}
       onKeyDown={onKeyDown}
-    >
-      <Icon name="down" />
-    </button>
+    />
   );
 }
 
@@ -160,21 +159,11 @@ function Regret() {
   return (
     <section className="dra-regret">
       <h3>Bandwidth from GPUs to NICs</h3>
-      <ul>
-        {lines.map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </ul>
+      <Points lines={lines} />
       {sources.length > 0 && (
         <details>
           <summary>Where the ranges come from</summary>
-          <ul>
-            {sources.map((line) => (
-              <li key={line} className="dra-hint">
-                {line}
-              </li>
-            ))}
-          </ul>
+          <Points lines={sources} className="dra-hint" />
         </details>
       )}
     </section>

@@ -1,6 +1,6 @@
 // Every node, or class of identical nodes, as a row: how it serves the drawing. A click asks why not.
 import { useMemo } from "react";
-import { Table } from "../view/table";
+import { LongTable } from "../view/long_table";
 import { useChannel, useTrait } from "./model";
 
 const COLUMNS = ["node", "identical nodes", "how it serves the claim", "full name"];
@@ -10,15 +10,14 @@ export function NodesPanel() {
   const channel = useChannel();
   const [nodes, asked] = [useTrait("nodes"), useTrait("why_not").node ?? ""];
   const rows = useMemo(
-    () =>
-      nodes.map((row) => ({ id: row.id, cells: [row.label, String(row.nodes ?? 1), row.detail || row.fit, row.id] })),
+    () => nodes.map((row) => ({ id: row.id, cells: [row.label, String(row.nodes ?? 1), row.detail ?? "", row.id] })),
     [nodes],
   );
   const lit = useMemo(() => new Set([asked].filter(Boolean)), [asked]);
   return (
     <div className="dra-devices">
       <div className="dra-table-place">
-        <Table
+        <LongTable
           label="Nodes"
           columns={COLUMNS}
           widths={WIDTHS}

@@ -1,4 +1,7 @@
 // PlanView: the verdict, "why not?", what is exported, and the dock with what stands behind the answer.
+import { Button } from "../components/button";
+import { classes } from "../components/classes";
+import { Popover } from "../components/popover";
 import "../plan_view.css";
 import { useEffect, useRef, useState } from "react";
 import { CompareMode } from "../compare/compare_mode";
@@ -7,6 +10,8 @@ import { FleetMode } from "../fleet/fleet_mode";
 import { AtEnd } from "../view/at_end";
 import { selectAll } from "../view/copy";
 import { FindingsList } from "../view/findings_list";
+import { actionOf, PLANNER_KEYS } from "../view/key_table";
+import { KeysList } from "../view/keys_list";
 import type { Context } from "../view/late";
 import { useLight } from "../view/light";
 import { PaneProblem } from "../view/pane_problem";
@@ -17,7 +22,6 @@ import { mount } from "../view/widget";
 import { DevicesPanel } from "./devices_panel";
 import { Find } from "./find";
 import { GoalsPanel } from "./goals_panel";
-import { KeysPanel } from "./keys_panel";
 import { useChannel, useTrait } from "./model";
 import { NodesPanel } from "./nodes_panel";
 import { Outgoing } from "./outgoing";
@@ -60,12 +64,10 @@ function PlanMode() {
   const field = useRef<HTMLInputElement>(null);
   const find = usePopover({ first: () => field.current });
   const keys = usePopover();
-  useGridKeys(grid, (key) => {
-    if (key === "j" || key === "J") dock.toggle();
-    else if (key === "/") find.open();
-    else if (key === "?") keys.open();
-    else return false;
-    return true;
+  useGridKeys(grid, (event) => {
+    const action = actionOf(PLANNER_KEYS, event);
+    if (action) ({ dock: dock.toggle, find: find.open, keys: keys.open })[action]();
+    return action !== null;
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: who asks about a node wants to see the answer
   useEffect(() => {
@@ -109,24 +111,23 @@ function PlanMode() {
     isPress && dock.isOpen && key === chosen ? dock.toggle() : show(key);
   const buttons = (
     <>
-      <button {...find.button} className="dra-button dra-dock-button" aria-label="Find" title="Find a node or a device">
+      <Button className="dra-dock-button" {...find.button} label="Find" title="Find a node or a device">
         <kbd>/</kbd>
-      </button>
-      <button {...keys.button} className="dra-button dra-dock-button" aria-label="Keys" title="Keys">
+      </Button>
+      <Button className="dra-dock-button" {...keys.button} label="Keys" title="Keys">
         <kbd>?</kbd>
-      </button>
+      </Button>
       <Tools select={select} hasBar={grid !== null} />
       {grid && (
-        <button
-          type="button"
-          className="dra-button dra-dock-button"
+        <Button
+          className="dra-dock-button"
           aria-expanded={dock.isOpen}
-          aria-label={dock.isOpen ? "Close the dock" : "Open the dock"}
+          label={dock.isOpen ? "Close the dock" : "Open the dock"}
           title={dock.isOpen ? "Close the dock" : "Open the dock"}
           onClick={dock.toggle}
         >
           <kbd>J</kbd>
-        </button>
+        </Button>
       )}
     </>
   );
@@ -140,24 +141,23 @@ function PlanMode() {
         </div>
       )}
       <AtEnd grid={grid}>
-        <div ref={tabsBox} className={`dra-dock${dock.isOpen ? " is-open" : ""}`}>
+        <div ref={tabsBox} className={classes("dra-dock dra-column", dock.isOpen && "is-open")}>
           {dock.handle && <div {...dock.handle} />}
           <Tabs
             label="Behind the answer"
             tabs={tabs}
             chosen={chosen}
             onChoose={choose}
-            tools={<div className="dra-dock-buttons">{buttons}</div>}
+            tools={<div className="dra-row">{buttons}</div>}
             isOpen={dock.isOpen}
           >
             <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
-            <div {...find.panel} role="dialog" className="dra-popover dra-find" aria-label="Find a node or a device">
+            <Popover over={find} title="Find a node or a device" isBare className="dra-find">
               <Find field={field} onDone={find.close} />
-            </div>
-            <div {...keys.panel} role="dialog" className="dra-popover dra-keys" aria-label="Keys">
-              <h3>Keys</h3>
-              <KeysPanel />
-            </div>
+            </Popover>
+            <Popover over={keys} title="Keys" className="dra-keys">
+              <KeysList rows={PLANNER_KEYS} />
+            </Popover>
           </Tabs>
         </div>
       </AtEnd>

@@ -1,6 +1,9 @@
 // Why it does not fit, and what would help.
-import type { FunnelRow, ReasonRow, SuggestionRow } from "../generated/models";
-import { Icon } from "../view/icon";
+import { Button } from "../components/button";
+import { Points } from "../components/lines";
+import { Table } from "../components/table";
+import type { FunnelRow, SuggestionRow } from "../generated/models";
+import { Finding } from "../view/findings_list";
 import { keyed } from "../view/keyed";
 import { useChannel, useTrait } from "./model";
 
@@ -11,23 +14,23 @@ export function ReasonsPanel() {
   return (
     <section className="dra-reasons" aria-label="Why it fits on no node">
       <h3>Why it fits on no node</h3>
-      <ul className="dra-findings">
+      <ul>
         {keyed(reasons, (row) => `${row.rule} ${row.message}`).map(([key, row]) => (
-          <Reason key={key} row={row} />
+          <Finding key={key} tone="error" icon="cross" head={row.rule} {...row} />
         ))}
       </ul>
-      <Lines lines={lines} />
+      <Points lines={lines} />
       {suggestions.length > 0 && (
         <>
           <h3>What would help</h3>
-          <ul className="dra-findings">
+          <ul>
             {keyed(suggestions, (row) => row.title).map(([key, row]) => (
               <Suggestion key={key} row={row} />
             ))}
           </ul>
         </>
       )}
-      <Lines lines={tried} className="dra-hint" />
+      <Points lines={tried} className="dra-hint" />
       {funnels.length > 0 && <h3>Devices left after each test</h3>}
       {keyed(funnels, (row) => row.title).map(([key, row]) => (
         <Funnel key={key} row={row} />
@@ -36,52 +39,16 @@ export function ReasonsPanel() {
   );
 }
 
-function Lines({ lines, className }: { lines: readonly string[]; className?: string }) {
-  if (!lines.length) return null;
-  return (
-    <ul className="dra-lines">
-      {keyed(lines).map(([key, line]) => (
-        <li key={key} className={className}>
-          {line}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function Reason({ row }: { row: ReasonRow }) {
-  return (
-    <li className="dra-finding" data-severity="error">
-      <Icon name="cross" />
-      <div>
-        <span className="dra-severity">{row.rule}</span>
-        {row.subject && <code>{row.subject}</code>}
-        <p>{row.message}</p>
-        {row.advice && <p className="dra-advice">{row.advice}</p>}
-      </div>
-    </li>
-  );
-}
-
-function Suggestion({ row }: { row: SuggestionRow }) {
+function Suggestion({ row: { id, title, detail, source } }: { row: SuggestionRow }) {
   const channel = useChannel();
-  const { id } = row;
   return (
-    <li className="dra-finding" data-severity="note">
-      <Icon name="note" />
-      <div>
-        <p>
-          <b>{row.title}</b>
-        </p>
-        {row.detail && <p className="dra-detail">{row.detail}</p>}
-        {row.source && <p className="dra-origin">{row.source}</p>}
-        {id && (
-          <button type="button" className="dra-button" onClick={() => channel.send({ type: "apply-suggestion", id })}>
-            Apply to the drawing
-          </button>
-        )}
-      </div>
-    </li>
+    <Finding origin={source}>
+      <p>
+        <b>{title}</b>
+      </p>
+      {detail && <p className="dra-detail">{detail}</p>}
+      {id && <Button onClick={() => channel.send({ type: "apply-suggestion", id })}>Apply to the drawing</Button>}
+    </Finding>
   );
 }
 
@@ -90,35 +57,16 @@ function Funnel({ row }: { row: FunnelRow }) {
   const { columns = [], legend = [], rows = [] } = row;
   return (
     <section className="dra-funnel" aria-label={row.title} tabIndex={0}>
-      <table className="dra-counts">
-        <caption>{row.title}</caption>
-        <thead>
-          <tr>
-            {keyed(columns).map(([key, name]) => (
-              <th key={key} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {keyed(rows, (cells) => cells[0] ?? "").map(([key, [head, ...cells]]) => (
-            <tr key={key}>
-              <th scope="row">{head}</th>
-              {cells.map((cell, at) => (
-                <td key={columns[at + 1] ?? at} className="dra-number">
-                  {cell}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption={row.title}
+        columns={columns.map((name) => [name, name])}
+        rows={rows.map(([head = "", ...cells]) => ({ key: head, head, cells }))}
+      />
       {Boolean(row.more) && (
         <p className="dra-hint">{row.more} more kinds of nodes; the text and the JSON answer have them all</p>
       )}
       {legend.length > 0 && (
-        <dl className="dra-legend">
+        <dl className="dra-terms">
           {legend.map(([head, text]) => [
             <dt key={`${head} label`}>{head}</dt>,
             <dd key={`${head} value`}>

@@ -1,7 +1,9 @@
 // Copy and Keep, at the end of the tab bar; Export… too where no bar stands above.
+
 import { useEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Told } from "../components/inputs";
 import { copyText } from "../view/copy";
-import { Icon } from "../view/icon";
 import { useChannel, useTrait } from "./model";
 
 /** How long a button says that it was done, in milliseconds. */
@@ -23,29 +25,23 @@ export function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
     timer.current = setTimeout(() => setTold(""), DONE);
   };
   return (
-    <div className="dra-tools-right">
-      <span className="dra-told" role="status">
-        {told}
-      </span>
-      <button type="button" className="dra-button" onClick={() => void copy()}>
-        <Icon name="copy" />
+    <div className="dra-row dra-tools-right">
+      <Told>{told}</Told>
+      <Button icon="copy" onClick={() => void copy()}>
         Copy
-      </button>
-      <button
-        type="button"
-        className="dra-button"
+      </Button>
+      <Button
+        icon="pin"
         disabled={isFull}
         title={isFull ? "Twelve plans are kept; remove one in Compare" : "Keep this plan for Compare"}
         onClick={() => channel.send({ type: "keep-for-compare" })}
       >
-        <Icon name="pin" />
         {kept > 0 ? `Keep (${kept})` : "Keep"}
-      </button>
+      </Button>
       {!hasBar && (
-        <button type="button" className="dra-button" onClick={() => channel.send({ type: "show-export" })}>
-          <Icon name="folder" />
+        <Button icon="folder" onClick={() => channel.send({ type: "show-export" })}>
           Export…
-        </button>
+        </Button>
       )}
     </div>
   );

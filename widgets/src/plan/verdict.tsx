@@ -1,30 +1,26 @@
 // The verdict: the drawing read back, the answer, what kube-scheduler does, up to four figures, and what would help.
+
 import { type KeyboardEvent, type RefObject, useEffect, useRef } from "react";
+import { Button } from "../components/button";
+import { classes } from "../components/classes";
+import { Points } from "../components/lines";
+import { Popover } from "../components/popover";
 import type { AnswerRow, FixCard } from "../generated/models";
 import { Figure } from "../view/figure";
-import { Icon, type IconName } from "../view/icon";
 import { keyed } from "../view/keyed";
 import { usePopover } from "../view/use_popover";
+import { Headline, type Sign } from "./headline";
 import { useChannel, useTrait } from "./model";
 import { useWork, Working } from "./working";
 
 type State = NonNullable<AnswerRow["state"]>;
-const SIGNS: Readonly<Record<State, IconName>> = {
-  fits: "check",
-  misfit: "cross",
-  empty: "note",
-  error: "error",
-  stopped: "warning",
-  solving: "dots",
-};
-/** What the sign says, for those who do not see it. */
-const WORDS: Readonly<Record<State, string>> = {
-  fits: "Fits",
-  misfit: "Does not fit",
-  empty: "Nothing drawn",
-  error: "No answer",
-  stopped: "Stopped",
-  solving: "Planning",
+const SIGNS: Readonly<Record<State, Sign>> = {
+  fits: ["check", "Fits", "ok"],
+  misfit: ["cross", "Does not fit", "error"],
+  empty: ["note", "Nothing drawn"],
+  error: ["error", "No answer", "error"],
+  stopped: ["warning", "Stopped", "warn"],
+  solving: ["dots", "Planning"],
 };
 
 export function Verdict() {
@@ -32,7 +28,8 @@ export function Verdict() {
   const answer = useTrait("answer");
   const { state = "empty", tiles = [], fixes = [] } = answer;
   // How far it is stands beside it: a sentence that changes with every step would be read out with every step.
-  const words = state === "solving" ? `${WORDS[state]} ...` : answer.sentence || WORDS[state];
+  const word = SIGNS[state][1];
+  const words = state === "solving" ? `${word} ...` : answer.sentence || word;
   const work = useWork(answer);
   const box = useRef<HTMLElement>(null);
   const isStale = work.kind !== "" && work.kind !== "after";
@@ -49,33 +46,25 @@ export function Verdict() {
     apply(fixes[0]?.id);
   };
   useHeight(box);
-  const names = ["dra-answer", tiles.length && "has-figures", isStale && "is-stale"];
   return (
     <section
       ref={box}
-      className={names.filter(Boolean).join(" ")}
+      className={classes("dra-answer", tiles.length > 0 && "has-figures", isStale && "is-stale")}
       aria-label="Answer"
       data-state={state}
       data-key="verdict"
       tabIndex={fixes.length ? 0 : -1}
       onKeyDown={onKeyDown}
     >
-      <div className="dra-answer-text">
+      <div className="dra-answer-text dra-column">
         {answer.asked && <p className="dra-asked">{answer.asked}</p>}
-        <div className="dra-headline">
-          <span className="dra-sign" role="img" aria-label={WORDS[state]}>
-            <Icon name={SIGNS[state]} />
-          </span>
-          <h2 className="dra-sentence" role="status">
-            {words}
-          </h2>
-        </div>
+        <Headline sign={SIGNS[state]} words={words} />
         {fixes.length > 0 ? (
           <Fixes fixes={fixes} isStale={isStale} tried={answer.tried ?? ""} apply={apply} />
         ) : (
           <Scheduler answer={answer} />
         )}
-        <div className="dra-work" role="status">
+        <div className="dra-row dra-work" role="status">
           <Working work={work} answer={answer} />
         </div>
       </div>
@@ -108,14 +97,9 @@ function Scheduler({ answer }: { answer: AnswerRow }) {
     <p className="dra-scheduler">
       {answer.scheduler}{" "}
       {answer.differs && (
-        <button
-          type="button"
-          className="dra-link"
-          data-key="difference"
-          onClick={() => channel.send({ type: "show-difference" })}
-        >
+        <Button kind="link" data-key="difference" onClick={() => channel.send({ type: "show-difference" })}>
           Show the difference
-        </button>
+        </Button>
       )}
     </p>
   );
@@ -130,21 +114,21 @@ interface FixesProps {
 
 function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
   return (
-    <div className="dra-fix-cards" role="group" aria-label="What would help" data-home=".dra-answer">
+    <div className="dra-row" role="group" aria-label="What would help" data-home=".dra-answer">
       {fixes.map((fix, at) => (
-        <button
+        <Button
+          kind="bare"
+          className="dra-card dra-fix"
           key={fix.id}
-          type="button"
-          className="dra-fix"
           disabled={isStale}
           onClick={() => apply(fix.id)}
           title={at === 0 ? "Enter applies it" : undefined}
         >
           <b>{fix.title}</b>
-          <span>
+          <span className="dra-hint">
             {fix.brings} <em>{at === 0 ? "Apply ↵" : "Apply"}</em>
           </span>
-        </button>
+        </Button>
       ))}
       {tried && <Tried text={tried} />}
     </div>
@@ -155,20 +139,14 @@ function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
 function Tried({ text }: { text: string }) {
   const over = usePopover();
   const [title, ...rest] = text.split(": ");
-  const tried = rest.join(": ").split("; ");
   return (
     <>
-      <button {...over.button} className="dra-link dra-tried" data-key="tried">
+      <Button kind="link" className="dra-tried" {...over.button} data-key="tried">
         {title}
-      </button>
-      <div {...over.panel} role="dialog" className="dra-popover dra-explained" aria-label={title}>
-        <h3>{title}</h3>
-        <ul className="dra-lines">
-          {keyed(tried).map(([key, change]) => (
-            <li key={key}>{change}</li>
-          ))}
-        </ul>
-      </div>
+      </Button>
+      <Popover over={over} title={title ?? ""} className="dra-explained">
+        <Points lines={rest.join(": ").split("; ")} />
+      </Popover>
     </>
   );
 }

@@ -1,5 +1,8 @@
 // "Why not?": the node or device that is looked at, test by test, with what is left after each.
-import type { BarRow, BarsRow } from "../generated/models";
+import { Lines, Points } from "../components/lines";
+import { Meter } from "../components/meter";
+import { Table } from "../components/table";
+import type { TestBars } from "../generated/models";
 import { keyed } from "../view/keyed";
 import { useTrait } from "./model";
 import { ReasonsPanel } from "./reasons_panel";
@@ -7,31 +10,19 @@ import { ReasonsPanel } from "./reasons_panel";
 export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
   const { title, sentence, deviceLines = [], requests = [], lines = [] } = useTrait("why_not");
   return (
-    <div className="dra-why" role="region" aria-label={title || "Why not?"} tabIndex={0}>
+    <div className="dra-card dra-why" role="region" aria-label={title || "Why not?"} tabIndex={0}>
       {hasTitle && <h3>{title || "Why not?"}</h3>}
-      {deviceLines.length > 0 && (
-        <ul className="dra-why-device">
-          {keyed(deviceLines).map(([key, line]) => (
-            <li key={key}>{line}</li>
-          ))}
-        </ul>
-      )}
-      <p className="dra-why-sentence" role="status">
-        {sentence || "Click a node to ask why the claim does not go there."}
-      </p>
-      <div className="dra-why-requests">
+      <Lines lines={deviceLines} />
+      <p role="status">{sentence || "Click a node to ask why the claim does not go there."}</p>
+      <div className="dra-grid dra-why-requests">
         {keyed(requests, (row) => row.title).map(([key, row]) => (
           <Bars key={key} row={row} />
         ))}
       </div>
       {lines.length > 0 && (
-        <details className="dra-why-more">
+        <details>
           <summary>In detail</summary>
-          <ul className="dra-lines">
-            {keyed(lines).map(([key, line]) => (
-              <li key={key}>{line}</li>
-            ))}
-          </ul>
+          <Points lines={lines} />
         </details>
       )}
       <ReasonsPanel />
@@ -40,32 +31,22 @@ export function WhyNot({ hasTitle = true }: { hasTitle?: boolean }) {
 }
 
 /** The tests of one request, with how many devices are left after each. */
-export function Bars({ row }: { row: BarsRow }) {
+export function Bars({ row }: { row: TestBars }) {
   return (
-    <table className="dra-bars">
-      <caption>{row.title}</caption>
-      <tbody>
-        {keyed(row.bars ?? [], (bar) => bar.label).map(([key, bar]) => (
-          <Bar key={key} bar={bar} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Bar({ bar }: { bar: BarRow }) {
-  return (
-    <tr data-short={bar.short ? "" : undefined}>
-      <th scope="row">
-        {bar.label}
-        {bar.note && <small> {bar.note}</small>}
-      </th>
-      <td aria-hidden="true">
-        <span className="dra-bar-track">
-          <span className="dra-bar-fill" style={{ width: `${(100 * bar.count) / Math.max(1, bar.of)}%` }} />
-        </span>
-      </td>
-      <td className="dra-number">{bar.count.toLocaleString("en")}</td>
-    </tr>
+    <Table
+      className="dra-bars"
+      caption={row.title}
+      rows={(row.bars ?? []).map((bar) => ({
+        key: bar.label,
+        isShort: bar.short,
+        head: (
+          <>
+            {bar.label} {bar.note && <span className="dra-hint">{bar.note}</span>}
+          </>
+        ),
+        cells: [<Meter key="meter" value={bar.count} of={bar.of} />, bar.count.toLocaleString("en")],
+        marks: [undefined, "dra-number"],
+      }))}
+    />
   );
 }

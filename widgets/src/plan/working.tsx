@@ -1,7 +1,9 @@
 // What is told beside the answer: nothing, why there is none, how far a solve is, what goes on after it.
+
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
 import type { AnswerRow } from "../generated/models";
-import { Icon } from "../view/icon";
 import { useChannel } from "./model";
 
 /** How long the last answer may look like the present one, in milliseconds. */
@@ -46,16 +48,15 @@ export function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
     case "trouble":
       return (
         <>
-          <span className="dra-for-previous">for the previous drawing</span>
-          <span className="dra-trouble" title={work.words}>
-            <Icon name="error" />
-            <span>{work.words}</span>
-          </span>
+          <span className="dra-chip dra-for-previous">for the previous drawing</span>
+          <Callout tone="error" title={work.words}>
+            <span className="dra-hint dra-clamp">{work.words}</span>
+          </Callout>
         </>
       );
     case "after":
       return (
-        <span className="dra-progress" title={work.words}>
+        <span className="dra-progress dra-dim dra-cut" title={work.words}>
           {work.words} ...
         </span>
       );
@@ -63,18 +64,15 @@ export function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
       const told = [answer.progress?.text, answer.progress?.bestText].filter(Boolean).join(", ") || "Planning ...";
       return (
         <>
-          {answer.stale && <span className="dra-for-previous">for the previous {answer.previous ?? "drawing"}</span>}
-          <span className="dra-progress" title={told}>
+          {answer.stale && (
+            <span className="dra-chip dra-for-previous">for the previous {answer.previous ?? "drawing"}</span>
+          )}
+          <span className="dra-progress dra-dim dra-cut" title={told}>
             {told}
           </span>
-          <button
-            type="button"
-            className="dra-button"
-            data-key="cancel"
-            onClick={() => channel.send({ type: "cancel" })}
-          >
+          <Button data-key="cancel" onClick={() => channel.send({ type: "cancel" })}>
             Cancel
-          </button>
+          </Button>
         </>
       );
     }

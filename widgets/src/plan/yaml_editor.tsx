@@ -1,7 +1,10 @@
 // The claim as text that a person edits: the canvas follows after a pause, a broken line is marked, nothing is lost.
+
 import { type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Callout } from "../components/callout";
+import { classes } from "../components/classes";
 import type { ClaimAnswer } from "../generated/models";
-import { Icon } from "../view/icon";
 import { keyed } from "../view/keyed";
 import type { Light } from "../view/light";
 import { useChannel, useTrait } from "./model";
@@ -51,33 +54,31 @@ export function YamlEditor({ light, code }: { light: Light; code: RefObject<HTML
   };
   const hasFixes = fixes.length > 0 && !isOpen;
   return (
-    <div className="dra-yaml-pane">
-      <button
+    <div className="dra-yaml-pane dra-column">
+      <Button
+        className="dra-editor-open"
         ref={button}
-        type="button"
-        className="dra-button dra-editor-open"
         title="Edit the claim as text; the canvas follows"
         hidden={isOpen}
         onClick={() => (isUnfinished ? setOpen(true) : begin())}
       >
         {isUnfinished ? "Go on with your text" : "Edit"}
-      </button>
-      <button
-        type="button"
-        className="dra-button dra-fix-open"
+      </Button>
+      <Button
+        className="dra-fix-open"
         title="Correct the drawing; Ctrl+Z undoes"
         hidden={!hasFixes}
         onClick={() => channel.send({ type: "fix-claim" })}
       >
         {correctWords(fixes.length)}
-      </button>
+      </Button>
       <ul className="dra-fixes" aria-label="Corrections" hidden={!hasFixes}>
         {keyed(fixes, (row) => row.text).map(([key, row]) => (
           <li key={key}>{row.text}</li>
         ))}
       </ul>
       <YamlPanel light={light} code={code} hidden={isOpen} />
-      <section className="dra-editor" aria-label="Edit the claim" hidden={!isOpen} onKeyDown={onKeyDown}>
+      <section className="dra-editor dra-column" aria-label="Edit the claim" hidden={!isOpen} onKeyDown={onKeyDown}>
         <Editor area={area} text={text} answer={answer} isOpen={isOpen} onBack={begin} onDone={end} />
       </section>
     </div>
@@ -134,27 +135,25 @@ function Editor({ area, text, answer, isOpen, onBack, onDone }: EditorProps) {
           <li key={key}>{`${answer.text ? "Corrected: " : ""}${row.line ? `line ${row.line}, ` : ""}${row.text}`}</li>
         ))}
       </ul>
-      <div className="dra-editor-foot">
-        <p className={`dra-editor-told${message ? " is-wrong" : ""}`} id={told} role="status">
-          {message && <Icon name="error" />}
-          {toldWords(message, answer.line ?? 0, mine)}
-        </p>
-        <span className="dra-gap" />
-        <button
-          type="button"
-          className="dra-button"
-          hidden={!fixes.length || Boolean(answer.text)}
-          onClick={text.correct}
+      <div className="dra-row dra-editor-foot">
+        <Callout
+          tone={message ? "error" : "plain"}
+          className={classes("dra-editor-told", message && "is-wrong")}
+          id={told}
+          role="status"
         >
+          <span>{toldWords(message, answer.line ?? 0, mine)}</span>
+        </Callout>
+        <span className="dra-gap" />
+        <Button hidden={!fixes.length || Boolean(answer.text)} onClick={text.correct}>
           {correctWords(fixes.length)}
-        </button>
-        <button type="button" className="dra-button" hidden={!message} onClick={onBack}>
+        </Button>
+        <Button hidden={!message} onClick={onBack}>
           Back to the drawing's YAML
-        </button>
-        <button type="button" className="dra-button" onClick={onDone}>
-          <Icon name="check" />
+        </Button>
+        <Button icon="check" onClick={onDone}>
           Done
-        </button>
+        </Button>
       </div>
     </>
   );

@@ -1,13 +1,13 @@
 // What is to be predicted, what became of the last prediction, and the score.
+import { Card } from "../components/card";
 import { useTrait } from "../hardware/model";
 
 export function PredictCard() {
   const { question = "", verdict = "", right = false, score = 0, asked = 0 } = useTrait("trace_prediction");
   return (
-    <section className="dra-trace-card dra-trace-predict" aria-label="Predict first">
-      <h3>Predict first</h3>
+    <Card title="Predict first" className="dra-trace-predict">
       {verdict && (
-        <p role="status" data-right={right}>
+        <p role="status" className="dra-toned" data-tone={right ? "ok" : "warn"} data-right={right}>
           {verdict}
         </p>
       )}
@@ -19,6 +19,6 @@ export function PredictCard() {
       <p className="dra-hint">
         Score: {score} of {asked}
       </p>
-    </section>
+    </Card>
   );
 }

@@ -1,4 +1,5 @@
 // The controls of the search: buttons and a slider that choose the present step, and predicting first.
+import { Button } from "../components/button";
 import { useChannel, useTrait } from "../hardware/model";
 import { Icon } from "../view/icon";
 
@@ -16,46 +17,33 @@ export function StepControls({ isPlaying, onGo, onPlay, onPredict }: Props) {
   const [isFirst, isLast] = [step <= 0, step >= total];
   const locked = isPredicting ? "Predict the next device first" : "";
   return (
-    <div className="dra-trace-controls">
-      <button
-        type="button"
-        className="dra-button"
-        aria-label="First step"
+    <div className="dra-row dra-trace-controls">
+      <Button
+        icon="first"
+        label="First step"
         title="Before the first step (Home)"
         disabled={isFirst}
         onClick={() => onGo(0)}
-      >
-        <Icon name="first" />
-      </button>
-      <button
-        type="button"
-        className="dra-button"
-        title="The step before (Left arrow)"
-        disabled={isFirst}
-        onClick={() => onGo(step - 1)}
-      >
-        <Icon name="back" />
+      />
+      <Button icon="back" title="The step before (Left arrow)" disabled={isFirst} onClick={() => onGo(step - 1)}>
         Back
-      </button>
-      <button
-        type="button"
-        className="dra-button dra-primary"
+      </Button>
+      <Button
+        kind="primary"
         title={locked || "The next step (Right arrow)"}
         disabled={isLast || locked !== ""}
         onClick={() => onGo(step + 1)}
       >
         Next
         <Icon name="next" />
-      </button>
-      <button
-        type="button"
-        className="dra-button"
+      </Button>
+      <Button
         title="Go to the next device that is allocated or given back"
         disabled={isLast}
         onClick={() => channel.send({ type: "next-allocation" })}
       >
         {isPredicting ? "Show without predicting" : "Next device"}
-      </button>
+      </Button>
       <input
         type="range"
         className="dra-trace-slider"
@@ -70,28 +58,20 @@ export function StepControls({ isPlaying, onGo, onPlay, onPredict }: Props) {
           if (!locked || to < step) onGo(to);
         }}
       />
-      <span className="dra-trace-count">
+      <span className="dra-number dra-dim">
         {step.toLocaleString("en")} of {total.toLocaleString("en")}
       </span>
-      <button
-        type="button"
-        className="dra-button"
+      <Button
+        icon={isPlaying ? "pause" : "play"}
         title={locked || (isPlaying ? "Stop (Space)" : "Play the steps (Space)")}
         disabled={locked !== "" || total === 0}
         onClick={onPlay}
       >
-        <Icon name={isPlaying ? "pause" : "play"} />
         {isPlaying ? "Pause" : "Play"}
-      </button>
-      <button
-        type="button"
-        className={`dra-button${isPredicting ? " is-on" : ""}`}
-        aria-pressed={isPredicting}
-        title="Predict each device before it is shown (P)"
-        onClick={onPredict}
-      >
+      </Button>
+      <Button pressed={isPredicting} title="Predict each device before it is shown (P)" onClick={onPredict}>
         Predict first
-      </button>
+      </Button>
     </div>
   );
 }

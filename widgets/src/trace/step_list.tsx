@@ -1,8 +1,10 @@
 // The steps up to the present one: attempts that ended are folded and can be opened.
+
 import { Fragment, useLayoutEffect, useRef } from "react";
+import { Button } from "../components/button";
+import type { Tone } from "../components/callout";
 import type { TraceRow } from "../generated/models";
 import { useChannel, useTrait } from "../hardware/model";
-import { Icon } from "../view/icon";
 
 const MARKS: Readonly<Record<string, string>> = {
   rejected: "✕",
@@ -12,6 +14,7 @@ const MARKS: Readonly<Record<string, string>> = {
   "left-out": "…",
   end: "■",
 };
+const TONES: Readonly<Record<string, Tone>> = { allocated: "ok", "given-back": "warn" };
 const span = (row: { first: number; last: number }) =>
   row.first === row.last
     ? row.first.toLocaleString("en")
@@ -28,10 +31,10 @@ export function StepList() {
     if (box && present) box.scrollTop = present.offsetTop - box.clientHeight / 2;
   }, [step]);
   return (
-    <section className="dra-trace-steps" aria-label="Steps">
+    <section className="dra-trace-steps dra-column" aria-label="Steps">
       <h3>What kube-scheduler did</h3>
       <div ref={list} className="dra-trace-scroll">
-        <table>
+        <table className="dra-table">
           <thead>
             <tr>
               {["step", "request", "device", "result", "test"].map((head) => (
@@ -63,32 +66,30 @@ function Row({ row, depth, now }: { row: TraceRow; depth: number; now: number })
     <Fragment>
       <tr data-kind={row.kind} aria-current={isPresent ? "step" : undefined}>
         <td>
-          <button
-            type="button"
-            className="dra-link"
+          <Button
+            kind="link"
             data-key={row.key}
             title={`Show step ${row.last}`}
             onClick={() => channel.set({ trace_step: row.last })}
           >
             {span(row)}
-          </button>
+          </Button>
         </td>
         <td style={{ paddingLeft: `${6 + 12 * depth}px` }}>
           {row.letter && <b>{row.letter}</b>} {row.position}
         </td>
         <td>{row.devices}</td>
-        <td>
+        <td className="dra-toned" data-tone={TONES[row.kind]}>
           <span aria-hidden="true">{MARKS[row.kind]}</span> {row.result}
           {row.opens && !inside && (
-            <button
-              type="button"
-              className="dra-link dra-trace-open"
-              aria-label={`Show steps ${span(row)}`}
+            <Button
+              kind="link"
+              icon="down"
+              className="dra-trace-open"
+              label={`Show steps ${span(row)}`}
               title="Show the steps inside"
               onClick={() => channel.send({ type: "open-trace-row", first: row.first, last: row.last })}
-            >
-              <Icon name="down" />
-            </button>
+            />
           )}
         </td>
         <td>{row.why}</td>
@@ -102,8 +103,10 @@ function Row({ row, depth, now }: { row: TraceRow; depth: number; now: number })
 
 function Line({ words }: { words: string }) {
   return (
-    <tr className="dra-trace-later">
-      <td colSpan={5}>{words}</td>
+    <tr>
+      <td colSpan={5} className="dra-dim">
+        {words}
+      </td>
     </tr>
   );
 }

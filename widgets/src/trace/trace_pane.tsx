@@ -1,5 +1,10 @@
 // Trace mode: kube-scheduler's search on a node, step by step, on the picture of its hardware.
-import { useId, useState } from "react";
+
+import { useState } from "react";
+import { Button } from "../components/button";
+import { Card } from "../components/card";
+import { Choice } from "../components/choice";
+import { Lines } from "../components/lines";
 import { FleetStrip } from "../hardware/fleet";
 import { useChannel, useTrait } from "../hardware/model";
 import { Figure } from "../view/figure";
@@ -26,7 +31,7 @@ export function TracePane() {
   });
   if (trace.error) return <Nothing words={trace.error} />;
   return (
-    <section className="dra-mode-pane dra-trace" aria-label="Trace" onKeyDown={steps.onKeyDown}>
+    <section className="dra-mode-pane dra-trace dra-column" aria-label="Trace" onKeyDown={steps.onKeyDown}>
       <header className="dra-trace-head">
         <div className="dra-trace-verdict">
           <p className="dra-hint">{trace.title}</p>
@@ -39,11 +44,9 @@ export function TracePane() {
         </div>
         <Tiles />
         {trace.working && (
-          <p className="dra-trace-working" role="status">
+          <p className="dra-row dra-trace-working" role="status">
             <span>kube-scheduler's search is running: {trace.working}.</span>
-            <button type="button" className="dra-button" onClick={() => channel.send({ type: "stop-trace" })}>
-              Stop
-            </button>
+            <Button onClick={() => channel.send({ type: "stop-trace" })}>Stop</Button>
           </p>
         )}
         <StepControls isPlaying={steps.isPlaying} onGo={steps.go} onPlay={steps.play} onPredict={predict} />
@@ -56,21 +59,21 @@ export function TracePane() {
         }}
       />
       <div className="dra-trace-body">
-        <div className="dra-trace-left">
+        <div className="dra-trace-left dra-column">
           {isPredicting && <PredictCard />}
           <StepList />
           <Unseen />
         </div>
-        <div className="dra-trace-right">
-          <div className="dra-trace-choice">
+        <div className="dra-trace-right dra-column">
+          <div className="dra-row dra-trace-choice">
             <FleetStrip />
             <Links />
           </div>
           <TracePicture onProblem={setOwn} />
-          <div className="dra-trace-cards">
-            <Card title="So far" lines={now.held ?? []} />
+          <div className="dra-grid dra-trace-cards">
+            <Told title="So far" lines={now.held ?? []} />
             {(!isPredicting || step === total) && (
-              <Card title="At the end" lines={[trace.end ?? "", trace.goals ? `${trace.goals}.` : ""]} />
+              <Told title="At the end" lines={[trace.end ?? "", trace.goals ? `${trace.goals}.` : ""]} />
             )}
           </div>
         </div>
@@ -84,7 +87,7 @@ function Tiles() {
   const more = recorded > 0 && (now.step ?? 0) > recorded ? "+" : "";
   const values = [now.tried, now.rejected, now.givenBack];
   return (
-    <div className="dra-trace-tiles">
+    <div className="dra-tiles">
       {counters.map((row, at) => (
         <Figure key={row.caption} row={{ ...row, value: `${(values[at] ?? 0).toLocaleString("en")}${more}` }} />
       ))}
@@ -95,49 +98,36 @@ function Tiles() {
 /** Whether the search is that of the manifest, or of counts and selectors only. */
 function Links() {
   const channel = useChannel();
-  const [now, name] = [useTrait("trace_links"), useId()];
-  const choices: readonly (readonly [boolean, string, string])[] = [
-    [true, "Manifest", "The search with the exported manifest"],
-    [false, "No links", "The search with counts and selectors only"],
-  ];
+  const now = useTrait("trace_links");
   return (
-    <fieldset className="dra-toggle">
-      <legend className="dra-sr">Claim of the search</legend>
-      {choices.map(([value, label, title]) => (
-        <label key={label} title={title}>
-          <input
-            type="radio"
-            name={name}
-            value={label}
-            checked={value === now}
-            onChange={() => channel.set({ trace_links: value })}
-          />
-          <span>{label}</span>
-        </label>
-      ))}
-    </fieldset>
+    <Choice
+      label="Claim of the search"
+      options={LINKS}
+      value={now ? "Manifest" : "No links"}
+      onChoose={(value) => channel.set({ trace_links: value === "Manifest" })}
+    />
   );
 }
+
+const LINKS = [
+  { value: "Manifest", label: "Manifest", title: "The search with the exported manifest" },
+  { value: "No links", label: "No links", title: "The search with counts and selectors only" },
+];
 
 function Unseen() {
   const { unseen = [] } = useTrait("trace_now");
-  return unseen.length > 0 && <Card title="What the planner knows and kube-scheduler does not" lines={unseen} />;
+  return unseen.length > 0 && <Told title="What the planner knows and kube-scheduler does not" lines={unseen} />;
 }
 
-function Card({ title, lines }: { title: string; lines: readonly string[] }) {
-  return (
-    <section className="dra-trace-card">
-      <h3>{title}</h3>
-      {lines.filter(Boolean).map((line) => (
-        <p key={line}>{line}</p>
-      ))}
-    </section>
-  );
-}
+const Told = ({ title, lines }: { title: string; lines: readonly string[] }) => (
+  <Card title={title} className="dra-trace-card">
+    <Lines lines={lines} />
+  </Card>
+);
 
 function Nothing({ words }: { words: string }) {
   return (
-    <section className="dra-mode-pane dra-trace" aria-label="Trace">
+    <section className="dra-mode-pane dra-trace dra-column" aria-label="Trace">
       <div className="dra-empty-state">
         <p>{words}</p>
       </div>

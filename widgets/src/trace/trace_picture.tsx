@@ -1,7 +1,9 @@
 // The picture of the node with the devices that the search holds; the device of the present step is marked.
-import { type KeyboardEvent, type SyntheticEvent, useLayoutEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
+import { classes } from "../components/classes";
 import { useChannel, useTrait } from "../hardware/model";
-import { DEVICES, devicesOf, focusItem, itemsOf, nextItem, show } from "../hardware/tree";
+import { DeviceTree } from "../hardware/picture";
+import { DEVICES, devicesOf } from "../hardware/tree";
 
 const MEANING: Readonly<Record<string, string>> = {
   rejected: "rejected in this step",
@@ -14,17 +16,6 @@ export function TracePicture({ onProblem }: { onProblem(words: string): void }) 
   const [svg, now, isPredicting] = [useTrait("trace_svg"), useTrait("trace_now"), useTrait("trace_predict")];
   const { picked } = useTrait("trace_prediction");
   const root = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when there is another picture
-  useLayoutEffect(() => {
-    if (!root.current) return;
-    try {
-      show(root.current, svg);
-      onProblem("");
-    } catch (error) {
-      root.current.replaceChildren();
-      onProblem(error instanceof Error ? error.message : String(error));
-    }
-  }, [svg]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
   useLayoutEffect(() => {
     for (const item of root.current?.querySelectorAll(DEVICES) ?? []) {
@@ -41,38 +32,25 @@ export function TracePicture({ onProblem }: { onProblem(words: string): void }) 
     return () => cancelAnimationFrame(frame);
   }, [svg, now.device, now.kind, isPredicting, picked]);
 
-  const pick = (target: Element | null) => {
-    const [device] = devicesOf(target?.closest(`[role="treeitem"]:is(${DEVICES})`));
-    if (isPredicting && device) channel.send({ type: "predict", device });
-  };
-  const onClick = (event: SyntheticEvent<HTMLElement>) => {
-    const item = (event.target as Element).closest<SVGElement>('[role="treeitem"]');
-    if (item) focusItem(itemsOf(event.currentTarget), item);
-    pick(event.target as Element);
-  };
-  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const items = itemsOf(event.currentTarget);
-    const here = items.indexOf(document.activeElement as SVGElement);
-    const next = nextItem(event.key, items, here);
-    if (here < 0 || !(next || event.key === "Enter")) return;
-    event.preventDefault();
-    if (next) focusItem(items, next);
-    else pick(items[here] ?? null);
+  const predict = (item: Element) => {
+    const [device] = devicesOf(item);
+    if (device) channel.send({ type: "predict", device });
+    return true;
   };
   const meaning = MEANING[now.kind ?? ""];
   return (
-    <div className="dra-trace-hardware">
-      <div
-        ref={root}
-        className={`dra-picture${isPredicting ? " is-choosing" : ""}`}
-        onClick={onClick}
-        onKeyDown={onKeyDown}
+    <div className="dra-trace-hardware dra-column">
+      <DeviceTree
+        root={root}
+        svg={svg}
+        className={classes("dra-picture", isPredicting && "is-choosing")}
+        onProblem={onProblem}
+        onDevice={isPredicting ? predict : undefined}
       />
-      <p className="dra-hint dra-trace-legend" aria-hidden="true">
+      <p className="dra-hint dra-row dra-trace-legend" aria-hidden="true">
         {meaning && (
           <>
-            <span className="dra-trace-swatch" data-step={now.kind} /> {meaning}
+            <span className="dra-swatch dra-trace-swatch" data-step={now.kind} /> {meaning}
           </>
         )}
       </p>

@@ -1,11 +1,14 @@
 // A figure, or a word in a table, that a click explains.
+
 import { type ReactNode, useRef } from "react";
-import type { TileRow } from "../generated/models";
-import { keyed } from "./keyed";
+import { Button } from "../components/button";
+import { Lines } from "../components/lines";
+import { Popover } from "../components/popover";
+import type { Tile } from "../generated/models";
 import { usePopover } from "./use_popover";
 
 /** A number with its caption; the popover says what it counts. */
-export function Figure({ row }: { row: TileRow }) {
+export function Figure({ row }: { row: Tile }) {
   const { value, caption, tone = "plain", title = caption, lines = [] } = row;
   return (
     <Explained
@@ -50,19 +53,23 @@ function Explained({ className, title, lines, name, tone, head, children }: Prop
   const over = usePopover({ first: () => close.current });
   return (
     <>
-      <button {...over.button} className={className} data-tone={tone} data-key={name} title={`What is this? ${title}`}>
+      <Button
+        {...over.button}
+        kind="bare"
+        className={className}
+        data-tone={tone}
+        data-key={name}
+        title={`What is this? ${title}`}
+      >
         {children}
-      </button>
-      <div {...over.panel} role="dialog" className="dra-popover dra-explained" aria-label={title}>
-        <h3>{title}</h3>
+      </Button>
+      <Popover over={over} title={title} className="dra-explained">
         {head}
-        {keyed(lines).map(([key, line]) => (
-          <p key={key}>{line}</p>
-        ))}
-        <button ref={close} type="button" className="dra-button" onClick={over.close}>
+        <Lines lines={lines} />
+        <Button ref={close} onClick={over.close}>
           Close
-        </button>
-      </div>
+        </Button>
+      </Popover>
     </>
   );
 }

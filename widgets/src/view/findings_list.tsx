@@ -1,28 +1,56 @@
 // Findings as a list: severity as sign and word, its subject, the message, what to do next, and the entry of its rule.
+import { Fragment, type ReactNode } from "react";
+import { Callout, type Tone } from "../components/callout";
 import type { FindingRow } from "../generated/models";
-import { Icon, type IconName } from "./icon";
+import type { IconName } from "./icon";
 import { keyed } from "./keyed";
 
-const SIGNS: Readonly<Record<string, IconName>> = { error: "error", warning: "warning", note: "note" };
+const TONES: Readonly<Record<string, Tone>> = { error: "error", warning: "warn" };
 
 export function FindingsList({ findings, nothing }: { findings: readonly FindingRow[]; nothing: string }) {
   if (!findings.length) return <p className="dra-nothing">{nothing}</p>;
   return (
-    <ul className="dra-findings">
-      {keyed(findings, (row) => `${row.rule} ${row.subject} ${row.message}`).map(([key, finding]) => (
-        <li key={key} className="dra-finding" data-severity={finding.severity}>
-          <Icon name={SIGNS[finding.severity] ?? "note"} />
-          <div>
-            <span className="dra-severity">{finding.severity}</span>
-            {finding.subject && <code>{finding.subject}</code>}
-            <p>{finding.message}</p>
-            {finding.advice && <p className="dra-advice">{finding.advice}</p>}
-            {finding.origin && <p className="dra-origin">{finding.origin}</p>}
-            <Explained rule={finding.rule ?? ""} help={finding.help ?? []} />
-          </div>
-        </li>
-      ))}
+    <ul>
+      {keyed(findings, (row) => `${row.rule} ${row.subject} ${row.message}`).map(
+        ([key, { rule = "", help, ...row }]) => (
+          <Finding key={key} tone={TONES[row.severity]} head={row.severity} {...row}>
+            <Explained rule={rule} help={help ?? []} />
+          </Finding>
+        ),
+      )}
     </ul>
+  );
+}
+
+interface Props {
+  tone?: Tone | undefined;
+  icon?: IconName;
+  head?: string;
+  subject?: string | undefined;
+  message?: string;
+  advice?: string | undefined;
+  origin?: string | undefined;
+  children?: ReactNode;
+}
+
+/** Something that is wrong, or that would help, with what else is said of it. */
+export function Finding({ tone = "plain", icon, head, subject, message, advice, origin, children }: Props) {
+  return (
+    <li className="dra-finding">
+      <Callout tone={tone} icon={icon} />
+      <div>
+        {head && (
+          <b className="dra-toned" data-tone={tone}>
+            {head}{" "}
+          </b>
+        )}
+        {subject && <code>{subject}</code>}
+        {message && <p>{message}</p>}
+        {advice && <p className="dra-dim">{advice}</p>}
+        {origin && <p className="dra-hint">{origin}</p>}
+        {children}
+      </div>
+    </li>
   );
 }
 
@@ -35,12 +63,12 @@ function Explained({ rule, help }: { rule: string; help: readonly string[] }) {
       <summary>
         Explain <code>{rule}</code>
       </summary>
-      <dl>
+      <dl className="dra-terms">
         {help.map((text, index) => (
-          <div key={LABELS[index]}>
+          <Fragment key={LABELS[index]}>
             <dt>{LABELS[index]}</dt>
             <dd>{text.replaceAll("`", "")}</dd>
-          </div>
+          </Fragment>
         ))}
       </dl>
     </details>

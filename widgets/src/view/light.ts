@@ -1,7 +1,9 @@
 // What is lit up: at once here, a moment later everywhere else.
 import { useEffect, useMemo, useSyncExternalStore } from "react";
-import type { HighlightingWidgetModel } from "../generated/models";
+import type { PlanViewModel } from "../generated/models";
 import type { Channel } from "./channel";
+
+type Highlighted = Pick<PlanViewModel, "highlight">;
 
 /** How long the pointer may run over things before the others are told, in milliseconds. */
 const PAUSE = 70;
@@ -12,7 +14,7 @@ export class Light {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly calls = new Set<() => void>();
 
-  constructor(private readonly channel: Channel<HighlightingWidgetModel, never>) {
+  constructor(private readonly channel: Channel<Highlighted, never>) {
     this.now = channel.get("highlight");
   }
 
@@ -46,14 +48,15 @@ export class Light {
 }
 
 /** The light of a widget, for as long as it lives. */
-export function useLight(channel: Channel<HighlightingWidgetModel, never>): Light {
+export function useLight(channel: Channel<Highlighted, never>): Light {
   const light = useMemo(() => new Light(channel), [channel]);
   useEffect(() => light.follow(), [light]);
   return light;
 }
 
 /** What is lit at present. */
-export const useLit = (light: Light): string => useSyncExternalStore(light.subscribe, light.get);
+export const useLit = (light: Pick<Light, "get" | "subscribe">): string =>
+  useSyncExternalStore(light.subscribe, light.get);
 
 interface Named {
   badges: Readonly<Record<string, { letter: string }>>;

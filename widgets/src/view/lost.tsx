@@ -1,5 +1,7 @@
 // The line that says that the kernel is gone, with the way back: in JupyterLab a button, elsewhere what to press.
+
 import { useCallback, useState } from "react";
+import { Button } from "../components/button";
 import { LOST, runAgain } from "./life";
 
 /** Shown once: by a view that stands alone, and by the bar for all views of a planner. */
@@ -13,9 +15,7 @@ export function Lost({ className }: { className: string }) {
   return (
     <div ref={place} className={className} role="alert">
       <span>{LOST}</span>
-      <button type="button" className="dra-button" onClick={(event) => setTold(!runAgain(event.currentTarget))}>
-        Restart and run to here
-      </button>
+      <Button onClick={(event) => setTold(!runAgain(event.currentTarget))}>Restart and run to here</Button>
       <span>{isTold && "Run its cell again: Shift+Enter."}</span>
     </div>
   );

@@ -1,6 +1,7 @@
 // The button that gives an output of a notebook a tab of its own.
+
 import { useRef, useState } from "react";
-import { Icon } from "./icon";
+import { Button } from "../components/button";
 
 const OPEN_IN_TAB = "dra-lab:open-in-tab";
 
@@ -14,17 +15,15 @@ export function OpenInTab() {
     if (window.dispatchEvent(event)) setMissing(true);
   };
   return (
-    <button
+    <Button
+      icon="tab"
       ref={button}
-      type="button"
-      className="dra-button"
-      aria-label="Open in a tab"
+      label="Open in a tab"
       disabled={isMissing}
       title={isMissing ? "A separate tab needs JupyterLab" : undefined}
       onClick={open}
     >
-      <Icon name="tab" />
       <span className="dra-wide">{isMissing ? "Needs JupyterLab" : "Open in a tab"}</span>
-    </button>
+    </Button>
   );
 }

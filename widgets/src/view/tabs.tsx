@@ -1,5 +1,8 @@
 // Tabs by the pattern of the ARIA guide: one tab stop, arrows choose, Home and End jump.
+
 import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
+import { Button } from "../components/button";
+import { stepOf, stepped } from "./keys";
 
 export interface Tab {
   readonly key: string;
@@ -28,27 +31,21 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children, isOpen = 
   const onKeyDown = (event: KeyboardEvent) => {
     const buttons = [...(list.current?.querySelectorAll<HTMLElement>('[role="tab"]') ?? [])];
     const here = buttons.indexOf(document.activeElement as HTMLElement);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowRight: here + 1,
-      ArrowLeft: here - 1,
-      Home: 0,
-      End: tabs.length - 1,
-    };
-    const step = steps[event.key];
+    const step = /Up|Down/.test(event.key) ? undefined : stepOf(event.key);
     if (step === undefined || here < 0) return;
     event.preventDefault();
-    const next = (step + tabs.length) % tabs.length;
+    const next = Number.isFinite(step) ? (here + step + tabs.length) % tabs.length : stepped(here, step, tabs.length);
     onChoose(tabs[next]?.key ?? "", false);
     buttons[next]?.focus();
   };
   return (
-    <section className="dra-tabs" aria-label={label}>
-      <div className="dra-tabbar">
+    <section className="dra-tabs dra-column" aria-label={label}>
+      <div className="dra-row dra-tabbar">
         <div ref={list} className="dra-tablist" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
           {tabs.map((tab) => (
-            <button
+            <Button
+              kind="bare"
               key={tab.key}
-              type="button"
               className="dra-tab"
               role="tab"
               id={`${id}-${tab.key}`}
@@ -58,10 +55,10 @@ export function Tabs({ label, tabs, chosen, onChoose, tools, children, isOpen = 
               onClick={() => onChoose(tab.key, true)}
             >
               {tab.label}
-              <span className="dra-tab-count" data-tone={tab.tone ?? ""}>
+              <span className="dra-toned" data-tone={tab.tone ?? ""}>
                 {tab.count ? ` ${tab.count.toLocaleString("en")}` : ""}
               </span>
-            </button>
+            </Button>
           ))}
         </div>
         {tools}

@@ -44,7 +44,7 @@ const TYPING = 'input:not([type="radio"], [type="checkbox"]), textarea, select, 
  *
  * The grid itself can have the focus, so that a press beside a control does not give the keys to the page around.
  */
-export function useGridKeys(grid: HTMLElement | null, act: (key: string) => boolean): void {
+export function useGridKeys(grid: HTMLElement | null, act: (event: KeyboardEvent) => boolean): void {
   const latest = useRef(act);
   latest.current = act;
   useEffect(() => {
@@ -53,7 +53,7 @@ export function useGridKeys(grid: HTMLElement | null, act: (key: string) => bool
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
       const target = event.target as Element;
       if (target.matches(TYPING) || target.closest('[role="dialog"], .dra-popover')) return;
-      if (!latest.current(event.key)) return;
+      if (!latest.current(event)) return;
       event.preventDefault();
       event.stopPropagation();
     };

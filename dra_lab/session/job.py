@@ -1,0 +1,224 @@
+"""Job: one question at a time in a thread, with its progress and its answer; the latest question wins."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from dra_lab.errors import Cancelled, DraLabError
+from dra_lab.planner.waiting import WaitingBar
+
+T = TypeVar("T")
+
+_LINGER = 1.0
+"""Seconds that a thread waits for the next question, as edits come in bursts: a new thread would delay the first."""
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+class Job(Generic[T]):
+    """Answers the latest question in a daemon thread, which ends a moment after nothing is left to do.
+
+    A newer question asks the older one to stop, and what that finds is dropped. `answer` is the latest answer, which
+    may be one to an earlier question while the job is `stale`, `refusal` why the latest question has none, and
+    `progress` what was reported last. `changed` is called after each new answer or refusal, and `progressed` after each
+    report, in the thread that found it. With `overlaps`, a question does not wait until the one before has stopped.
+    """
+
+    def __init__(
+        self,
+        changed: Callable[[], None] = _nothing,
+        progressed: Callable[[], None] | None = None,
+        *,
+        overlaps: bool = False,
+    ) -> None:
+        """Begin without a question; no thread is begun."""
+        self._changed, self._progressed, self._overlaps = changed, progressed or changed, overlaps
+        self._lock = threading.RLock()
+        self._idle = threading.Condition(self._lock)
+        self._threads = self._running = 0
+        self._next: tuple[Run[T], Callable[[Run[T]], T | None]] | None = None
+        self._stop = threading.Event()  # of the latest question
+        self._closed = False
+        self.number = 0  # of the latest question, and of the latest one that has an answer or a refusal
+        self.answered = 0
+        self.answer: T | None = None
+        self.refusal: DraLabError | None = None
+        self.progress: Any = None
+
+    @property
+    def stale(self) -> bool:
+        """Say whether the answer is for another question, or not complete yet."""
+        return self.answered != self.number
+
+    def start(self, work: Callable[[Run[T]], T | None]) -> None:
+        """Ask a question: `work` returns its answer, or gives it to its run with `settle` and goes on."""
+        with self._lock:
+            if self._closed:
+                return
+            self.outdate()
+            self._next = Run(self, self.number, self._stop), work
+            self._idle.notify_all()
+            if not self._threads or (self._overlaps and self._running == self._threads):
+                self._threads += 1
+                threading.Thread(target=self._work, name="dra-lab job", daemon=True).start()
+                _OPEN.add(self)
+
+    def refuse(self, refusal: DraLabError | None) -> None:
+        """End the latest question, and what runs, with a refusal; an answer to an earlier one stays."""
+        with self._lock:
+            self.outdate()
+            self.refusal, self.answered = refusal, self.number
+
+    def drop(self) -> None:
+        """Have no question and no answer."""
+        with self._lock:
+            self.refuse(None)
+            self.answer = None
+
+    def outdate(self) -> None:
+        """Make the answer stale: what runs stops, and what it finds is dropped."""
+        with self._lock:
+            self._stop.set()
+            self._stop, self._next, self.progress = threading.Event(), None, None
+            self._idle.notify_all()
+            self.number += 1
+
+    def cancel(self) -> None:
+        """Stop; the best answer so far stays. A question that was not begun ends without an answer."""
+        with self._lock:
+            waiting, self._next = self._next, None
+            self._stop.set()
+            self._idle.notify_all()
+        if waiting is not None:
+            waiting[0].end(None, Cancelled("cancelled before there was any answer"))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing runs or waits; returns False when the time (in seconds) is over before."""
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._running and self._next is None, timeout)
+
+    def finished(self, *, bar: bool | None = None) -> T:
+        """Return the answer to the latest question; waits for it and obeys an interrupt.
+
+        Shows a progress bar after 0.5 s, in a notebook or if `bar` says so. Raises the refusal, and Cancelled if the
+        question was cancelled before there was an answer.
+        """
+        try:
+            with WaitingBar(shown=bar) as waiting:
+                while self.stale and not self.wait(0.05):
+                    waiting.show(self.progress)
+        except KeyboardInterrupt:
+            self.cancel()
+            raise
+        if self.refusal is not None:
+            raise self.refusal.with_traceback(None)  # else it grew with every call, and kept the frames
+        if self.answer is None or self.stale:
+            raise Cancelled("the plan was cancelled before there was an answer; call plan() again")
+        return self.answer
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Stop, and take no more questions."""
+        with self._lock:
+            self._closed, self._next = True, None
+            self._stop.set()
+            self._idle.notify_all()
+        self.wait(timeout)
+
+    def settled(self, answer: T | None) -> None:
+        """Take an answer over, None for a refusal; called before a waiting thread can see that it is there."""
+        if answer is not None:
+            self.answer = answer
+
+    def _work(self) -> None:
+        while True:
+            with self._idle:
+                self._idle.wait_for(lambda: self._next is not None or self._closed, _LINGER)
+                if self._next is None:
+                    self._threads -= 1
+                    return
+                (run, work), self._next = self._next, None
+                self._running += 1
+            try:
+                run.settle(lambda: work(run))  # noqa: B023  it is called here
+            except Exception:  # noqa: BLE001  a defect of ours is reported as in any thread, and the next question is answered
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+            finally:
+                del run, work  # who asked may be gone by now
+                with self._idle:
+                    self._running -= 1
+                    self._idle.notify_all()
+
+
+class Run(Generic[T]):
+    """One question that is being answered: what it finds counts while it is the latest; `stop` asks it to end."""
+
+    def __init__(self, job: Job[T], number: int, stop: threading.Event) -> None:
+        """Begin without an answer."""
+        self._job, self.number, self.stop = job, number, stop
+        self._ended = False
+
+    @property
+    def is_latest(self) -> bool:
+        """Say whether no newer question was asked."""
+        return self.number == self._job.number
+
+    def report(self, progress: Any) -> None:
+        """Say how far the question is."""
+        if self.is_latest:
+            self._job.progress = progress
+            self._job._progressed()  # noqa: SLF001  the two classes are one concept
+
+    def show(self, answer: T) -> None:
+        """Show what is known so far; the question goes on."""
+        with self._job._lock:  # noqa: SLF001
+            if not self.is_latest:
+                return
+            self._job.answer, self._job.refusal = answer, None
+        self._job._changed()  # noqa: SLF001
+
+    def settle(self, find: Callable[[], T | None]) -> T | None:
+        """End the question with what is found, or with why nothing is; returns what was found.
+
+        Once it is settled, errors are raised.
+        """
+        answer, refusal = None, None
+        try:
+            answer = find()
+        except DraLabError as error:
+            if self._ended:
+                raise
+            refusal = error
+        except Exception as error:  # a defect of ours must be seen and not end the thread
+            if self._ended:
+                raise
+            refusal = DraLabError(f"this is a defect of dra_lab: {type(error).__name__}: {error}")
+        self.end(answer, refusal)
+        return answer
+
+    def end(self, answer: T | None, refusal: DraLabError | None = None) -> None:
+        """End the question with an answer or a refusal, once."""
+        with self._job._lock:  # noqa: SLF001
+            if self._ended or not self.is_latest:
+                return
+            self._ended = True
+            self._job.refusal, self._job.progress = refusal, None
+            self._job.settled(answer)
+            self._job.answered = self.number  # last: a waiting thread looks at this one, and then at the others
+        self._job._changed()  # noqa: SLF001
+
+
+_OPEN: weakref.WeakSet[Job[Any]] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    # a solver that still runs in a thread while the interpreter ends takes the process down with it
+    for job in tuple(_OPEN):
+        job.close()

@@ -1,0 +1,353 @@
+"""Other clusters and drawings for a session: from a source that a person names, a sample, or dropped files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import traitlets
+from msgspec import Struct
+
+from dra_lab.errors import Cancelled, DraLabError, SourceError
+from dra_lab.manifests.file_text import as_utf8
+from dra_lab.model.cluster import Cluster
+from dra_lab.session import READ
+from dra_lab.session.job import Job, Run
+from dra_lab.session.preparing import check, prepare
+from dra_lab.sources import PREFIX as SAMPLE
+from dra_lab.sources import load_cluster, load_texts
+from dra_lab.sources.confined import confined_source, why_refused
+from dra_lab.sources.files import is_archive
+from dra_lab.sources.live import PREFIX, Progress, load_context
+from dra_lab.widgets.messages import on
+from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.wire import Row
+
+if TYPE_CHECKING:
+    from dra_lab.session.drawables import Drawable, Drawables
+
+
+class DrawableRow(Row, frozen=True):
+    """A drawing that a file holds: what it is called, and what it comes from."""
+
+    label: str
+    detail: str = ""
+
+
+class OfferRow(Row, frozen=True):
+    """What the files that were given hold to be opened as a drawing, with a sentence about them; "" for no offer."""
+
+    text: str = ""
+    options: tuple[DrawableRow, ...] = ()
+
+
+class FileSize(Struct, frozen=True, forbid_unknown_fields=True):
+    """The name and the bytes of a file that is about to be sent."""
+
+    name: str
+    size: int
+
+
+class ClusterOpening(Pane):
+    """The way to another cluster or drawing. Clusters are read in a thread (`loading`)."""
+
+    busy = traitlets.Unicode("").tag(sync=True)
+    refused = traitlets.Unicode("").tag(sync=True)
+    offer = traitlets.Dict().tag(sync=True, value=OfferRow)
+    uploaded = traitlets.Int(0).tag(sync=True)
+
+    def _begin(self) -> None:
+        self._upload: Upload | None = None
+        self._offered: tuple[Drawable, ...] = ()
+        self._opened: Drawable | None = None
+        post = self.session.events.post
+        # one that cannot be stopped must not hold up the next one
+        self.loading = self.view.loading = Job[Cluster | Show](
+            lambda: post(self._show_read), lambda: post(self._show_progress), overlaps=True
+        )
+        self.endings.append(self._give_up)
+
+    def _show_progress(self) -> None:
+        if self.loading.progress:
+            self.view.busy = self.loading.progress
+
+    def _show_read(self) -> None:
+        """Show what was read, or why it could not be; nothing if it was given up on the way here."""
+        found, refusal = self.loading.answer, self.loading.refusal
+        if self.loading.stale or (found is None and refusal is None):
+            return
+        self.loading.drop()
+        try:
+            if refusal is not None:
+                raise refusal.with_traceback(None)
+            if isinstance(found, Cluster):
+                self._take(found)
+            elif found is not None:
+                found()
+        except Cancelled:
+            pass
+        except DraLabError as error:
+            self._refuse(str(error))
+        if not self.loading.stale:  # what was found may begin another reading
+            self.view.busy = ""
+
+    def _give_up(self) -> None:
+        """Give up what is being read; the present cluster stays."""
+        self.loading.drop()
+        self.view.busy = ""
+
+    def _refuse(self, problem: str) -> None:
+        self.view.refused = problem
+
+    # ------------------------------------------------------------ what the person did
+
+    @on
+    def load(self, source: str) -> None:
+        """Read another cluster: what `load_cluster` takes."""
+        from dra_lab.session.drawables import texts_at
+
+        source = source.strip()
+        if not source:
+            return
+        self._withdraw()
+        if problem := why_refused(source):
+            self._refuse(problem)
+        elif source.startswith(SAMPLE) and "/" in source:
+            self._open_example(source)
+        elif not self._offers(texts_at(source), source):
+            self._read(f"Reading {source} ...", reading_of(source))
+
+    @on
+    def open_drawing(self, number: int) -> None:
+        """Open one of the offered drawings, by its place in the offer."""
+        offered = self._offered
+        self._withdraw()
+        if 0 <= number < len(offered):
+            self._open(offered[number])
+
+    @on(tag="upload")
+    def announce_files(self, number: int, files: tuple[FileSize, ...]) -> None:
+        """Announce files; their bytes follow as pieces with the same number."""
+        self._withdraw()
+        self._upload, self.view.uploaded = None, 0
+        try:
+            self._upload = Upload(number, files)
+        except SourceError as error:
+            self._refuse(str(error))
+
+    @on(tag="piece")
+    def receive_piece(self, number: int) -> None:
+        """Take the next bytes of the announced files, the buffer of the message."""
+        upload = self._upload
+        if upload is None or upload.number != number:
+            return
+        for piece in self.view.buffers:
+            upload.add(piece)
+        self.view.uploaded = upload.received
+        if upload.is_whole:
+            self._upload = None
+            files = upload.files()
+            self._read(f"Reading {', '.join(files)} ...", lambda _stop, _progress: self._dropped(files))
+
+    @on
+    def cancel(self) -> None:
+        """Give up what is being read."""
+        self._upload = None
+        self._give_up()
+
+    @on(tag="answer")
+    def give_answer(self, id: str) -> None:  # noqa: A002  the field of the message
+        """Choose an answer to the question of `ask`."""
+        session = self.session
+        if id == READ and session.ask:
+            session.ask = {}
+            session.events.emit("ask")
+            self._read(f"Reading {session.drawing.cluster} ...", reading_of(session.drawing.cluster))
+        else:
+            session.choose(id)
+
+    # ------------------------------------------------------------ what files hold
+
+    def _open_example(self, source: str) -> None:
+        """Open a sample's example with its cluster, as one undo step."""
+        from dra_lab.session.drawables import Drawable
+        from dra_lab.session.drawings import read_plan_file
+
+        cluster = source.partition("/")[0]
+        try:
+            drawing = read_plan_file(source)
+        except DraLabError as error:
+            self._refuse(str(error))
+            return
+        if drawing is not None and self.session.cluster.name == cluster:
+            self.session.open(drawing)
+        else:
+            found = Drawable(source, drawing) if drawing is not None else None
+            self._read(f"Reading {cluster} ...", reading_of(cluster), found)
+
+    def _offers(self, texts: Mapping[str, str], source: str) -> bool:
+        """Offer what texts hold to be drawn; say whether they do."""
+        from dra_lab.session.drawables import drawables
+
+        try:
+            if (found := drawables(texts) if texts else None) is not None:
+                self._show_found(found, source)
+        except DraLabError as error:
+            self._refuse(str(error))
+            return True
+        return found is not None
+
+    def _show_found(self, found: Drawables, source: str, *, dropped: bool = False) -> None:
+        """Offer drawings; a single one that was dropped is opened."""
+        if dropped and len(found.found) == 1:
+            self._open(found.found[0], " ".join(found.notes))
+            return
+        if not found.found:
+            self._refuse(" ".join((*found.notes, "Give the files of the pod and of its claims together.")))
+            return
+        self._offered = found.found
+        rows = tuple(DrawableRow(label=one.label, detail=one.detail) for one in found.found)
+        what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
+        words = f"{source} contains no cluster. It contains {what}."
+        self.assign(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))
+
+    def _open(self, found: Drawable, notes: str = "") -> None:
+        """Show a drawing; a plan file with its cluster, if that can be read. Raises SketchError, InputError."""
+        from dra_lab.session.claim_text import cluster_to_read, open_drawable
+
+        if found.is_plan and (cluster := confined_source(cluster_to_read(self.session, found.drawing))):
+            self._read(f"Reading {cluster} ...", reading_of(cluster), found)
+        else:
+            self._refuse(" ".join(filter(None, (open_drawable(self.session, found), notes))))
+
+    def _withdraw(self) -> None:
+        """Remove the offer and the messages about the latest reading."""
+        self._offered = ()
+        self._refuse("")
+        self.assign(offer=OfferRow())
+
+    def _dropped(self, files: Mapping[str, str | bytes]) -> Cluster | Show:
+        """Return the cluster in dropped files, or what shows the page or the drawings that they contain."""
+        from dra_lab.session.drawables import drawables
+
+        texts = plain_texts(files)
+        if (page := self._page_in(texts)) is not None:
+            return page
+        found = drawables(texts) if texts else None
+        if found is None:
+            return load_texts(files)
+        return lambda: self._show_found(found, ", ".join(files), dropped=True)
+
+    def _page_in(self, texts: Mapping[str, str]) -> Show | None:
+        """Return what opens a plan's page on the canvas, None if texts are none."""
+        from dra_lab.session.claim_text import open_page, read_page
+
+        session = self.session
+        if len(texts) != 1:
+            return None
+        ((name, text),) = texts.items()
+        page = read_page(text, session.snapshot.name, name)
+        return (lambda: self._refuse(open_page(session, *page, name))) if page is not None else None
+
+    def _read(self, words: str, read: Read, opened: Drawable | None = None) -> None:
+        """Read a cluster in a thread, and then show it, with a drawing if that is opened."""
+        self._opened = opened
+        self._refuse("")
+        self.view.busy = words
+
+        def work(run: Run[Cluster | Show]) -> Cluster | Show:
+            found = read(run.stop, lambda far: run.report(f"{words} {far}"))
+            if isinstance(found, Cluster) and run.is_latest:
+                # Here, and not where the kernel waits; the cluster keeps it.
+                prepare(found, found.target_release())
+                check(found)
+            return found
+
+        self.loading.start(work)
+
+    def _take(self, cluster: Cluster) -> None:
+        if self._opened is None:
+            self.session.load(cluster)
+        else:
+            self.session.open(self._opened.drawing, cluster, whole=self._opened.is_plan)
+
+
+MAX_UPLOAD_BYTES = 256 * 2**20
+"""Bytes of files that are taken from the browser at once; larger ones are read from where they lie, by their path."""
+
+
+class Upload:
+    """The files of one drop: announced with names and sizes, then filled piece by piece, in order."""
+
+    def __init__(self, number: int, files: Sequence[FileSize]) -> None:
+        """Take what is announced. Raises SourceError beyond MAX_UPLOAD_BYTES."""
+        self.number = number
+        self._sizes = [(file.name, file.size) for file in files]
+        total = sum(size for _, size in self._sizes)
+        if total > MAX_UPLOAD_BYTES:
+            limit = f"{MAX_UPLOAD_BYTES // 2**20} MiB"
+            advice = "save it beside the notebook and give its path"
+            raise SourceError(f"files of {total / 2**20:,.0f} MiB exceed the limit of {limit}; {advice}")
+        self._data = bytearray()
+        self._total = total
+
+    @property
+    def received(self) -> int:
+        """Return how many bytes are here."""
+        return len(self._data)
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether every byte is here."""
+        return len(self._data) >= self._total
+
+    def add(self, piece: bytes | bytearray | memoryview) -> None:
+        """Take the next piece; what is beyond the announced sizes is refused with SourceError."""
+        self._data += piece
+        if len(self._data) > self._total:
+            raise SourceError("the browser sent more than it announced; drop the files again")
+
+    def files(self) -> dict[str, bytes]:
+        """Return the files by name."""
+        found, at = {}, 0
+        for name, size in self._sizes:
+            found[name] = bytes(self._data[at : at + size])
+            at += size
+        return found
+
+
+def plain_texts(files: Mapping[str, str | bytes]) -> dict[str, str]:
+    """Return files as texts; none where one of them is an archive."""
+    if any(is_archive(name) for name in files):
+        return {}
+    return {
+        name: data if isinstance(data, str) else as_utf8(data).decode("utf-8", "replace")
+        for name, data in files.items()
+    }
+
+
+Show = Callable[[], None]
+"""Shows what was found in place of a cluster."""
+Read = Callable[[threading.Event, Callable[[str], None]], Cluster | Show]
+"""Reads a cluster, or what is shown in its place; may look at the event to stop early, and say how far it is."""
+
+
+def reading_of(source: str) -> Read:
+    """Return how to read what `load_cluster` takes; a running cluster tells how far it is and can be stopped."""
+    if not source.startswith(PREFIX):
+        return lambda _stop, _progress: load_cluster(source)
+
+    def read(stop: threading.Event, progress: Callable[[str], None]) -> Cluster:
+        return load_context(source, progress=lambda counts: progress(progress_words(counts)), cancel=stop)
+
+    return read
+
+
+def progress_words(counts: Progress) -> str:
+    """Return `5,000 Node, 1,500 of about 15,000 ResourceSlice` for what was read so far."""
+    return ", ".join(
+        f"{read.done:,}{f' of about {read.total:,}' if read.total > read.done else ''} {read.kind}"
+        for read in counts
+        if read.done
+    )

@@ -1,0 +1,137 @@
+"""What is exported, in the dock of `PlanView`, and what kube-scheduler does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.session.preparing import is_small
+from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.wire import Row
+from dra_lab.words.verdict import Tone, scheduler_sentences
+
+if TYPE_CHECKING:
+    from dra_lab.exports.simulation import Simulation
+    from dra_lab.session.exporting import Exporting
+
+_REST = 1.0
+"""Seconds without an edit after which the export is simulated."""
+
+
+class OutgoingRow(Row, frozen=True):
+    """One line about what is exported, and whether it is good news."""
+
+    text: str
+    tone: Tone = "ok"
+
+
+class PinOffer(Row, frozen=True):
+    """Whether the pins are written, what kube-scheduler allocates with them, and their price; "" for no pins."""
+
+    text: str = ""
+    on: bool = False
+    tone: Tone = "ok"
+
+
+class Outgoing(Pane):
+    """The words about the manifests, and the offer to write pins."""
+
+    outgoing: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[OutgoingRow])
+    pin_offer = traitlets.Dict().tag(sync=True, value=PinOffer)
+
+    def _begin(self) -> None:
+        self.when(self.soon(self._simulate, _REST), "plan", "mode")
+        self.when(self._show, "plan", "findings", "progress", "export")
+        self.watch(self._show, "yaml")
+
+    def _simulate(self) -> None:
+        """Find out what kube-scheduler does with the manifests; a large cluster waits until Export is opened."""
+        session = self.session
+        if session.mode != "plan" or not session.prepares_export or not session.is_answered:
+            return
+        if is_small(session.cluster) and not (session.exporting.is_open or session.exporting.is_present):
+            session.exporting.simulate()
+
+    def _show(self) -> None:
+        session = self.session
+        known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
+        self.assign(
+            pin_offer=pin_offer(known) if known is not None else {},
+            outgoing=outgoing_rows(
+                session.answer if session.is_answered else None,
+                self.view.yaml,
+                session.release,
+                session.manifest_findings,
+                searching=session.searching,
+                simulation=known.plain.simulation if known is not None and known.plain is not None else None,
+            ),
+        )
+
+
+def outgoing_rows(
+    plan: Plan | None,
+    text: str,
+    release: KubernetesRelease,
+    findings: Sequence[Finding],
+    *,
+    searching: bool,
+    simulation: Simulation | None = None,
+) -> tuple[OutgoingRow, ...]:
+    """Return what is exported: kind and lines, for which release it is valid, what kube-scheduler does with it.
+
+    Args:
+        plan: The answer to the drawing, None where there is none.
+        text: The manifests.
+        release: The target release.
+        findings: What was found of the manifests.
+        searching: Whether the manifest is still being tried.
+        simulation: What the Export sheet knows of the nodes that kube-scheduler may choose, None if it does not.
+    """
+    kinds = [line.removeprefix("kind: ") for line in text.splitlines() if line.startswith("kind: ")]
+    if not kinds:
+        return (OutgoingRow(text="There is nothing to export yet.", tone="plain"),)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    valid = not errors
+    head = f"{', '.join(dict.fromkeys(kinds))}, {len(text.splitlines())} lines"
+    head += f", valid for Kubernetes {release.version}" if valid else f", not valid for Kubernetes {release.version}"
+    rows = [OutgoingRow(text=head, tone="ok" if valid else "error")]
+    if plan is not None and plan.fits:
+        rows.append(_outcome(simulation) if simulation is not None else _simulated(plan, searching=searching))
+    elif plan is not None and plan.status is PlanStatus.INFEASIBLE:
+        rows.append(OutgoingRow(text="No node can serve this claim now, so its pods would wait.", tone="warn"))
+    rows += [
+        OutgoingRow(text=f.message, tone="error" if f.severity is Severity.ERROR else "warn") for f in findings[:2]
+    ]
+    return tuple(rows)
+
+
+def pin_offer(exporting: Exporting) -> PinOffer:
+    """Return the pins of an export, if they change what kube-scheduler allocates."""
+    made = exporting.pinned if exporting.is_present else None
+    if made is None or made.pinned_plan is None or not made.pinned_plan.pins:
+        return PinOffer()
+    price = f" Price: {made.pinned_plan.price}." if made.pinned_plan.price else ""
+    found = _outcome(made.simulation)
+    return PinOffer(text=f"{found.text}{price}", on=exporting.pins, tone=found.tone)
+
+
+def _outcome(simulation: Simulation) -> OutgoingRow:
+    tones: dict[bool | None, Tone] = {True: "ok", False: "warn", None: "plain"}
+    return OutgoingRow(text=simulation.sentence, tone=tones[simulation.achieves])
+
+
+def _simulated(plan: Plan, *, searching: bool) -> OutgoingRow:
+    """Return what kube-scheduler does with the manifest on the node of the plan."""
+    if searching:
+        return OutgoingRow(text="Trying the manifest on every kind of node, as kube-scheduler would ...", tone="plain")
+    if plan.first_fit is None:
+        return OutgoingRow(text="The effect on kube-scheduler is not known.", tone="plain")
+    same = next(iter(scheduler_sentences(plan)), "")
+    if same.startswith(("With this YAML", "kube-scheduler")) and "equally good" not in same:
+        return OutgoingRow(text=same, tone="warn")
+    return OutgoingRow(text="Simulated: kube-scheduler picks an equally good set on the best node.")
