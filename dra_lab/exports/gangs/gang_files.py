@@ -17,6 +17,7 @@ from dra_lab.exports.gangs.compute_domain import (
     needs_nvlink,
 )
 from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, Object, gang_parts, priority_class
+from dra_lab.exports.gangs.kueue_setup import FLAVOR, kueue_setup
 from dra_lab.exports.gangs.level_keys import pin_affinity, same_level
 from dra_lab.exports.gangs.own_workload import Edit, own_workload
 from dra_lab.exports.workload_file import WorkloadFile
@@ -92,6 +93,7 @@ def gang_files(
     release: KubernetesRelease | str | None = None,
     workload: WorkloadFile | None = None,
     has_claims: bool = False,
+    objects: bool = False,
 ) -> GangFiles:
     """Return a gang as files for one scheduler; the same gang gives the same bytes every time.
 
@@ -108,6 +110,7 @@ def gang_files(
         workload: The workload with the pods of the gang (`read_workload`), which gets the claims and the levels. It
             keeps its comments and names. Default: Jobs with example pods.
         has_claims: Whether the pods of `workload` have the claims already.
+        objects: Add what an administrator of Kueue makes once: Topology, ResourceFlavor, ClusterQueue and LocalQueue.
 
     Returns:
         The files, what they cannot say, and the findings.
@@ -144,7 +147,7 @@ def gang_files(
         pins=[_pin(hierarchy, pin, number) for number in range(gang.replicas)],
         shared_templates=chosen.shared_templates,
     )
-    made = chosen.objects(parts)
+    made = chosen.objects(parts) | (kueue_setup(parts) if objects and scheduler == "kueue" else {})
     own = None
     if workload is not None:
         own = own_workload(scheduler, parts, workload, made, chosen.edit, has_claims=has_claims)
@@ -161,6 +164,7 @@ def gang_files(
     findings += channel_findings(parts.copies[0]) if parts.channels and own is None else ()
     if own is None and any(needs_nvlink(gang, one, hierarchy) and draws_channel(gang, one) for one in gang.pods):
         findings.append(drawn_channel_finding(gang.name))
+    findings += [FLAVOR] if "resourceflavor.yaml" in made else []
     sentences = tuple(dict.fromkeys(one.sentence for one in cannot))
     if own is None:
         return GangFiles(scheduler, documents, sentences, sort_findings(findings))

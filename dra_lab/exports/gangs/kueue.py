@@ -33,7 +33,7 @@ SLICES = f"{PREFIX}podset-slice-required-topology-constraints"
 GROUP = f"{PREFIX}podset-group-name"
 LEAST = f"{PREFIX}job-min-parallelism"
 MOST_LAYERS = 3
-_OWN = "Kueue Topology "
+OWN = "Kueue Topology "
 _LEVELS = (REQUIRED, PREFERRED, SLICE, SLICE_SIZE, SLICES, GROUP, f"{PREFIX}podset-unconstrained-topology")
 """The annotations of a person's own pods that those of the gang replace."""
 
@@ -46,7 +46,7 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     several = len(parts.groups) > 1
     made = [_job_set(parts, copy) if several else _job(parts, copy) for copy in range(len(parts.copies))]
     found = {"jobset.yaml" if several else "job.yaml": made}
-    if _device_classes(parts):
+    if device_classes(parts):
         found["kueue-configuration.yaml"] = [_configuration(parts)]
     return found
 
@@ -61,13 +61,13 @@ def _leads(parts: GangParts) -> bool:
     )
 
 
-def _device_classes(parts: GangParts) -> tuple[str, ...]:
+def device_classes(parts: GangParts) -> tuple[str, ...]:
     """Return the DeviceClasses of all claims, sorted."""
     named = {ask.device_class_name for _, request in parts.requests for ask in asks(request)}
     return tuple(sorted(named | ({CHANNEL_CLASS} if parts.channels else set())))
 
 
-def _resource_of(device_class: str) -> str:
+def resource_of(device_class: str) -> str:
     """Return the name under which a ClusterQueue counts the devices of a class."""
     return f"{device_class}/devices" if len(device_class) <= 244 else object_name(device_class)
 
@@ -120,13 +120,13 @@ def _job_set(parts: GangParts, copy: int) -> Object:
 
 
 def _configuration(parts: GangParts) -> Object:
-    rows = [{"name": _resource_of(name), "deviceClassNames": [name]} for name in _device_classes(parts)]
+    rows = [{"name": resource_of(name), "deviceClassNames": [name]} for name in device_classes(parts)]
     return {"apiVersion": CONFIGURATION, "kind": "Configuration", "resources": {"deviceClassMappings": rows}}
 
 
 def _ends_with_host(parts: GangParts) -> bool:
     """Say whether the last level of the gang's Topology is the host name, so that Kueue chooses nodes too."""
-    name = topology_of(parts.hierarchy, _OWN)
+    name = topology_of(parts.hierarchy, OWN)
     own = [one for one in parts.cluster.topologies if isinstance(one, Topology) and one.name == name]
     return not own or any(is_host(one.labels[-1]) for one in own if one.labels)
 
@@ -182,7 +182,7 @@ def findings(parts: GangParts) -> Iterator[Finding]:
             message = f"the label {key} has {len(key)} characters; a Topology may name it, and a Workload may not"
             advice = f"Kueue refuses this gang. Use a label of at most {MOST_KEY} characters for the level {level}."
             yield Finding("kueue-key-too-long", Severity.ERROR, name, message, advice)
-    if classes := _device_classes(parts):
+    if classes := device_classes(parts):
         if unmapped := unmapped_classes(parts.cluster, classes):
             message = f"Kueue refuses the gang unless its Configuration maps every DeviceClass: {', '.join(unmapped)}"
             advice = (
