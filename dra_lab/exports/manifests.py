@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -172,6 +171,8 @@ def manifest_files(
 
 def _with_digest(claim: ResourceClaimTemplate | ResourceClaim) -> str:
     """Return the name of a claim with a digest of its spec."""
+    import hashlib
+
     spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
     mark = hashlib.sha256(json.encode(spec)).hexdigest()[:8]
     return f"{claim.metadata.name[:54].rstrip('-')}-{mark}"

@@ -22,7 +22,6 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given, several_pods, workload_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.planner.waiting import awaited
@@ -208,4 +207,10 @@ def _asked(
     """Return the cluster with the pods of a plan and a person's profiles, and the release."""
     on = given("cluster", cluster, Cluster)
     target = on.target_release(release)
-    return cluster_after(on if drivers is None else on.with_profiles(own_profiles(drivers)), after, target), target
+    on = on if drivers is None else on.with_profiles(own_profiles(drivers))
+    if after is None:
+        return on, target
+    # The solver, which fleets import, takes a while: whoever reads a cluster does not wait for it.
+    from dra_lab.planner.fleet.after import cluster_after
+
+    return cluster_after(on, after, target), target
