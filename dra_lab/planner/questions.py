@@ -210,7 +210,7 @@ def _asked(
     on = on if drivers is None else on.with_profiles(own_profiles(drivers))
     if after is None:
         return on, target
-    # The solver, which fleets import, takes a while: whoever reads a cluster does not wait for it.
+    # Fleets import the solver, which a person who only reads a cluster does not need.
     from dra_lab.planner.fleet.after import cluster_after
 
     return cluster_after(on, after, target), target
