@@ -143,6 +143,8 @@ class Workload:
         if not isinstance(given, str | ClaimSketch) and isinstance(given, Iterable):
             given = tuple(given)
         if isinstance(given, tuple) and any(isinstance(one, PodGroup) for one in given):
+            if count != 1 or minimum is not None:
+                raise InputError("count and minimum are for one pod; give them to each PodGroup")
             groups = _listed("what", given, PodGroup)
         else:
             groups = (PodGroup(name, _listed("what", given, ClaimSketch), count, minimum=minimum),)

@@ -1,4 +1,4 @@
-"""make_plan: where the pods of drawings and workloads go, best first, with what is proven of it."""
+"""The first two questions: where pods go, best first, and how many more of them fit, with what is proven of it."""
 
 from __future__ import annotations
 

@@ -48,6 +48,7 @@ def gang(workload=None, replicas=1, name="g", priority=0, **group):
 
 
 WRONG = {
+    "a count beside groups": (lambda: Workload("w", [PodGroup("a", CLAIM)], count=2), "give them to each PodGroup"),
     "a name for a workload": (lambda: how_many_more(CLUSTER, "w"), "what is a drawing or a Workload, not a str"),
     "a workload for a sketch": (lambda: largest_job(CLUSTER, pods()), "claim is a ClaimSketch, not a Workload"),
     "workloads for sketches": (lambda: stranded(CLUSTER, [pods()]), r"claims\[0\] is a ClaimSketch"),

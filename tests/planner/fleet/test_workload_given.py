@@ -14,7 +14,7 @@ ONE = ClaimSketch(name="one")
 
 
 def test_one_claim_stands_for_a_tuple_of_one():
-    """`Workload("a", sketch, 3)` says the same as `Workload("a", (sketch,), 3)`."""
+    """A drawing, its claim in a tuple, and in a list are the same pod."""
     assert Workload("a", ONE, replicas=3) == Workload("a", (ONE,), replicas=3) == Workload("a", [ONE], replicas=3)
 
 
