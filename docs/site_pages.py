@@ -23,7 +23,7 @@ from dra_lab.words.rule_catalogue import rule_catalogue, rule_groups
 ROOT = Path(__file__).resolve().parents[1]
 _OPTION = re.compile(r"(?<![\w`-])(--[a-z][\w-]*|-[a-z](?!\w))")
 _SPECIAL = re.compile(r"(`[^`]+`)|([*_<])")
-_KEY = re.compile(r'\["([^"]+)", "([^"]+)"\]')
+_KEY = re.compile(r'\[\s*"([^"]+)",\s*"([^"]+)",')
 
 
 def pages() -> Mapping[str, str]:
@@ -243,9 +243,10 @@ def _gate(release: KubernetesRelease, gate: str) -> str:
 
 def _keys() -> str:
     parts = ["# Keys\n\nEverything that the mouse does has a key.\n"]
-    for title, path in (("On the canvas", "canvas/keyboard.ts"), ("In the planner", "plan/keys_panel.tsx")):
-        text = (ROOT / "widgets" / "src" / path).read_text(encoding="utf-8")
-        rows = iter([(f"`{key}`", words) for key, words in _KEY.findall(text)])
+    text = (ROOT / "widgets" / "src" / "view" / "key_table.ts").read_text(encoding="utf-8")
+    for title, name in (("On the canvas", "CANVAS_KEYS"), ("In the planner", "PLANNER_KEYS")):
+        table = text.partition(f"export const {name}")[2].partition("\n];")[0]
+        rows = iter([(f"`{key}`", words) for key, words in _KEY.findall(table)])
         parts.append(f"## {title}\n\n{_table(('Key', 'What it does'), rows)}\n")
     return "\n".join(parts)
 
