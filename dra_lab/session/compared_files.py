@@ -85,7 +85,8 @@ def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
 def _kept_gangs(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
     """Return a plan of gangs as a kept plan."""
     placed = plan["placed"]
-    pods = [pod for one in placed for pod in one["pods"]] + plan["replicas"]
+    pods = [pod for one in placed for pod in (*one["pods"], *one.get("groupShared", ()))] + plan["replicas"]
+    pods += [one["shared"] for one in placed if one.get("shared")]
     domains = [_domain(one, len(placed)) for one in placed if one["domain"]]
     return Kept(
         name=name,

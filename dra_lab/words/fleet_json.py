@@ -49,10 +49,10 @@ def _workload(plan: FleetPlan, workload: Workload) -> dict[str, Any]:
 
 
 def replica_value(replica: PlacedPod) -> dict[str, Any]:
-    """Return a placed pod as plain values."""
+    """Return a placed pod as plain values; a pod of a gang by its group and its number there."""
     return {
-        "workload": replica.workload,
-        "number": replica.replica,
+        "workload": replica.group or replica.workload,
+        "number": replica.number if replica.group else replica.replica,
         "node": replica.node,
         "devices": [placement_value(placement) for placement in replica.devices],
         "goals": {goal.goal: goal.value for goal in replica.goals},

@@ -58,7 +58,8 @@ def gang_json(
                 "domain": list(placed.domain),
                 "nodes": list(placed.nodes),
                 "pods": [replica_value(pod) for pod in placed.pods],
-                "shared": [_shared(one) for one in placed.shared],
+                "shared": next((_shared(one) for one in placed.shared if not one.group), None),
+                "groupShared": [_shared(one) for one in placed.shared if one.group],
             }
             for placed in plan.placed_gangs
         ],
@@ -75,9 +76,11 @@ def gang_json(
 
 def _shared(claim: SharedClaim) -> dict[str, Any]:
     return {
-        "group": claim.group,
+        "workload": claim.group or "shared",
+        "number": 0,
         "node": claim.node,
         "devices": [placement_value(placement) for placement in claim.devices],
+        "goals": {goal.goal: goal.value for goal in claim.goals},
     }
 
 

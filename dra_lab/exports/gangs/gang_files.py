@@ -105,7 +105,7 @@ def gang_files(
         namespace: The namespace of the objects; default "": the person who applies the files chooses it.
         queue: The LocalQueue of Kueue, or the Queue of KAI or Volcano.
         pin: The path of the planned domain to which all pods are held, or by number that of each copy of the gang, as
-            `PlacedGang` has them. Default: the scheduler chooses.
+            `PlacedReplica` has them. Default: the scheduler chooses.
         release: The release of Kubernetes; default: 1.36.
         workload: The workload with the pods of the gang (`read_workload`), which gets the claims and the levels. It
             keeps its comments and names. Default: Jobs with example pods.

@@ -69,7 +69,7 @@ def pin_affinity(hierarchy: Hierarchy | None, path: Sequence[str]) -> Affinity:
 
     Args:
         hierarchy: The hierarchy of the domain; None for a node.
-        path: The path of the domain, as `PlacedGang.domain` has it; for a node its name alone.
+        path: The path of the domain, as `PlacedReplica.domain` has it; for a node its name alone.
 
     Returns:
         The label of the level with the value of the domain. Labels of outer levels are added if the value is not

@@ -29,7 +29,7 @@ from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
 
 
-class CompiledPod:
+class PodAsWritten:
     """The claims of a workload's pods as Kubernetes reads them, and the way back from requests to asks."""
 
     def __init__(self, fleet: FleetProblem, pod: FleetPod) -> None:
@@ -80,7 +80,7 @@ class FirstFitPods:
     fleet: FleetProblem
     site: Site
     order: Sequence[str]
-    claims: Sequence[CompiledPod]
+    claims: Sequence[PodAsWritten]
 
     @cached_property
     def _nodes(self) -> tuple[str, ...]:

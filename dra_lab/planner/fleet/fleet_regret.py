@@ -13,7 +13,7 @@ from dra_lab.model.fleet import FleetPlan, PlacedPod
 from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
 from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.first_fit_pods import CompiledPod
+from dra_lab.planner.fleet.first_fit_pods import PodAsWritten
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.node.placement_values import value_placements
@@ -25,7 +25,7 @@ class _Trial:
 
     fleet: FleetProblem
     order: tuple[str, ...]
-    claims: dict[str, CompiledPod]
+    claims: dict[str, PodAsWritten]
     budget: Budget
     numbers: dict[str, int] = field(default_factory=dict)
     replicas: list[PlacedPod] = field(default_factory=list)
@@ -40,7 +40,7 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     compared; the goals are those of these nodes, and `unplaced` counts the pods planned there. None where nothing was.
     """
     budget.report_step("first fit", "what kube-scheduler would take on the same nodes")
-    claims = {pod.workload.name: CompiledPod(fleet, pod) for pod in fleet.pods}
+    claims = {pod.workload.name: PodAsWritten(fleet, pod) for pod in fleet.pods}
     trial = _Trial(fleet, tuple(order), claims, budget.until(time.monotonic() + budget.shares.compare))
     compared, on_node = [], plan.on_node
     for node, replicas in on_node.items():
@@ -91,7 +91,7 @@ def _on_node(trial: _Trial, node: str, replicas: Sequence[PlacedPod]) -> bool:
     return True
 
 
-def _placed(trial: _Trial, mine: CompiledPod, planned: PlacedPod, claims: Sequence[ResourceClaim]) -> PlacedPod:
+def _placed(trial: _Trial, mine: PodAsWritten, planned: PlacedPod, claims: Sequence[ResourceClaim]) -> PlacedPod:
     """Return a replica with the devices that its claims were allocated."""
     inner: list[Placement] = []
     outer: list[Placement] = []

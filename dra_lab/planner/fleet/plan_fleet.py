@@ -51,7 +51,8 @@ def plan_fleet(
     `first_fit` compares with the replicas that kube-scheduler would place, if time suffices to look at every node.
 
     Example:
-        >>> from dra_lab import Workload, load_cluster, plan_fleet, read_sketch
+        >>> from dra_lab import Workload, load_cluster, read_sketch
+        >>> from dra_lab.planner.fleet import plan_fleet
         >>> pods = Workload("lesson", read_sketch("sample:two-sockets/lesson"), replicas=3)
         >>> plan = plan_fleet(load_cluster("sample:two-sockets"), [pods])
         >>> plan.placed, plan.proven

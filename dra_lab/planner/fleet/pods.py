@@ -9,7 +9,6 @@ from dra_lab.errors import InputError
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import refuse_not_read
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
@@ -86,11 +85,10 @@ def look_at(
     workloads: Sequence[Workload],
     release: KubernetesRelease,
     budget: Budget,
-    held: AllocatedDevices | None = None,
     *,
     cordoned: bool = False,
 ) -> FleetProblem:
-    """Check workloads and look at every node for them; `held` replaces what the cluster says is in use.
+    """Check workloads and look at every node for them.
 
     Nodes that are cordoned are left out unless `cordoned` asks for them.
     Raises InputError, SketchError, CelCompileError, and UnsupportedFeature for rules that the planner does not know.
@@ -104,7 +102,7 @@ def look_at(
     )
     most = max(1, sum(workload.replicas for workload in workloads))
     only = complete.open_nodes if complete.cordoned and not cordoned else None
-    rules = Rules(complete, joint, release, node_index(complete, release).matching, held=held, replicas=most, only=only)
+    rules = Rules(complete, joint, release, node_index(complete, release).matching, replicas=most, only=only)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     seen = survey(rules, budget)

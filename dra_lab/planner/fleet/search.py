@@ -14,7 +14,7 @@ from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
 from dra_lab.planner.fleet.by_state import ByState, all_by_state
 from dra_lab.planner.fleet.counting import Counts, most_together
-from dra_lab.planner.fleet.first_fit_pods import CompiledPod, FirstFitPods
+from dra_lab.planner.fleet.first_fit_pods import FirstFitPods, PodAsWritten
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
@@ -218,7 +218,10 @@ def _unproven(answer: Answer) -> Answer:
 def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
     """Find ways for some numbers of replicas on all sites, then decide all numbers of the sites that have few."""
     budget, fleet = work.budget.part(work.budget.shares.first), work.question.fleet
-    claims, goals = [CompiledPod(fleet, pod) for pod in fleet.pods] if tables else [], device_goals(work.question.order)
+    claims, goals = (
+        [PodAsWritten(fleet, pod) for pod in fleet.pods] if tables else [],
+        device_goals(work.question.order),
+    )
     filled = [FirstFitPods(fleet, table.site, goals, claims) for table in tables]
     for first in range(len(fleet.pods)):
         # The first plan has all the time: what comes after it only improves or proves it.

@@ -45,7 +45,7 @@ def headroom_of_gang(
 ) -> Headroom:
     """Return how many more gangs fit with their minimum, in all and in each domain of the required level."""
     every = dict(_by_level(cluster, gang, hierarchies, partial(nodes_of_claims, cluster, release)))
-    problem = problem_of(cluster, every[gang.level], release, budget, None, solver, Clock())
+    problem = problem_of(cluster, every[gang.level], release, budget, solver, Clock())
     problem = problem.decided(budget.part(budget.shares.step))
     where: tuple[Fit, ...] = ()
     levels: dict[str, Bounded] = {}

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from dra_lab.errors import InputError, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import GANGS
@@ -60,7 +59,6 @@ def nodes_to_add(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
-    held: AllocatedDevices | None = None,
 ) -> AddedNodes:
     """Return which nodes have to be added so that all workloads fit, at least cost.
 
@@ -78,7 +76,6 @@ def nodes_to_add(
         progress: Is called in this thread with each step. Default: a bar in a cell of a notebook, nothing elsewhere.
         cancel: Ends the search when it is set. Default: an interrupt of the cell does that in a notebook.
         solver: Name of the PuLP solver.
-        held: The devices in use, instead of those of the cluster's claims.
 
     Returns:
         The nodes by type and domain, their cost and its bound, the cluster with them, and the plan there.
@@ -138,7 +135,7 @@ def nodes_to_add(
     if any(one and nodes_of_claims(cluster, release, one) is not None for one in shared):
         message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
         raise UnsupportedFeature("resourceClaims", message)
-    search = _Search(question, release, solver, budget, held, answer)
+    search = _Search(question, release, solver, budget, answer)
     answer = search.run()
     return replace(answer, seconds=time.monotonic() - began, parts=dict(search.clock.parts))
 
@@ -149,7 +146,6 @@ class _Search:
     release: KubernetesRelease
     solver: str
     budget: Budget
-    held: AllocatedDevices | None
     answer: AddedNodes
 
     def __post_init__(self) -> None:
@@ -177,7 +173,7 @@ class _Search:
         places = {spot.type: spot.place for spot in reversed(spots.found)}
         models = [NewNode(f"+{at}", question.types[at], place) for at, place in sorted(places.items())]
         larger = with_new_nodes(question.cluster, models)
-        every = problem_of(larger, needs, self.release, self.budget, self.held, self.solver, self.clock)
+        every = problem_of(larger, needs, self.release, self.budget, self.solver, self.clock)
         every = every.decided(self.budget.part(self.budget.shares.step))
         names = {one.name for one in models}
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
@@ -226,7 +222,6 @@ class _Search:
             cancel=budget.cancel,
             progress=budget.report,
             solver=self.solver,
-            held=self.held,
         )
         self.clock.lap("plan")
         proven = bound is not None and bound >= cost

@@ -13,7 +13,6 @@ from msgspec.structs import replace as changed
 from dra_lab.errors import SolverError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.hierarchy import Hierarchy
@@ -47,7 +46,6 @@ def plan_gangs(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
-    held: AllocatedDevices | None = None,
 ) -> FleetPlan:
     """Return where workloads go that have gangs among them, best first, with what is proven of it.
 
@@ -78,7 +76,7 @@ def plan_gangs(
     if not any(kind.replicas for kind in needs.kinds):
         return plan
     clock = Clock()
-    problem = problem_of(cluster, needs, release, budget, held, solver, clock)
+    problem = problem_of(cluster, needs, release, budget, solver, clock)
     useless = [finding for gang in gangs for finding in preferred_rules(gang, hierarchy_of(gang, known))]
     # The rest of the time is for writing down which pod gets which devices, and for the domains.
     planning = budget.part(1 - budget.shares.compare_at_least)

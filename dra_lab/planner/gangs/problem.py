@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
@@ -208,12 +207,11 @@ def problem_of(
     needs: Needs,
     release: KubernetesRelease,
     budget: Budget,
-    held: AllocatedDevices | None,
     solver: str,
     clock: Clock,
 ) -> GangProblem:
     """Return the problem of gangs on a cluster; nodes that were not examined in time are not there."""
-    fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), held, cordoned=True)
+    fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), cordoned=True)
     clock.lap("scan")
     work = Work(Question(fleet, device_goals_of(needs.goals)), budget.part(budget.shares.step), solver, clock)
     problem = GangProblem(fleet, needs, cluster.cordoned)

@@ -30,7 +30,7 @@ EXTENDED_CLAIM = "extended-resources"
 
 PODS = "pods"
 DEVICES = "/devices"
-"""What `exports.gangs.kueue_objects` appends to a DeviceClass to name the resource that counts its devices."""
+"""What `exports.gangs.kueue` appends to a DeviceClass to name the resource that counts its devices."""
 
 
 class CountedSet(Struct, frozen=True):
