@@ -33,6 +33,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import FirstFit, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
+from dra_lab.topology.locality import device_names
 
 if TYPE_CHECKING:
     from dra_lab.planner.why.why_not import WhyNot
@@ -92,7 +93,9 @@ def run(options: argparse.Namespace) -> int:
     if device is not None and trace is not None:
         parts = device_parts(plan, trace, device, options.detail)
     elif options.step and trace is not None:
-        parts = steps_parts(trace, options.detail)
+        from dra_lab.words.trace_words import Names
+
+        parts = steps_parts(trace, options.detail, Names(device_names(cluster, trace.node)))
     else:
         parts = node_parts(plan, trace, options.detail, found, names, cluster)
     answer = partial(_json, plan, trace, device, found, names)
@@ -168,18 +171,20 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
 
 
 def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> DeviceID:
-    """Return the device of an id, or of a name that one device of the node has. Raises InputError for others."""
+    """Return the device of an id, or of a name or published name of one device of the node. Raises InputError."""
     node = trace.node if trace is not None else ""
     gates = gates_of(KubernetesRelease(trace.release if trace is not None else cluster.default_release))
     there = [place.id for pool in pools_of(cluster, node, gates) for place in pool.devices]
-    found = [device for device in there if text in (str(device), device.device)]
+    names = device_names(cluster, node) if node else {}
+    found = [device for device in there if text in (str(device), device.device, names.get(device))]
     if len(found) == 1:
         return found[0]
     if found:
         raise InputError(f"{len(found)} devices of {node} are called {text}: {', '.join(map(str, found[:4]))}")
     from difflib import get_close_matches
 
-    near = get_close_matches(text, [*map(str, there), *(device.device for device in there)], n=1)
+    known = [*map(str, there), *(device.device for device in there), *names.values()]
+    near = get_close_matches(text, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else f"; it has {len(there)} devices, which dra-lab draw shows"
     raise InputError(f"there is no device {text!r} on {node}{hint}")
 

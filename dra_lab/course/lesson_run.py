@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -104,16 +103,11 @@ class LessonRun:
 
     @cached_property
     def names(self) -> Mapping[DeviceID, str]:
-        """Return the devices of the node to predict in the order of the search, each with its name on the picture.
-
-        Devices that have the same name on the picture have the name of their slice.
-        """
+        """Return the devices of the node to predict in the order of the search, each with its name."""
         node = self.lesson.predict.node
         places = localities(self.cluster, node)
         listed = node_index(self.cluster, self.cluster.target_release(None)).view(node).devices
-        shown = {item.id: places[item.id].short or item.id.device for item in listed}
-        often = Counter(shown.values())
-        return {device: name if often[name] == 1 else device.device for device, name in shown.items()}
+        return {item.id: places[item.id].name for item in listed}
 
     @property
     def picked(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def device_label(known: DriverProfile, lookup: Lookup) -> str:
 
 
 def device_short(known: DriverProfile, lookup: Lookup) -> str:
-    """Return the few letters that people know a device by (`rdma0`, `1g.5gb`), "" where its own name says it best."""
+    """Return the name that people know a device by (`rdma0`), "" if its own name says it best."""
     return _filled(known.short, lookup)
 
 

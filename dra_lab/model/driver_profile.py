@@ -139,7 +139,7 @@ class MadeDevice(Struct, frozen=True, forbid_unknown_fields=True):
 class DriverProfile(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of one driver.
 
-    `short` are rules for the few letters that tell devices of one model apart on a picture. `topology` maps a level of
+    `short` are rules for the name that people know a device by. `topology` maps a level of
     `LEVELS` to the full attribute names that the driver really publishes for it, most standard first
     (`attributes_at` adds the standard name where a driver does not publish it yet). `known` says that dra_lab
     ships the profile: then its classes and offers are all that there are.

@@ -73,11 +73,6 @@ def _pieces(word: str, size: float, width: float) -> list[str]:
     return pieces
 
 
-def short_name(locality: Locality) -> str:
-    """Return what to write on a device: what people know it by, else its own name."""
-    return clean(locality.short or locality.device.device)
-
-
 def heading(branch: Branch, node_title: str = "") -> tuple[str, str]:
     """Return what to write over a place: its name, and the machine type or the source of a derived place, or ""."""
     value = clean(str(branch.value))
@@ -135,7 +130,7 @@ def place_words(branch: Branch) -> str:
 
 def device_words(locality: Locality) -> str:
     """Return kind, name and model of a device: `GPU gpu-0, NVIDIA A100`."""
-    return clean(f"{kind_name(locality)} {locality.device.device}, {locality.label}")
+    return clean(f"{kind_name(locality)} {locality.name}, {locality.label}")
 
 
 def kind_name(locality: Locality) -> str:

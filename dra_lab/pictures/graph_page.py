@@ -13,7 +13,7 @@ from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.captions import device_words, locality_words, place_words, short_name
+from dra_lab.pictures.captions import device_words, locality_words, place_words
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.topology.graph import node_graph
 from dra_lab.topology.node_tree import Branch, node_tree
@@ -143,7 +143,7 @@ def _vertex(
         made |= {"label": short, "title": _harmless(words), "color": fill}
         return made | ({"shapeProperties": {"borderDashes": [2, 4]}} if data["level"] == "unknown" else {})
     locality = data["locality"]
-    made |= {"label": short_name(locality), "color": {"background": "#ffffff", "border": "#57606a"}}
+    made |= {"label": clean(locality.name), "color": {"background": "#ffffff", "border": "#57606a"}}
     made["title"] = _harmless(f"{device_words(locality)}\n{locality_words(locality)}\n{locality.device}")
     made |= _shape(locality.kind)
     if vertex in looks:

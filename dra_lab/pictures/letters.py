@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from msgspec import Struct
 
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.names import split_request
+from dra_lab.model.plan import FirstFit
+from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.model.trace import Trace
+from dra_lab.words.trace_words import Sign
 
 
 class Colour(Struct, frozen=True):
@@ -48,6 +53,22 @@ def letters(sketch: ClaimSketch) -> Mapping[str, str]:
 def colours(sketch: ClaimSketch) -> Mapping[str, Colour]:
     """Return the colour of every request by its name; after seven requests they repeat, the letters do not."""
     return {request.name: PALETTE[index % len(PALETTE)] for index, request in enumerate(sketch.requests)}
+
+
+def request_signs(sketch: ClaimSketch, trace: Trace[FirstFit]) -> Mapping[tuple[str, str], Sign]:
+    """Return the letter of every request of a trace, by claim and request, and which devices of the letter it has."""
+    parts: dict[str, dict[tuple[str, str], None]] = defaultdict(dict)
+    for claim, written in dict.fromkeys([*trace.origin, *(row.where for row in trace.rows if row.request)]):
+        drawn = split_request(trace.drawn(claim, written))[0]
+        parts[drawn][claim, split_request(written)[0]] = None
+    found: dict[tuple[str, str], Sign] = {}
+    for request in sketch.requests:
+        own = parts.get(request.name, {})
+        wanted = min((ask.count or 0 for ask in asks(request)), default=0)
+        count = max(1, wanted // len(own)) if own else 1
+        sign = letters(sketch)[request.name]
+        found |= {where: Sign(sign, count, at * count) for at, where in enumerate(own)}
+    return found
 
 
 def luminance(colour: str) -> float:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.pictures.boxes import LINE, SIZE, Frame, Mark
-from dra_lab.pictures.captions import device_words, locality_words, short_name, text_width, wrap
+from dra_lab.pictures.captions import device_words, locality_words, text_width, wrap
 from dra_lab.pictures.device_states import DeviceState, State
 from dra_lab.pictures.letters import PALETTE, Colour
+from dra_lab.pictures.partitions import profile_name
 from dra_lab.pictures.svg_elements import Element, backing, element, label, outline, say, text
 from dra_lab.topology.locality import Locality
 
@@ -171,7 +172,7 @@ def _short_blocker(state: DeviceState, ink: Ink) -> str:
         if (other := ink.states.get(blocker)) is not None and other.chosen:
             return ink.letter(other.chosen)
     found = ink.localities.get(state.blockers[0]) if state.blockers else None
-    return short_name(found) if found is not None else ""
+    return profile_name(found) if found is not None else ""
 
 
 def add_cells(parent: Element, frame: Frame, ink: Ink) -> None:
@@ -244,7 +245,7 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
     _bar(item, mark.x + 8, y - 7, mark.width - 16, 10.0, parts)
     for at, line in enumerate(lines):
         text(item, line, mark.x + 8, y + 16 + at * LINE, "dra-hw-start")
-    chosen = ", ".join(one.device.device for one in mark.localities if ink.states[one.device].chosen)
+    chosen = ", ".join(one.name for one in mark.localities if ink.states[one.device].chosen)
     held = ", ".join(dict.fromkeys(holder for state in states for holder in state.holders))
     facts = (words, f"chosen: {chosen}" if chosen else "", f"in use by {held}" if held else "")
     label(item, f"{'; '.join(fact for fact in facts if fact)}. {locality_words(mark.locality)}")
@@ -268,7 +269,4 @@ def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
     if state.amount and not state.holders:
         parts.append(f"{state.amount} free")
     device = locality.device
-    return (
-        f"{device_words(locality)}: {'; '.join(parts)}. {locality_words(locality)}. "
-        f"Driver {device.driver}, pool {device.pool}"
-    )
+    return f"{device_words(locality)}: {'; '.join(parts)}. {locality_words(locality)}. Published as {device}"

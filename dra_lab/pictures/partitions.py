@@ -16,6 +16,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.topology.locality import Locality
+from dra_lab.words.document import clean
 
 _SLICE = re.compile(r"memory-?slice-?([0-9]{1,2})", re.IGNORECASE)
 _COMPUTE = "multiprocessors"
@@ -121,6 +123,11 @@ def _parent_name(parent: str, devices: Iterable[DeviceID]) -> str:
     """Return `gpu-0` for `gpu-0-mig-1g5gb-19-0` and its like, else the identity that the partitions name."""
     names = {device.device.partition("-mig-")[0] for device in devices if "-mig-" in device.device}
     return names.pop() if len(names) == 1 else parent
+
+
+def profile_name(locality: Locality) -> str:
+    """Return the profile of a partition, which several of a card can have: `3g.20gb`; else the device's name."""
+    return clean(locality.label.partition(" MIG ")[2] or locality.name)
 
 
 def _draws(device: Device) -> dict[str, Fraction]:

@@ -21,7 +21,7 @@ from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, GAP, LINE, MANY, PAD, SIZE, WIDTH, Frame, Mark, bottom_of, in_rows
-from dra_lab.pictures.captions import heading, short_name, text_width, wrap
+from dra_lab.pictures.captions import heading, text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, amount_words, partitions
 from dra_lab.pictures.slice_map import narrowest_map, slice_map
 from dra_lab.sketch.kind_counts import KIND_PLURALS
@@ -178,7 +178,7 @@ class _Layout:
             lines = wrap(_block_name(members), SIZE, width - 16)
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
-        name, amount = short_name(locality), self._facts.amounts.get(locality.device, 0.0)
+        name, amount = clean(locality.name), self._facts.amounts.get(locality.device, 0.0)
         shape, margin, least, most = {
             "gpu": ("square", 12.0, 70.0, 150.0),
             "nic": ("pill", 22.0, 84.0, 150.0),

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.names import DeviceID
 from dra_lab.pictures.boxes import LINE, PAD, SIZE, SLICES, BoxWords, Frame, Mark
-from dra_lab.pictures.captions import short_name, text_width, wrap
-from dra_lab.pictures.partitions import Card, Part
+from dra_lab.pictures.captions import text_width, wrap
+from dra_lab.pictures.partitions import Card, Part, profile_name
 from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import Branch
 
@@ -57,7 +57,7 @@ def _profile_rows(devices: Sequence[Locality], parts: Parts) -> list[tuple[str, 
     by_name: dict[str, list[list[Locality]]] = defaultdict(list)
     sizes: dict[str, tuple[int, int]] = {}
     for locality in sorted(devices, key=lambda one: parts[one.device].first):
-        part, name = parts[locality.device], short_name(locality)
+        part, name = parts[locality.device], profile_name(locality)
         sizes[name] = max(sizes.get(name, (0, 0)), (part.count, part.compute))
         row = next((row for row in by_name[name] if _ends_before(parts[row[-1].device], part)), None)
         if row is None:
@@ -73,7 +73,7 @@ def _ends_before(last: Part, part: Part) -> bool:
 
 
 def _label_width(devices: Sequence[Locality]) -> float:
-    names = {short_name(locality) for locality in devices} | {"compute", "memory"}
+    names = {profile_name(locality) for locality in devices} | {"compute", "memory"}
     return math.ceil(max(text_width(name, SIZE) for name in names)) + 6.0
 
 

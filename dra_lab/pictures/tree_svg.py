@@ -8,7 +8,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.boxes import LINE, SIZE
-from dra_lab.pictures.captions import heading, place_words, short_name, wrap
+from dra_lab.pictures.captions import heading, place_words, wrap
 from dra_lab.pictures.device_states import DeviceState, device_states, shown
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.marks import CLASSES
@@ -90,7 +90,7 @@ class _Drawing:
         states = [self._states.get(one.device, DeviceState()) for one in group]
         references = list(dict.fromkeys(split_request(state.chosen)[0] for state in states if state.chosen))
         first, x = group[0], 6 + depth * _STEP
-        name = short_name(first) if len(group) == 1 else f"{len(group)} × {first.label}"
+        name = clean(first.name) if len(group) == 1 else f"{len(group)} × {first.label}"
         words = f"{name} · {first.label}" if len(group) == 1 and first.label != name else name
         signs = " ".join(self._letters.get(reference, "?") for reference in references)
         why = "; ".join(states[0].why) or states[0].state.value if len(group) == 1 else ""

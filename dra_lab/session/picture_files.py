@@ -53,7 +53,7 @@ def picture_page(
             plan,
             text.text,
             node=name,
-            steps=_steps(plan, name),
+            steps=_steps(cluster, plan, name),
             lines=text.lines,
             drawing=drawing,
             snapshot=_packed(snapshot or cluster) if plan is not None else b"",
@@ -86,18 +86,21 @@ _STEPS_SECONDS = 2.0
 """How long the search runs for a page; one that goes on is there as far as it is recorded."""
 
 
-def _steps(plan: Plan | None, node: str) -> list[SearchStep]:
+def _steps(cluster: Cluster, plan: Plan | None, node: str) -> list[SearchStep]:
     """Return kube-scheduler's search on a node in words; none where it gives no trace."""
+    from dra_lab.pictures.letters import request_signs
     from dra_lab.pictures.report import SearchStep
-    from dra_lab.words.trace_words import step_sentence
+    from dra_lab.topology.locality import device_names
+    from dra_lab.words.trace_words import Names, step_sentence
 
     if plan is None:
         return []
     try:
-        rows = plan.trace(node, time_limit=_STEPS_SECONDS).rows
+        trace = plan.trace(node, time_limit=_STEPS_SECONDS)
     except (InputError, UnsupportedFeature, Cancelled):
         return []
-    steps = [SearchStep(step_sentence(row), row.devices) for row in rows]
+    names = Names(device_names(cluster, node), request_signs(plan.sketch, trace))
+    steps = [SearchStep(step_sentence(row, names), row.devices) for row in trace.rows]
     if len(steps) > _MOST_STEPS:
         last, missing = steps[-1], len(steps) - _MOST_STEPS
         steps[_MOST_STEPS - 2 :] = [SearchStep(f"{missing + 1:,} further rows are not on this page."), last]

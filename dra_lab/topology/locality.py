@@ -7,7 +7,7 @@ manifest.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -41,6 +41,7 @@ __all__ = [
     "Locality",
     "Place",
     "SkippedDevice",
+    "device_names",
     "kinds",
     "level_number",
     "level_value",
@@ -76,6 +77,14 @@ def localities(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Locality]:
     if found is None:
         found = known[node_name] = MappingProxyType(_compute(cluster, node_name, _memo(cluster)))
     return found
+
+
+def device_names(cluster: Cluster, node_name: str) -> Mapping[DeviceID, str]:
+    """Return the one name of every device that a node sees: on the picture, in tables, in Trace, in the search.
+
+    Raises NodeError for a node that the cluster does not have.
+    """
+    return {device_id: locality.name for device_id, locality in localities(cluster, node_name).items()}
 
 
 def numa_and_root(cluster: Cluster, node_name: str) -> dict[DeviceID, tuple[_Number, _Number]]:
@@ -216,7 +225,13 @@ def _by_node(_cluster: Cluster) -> dict[str, Mapping[DeviceID, Locality]]:
 def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Locality]:
     devices = {item.id: item for item in _seen(cluster, node_name)}
     filled = _filled(cluster, node_name, devices, memo)
-    return {device_id: _of(device_id, locality) for device_id, locality in zip(devices, filled, strict=True)}
+    names = Counter((device_id.driver, locality.short) for device_id, locality in zip(devices, filled, strict=True))
+    # a name that two devices have is no name of either, and the driver's other devices are then named alike
+    unnamed = {driver for (driver, name), count in names.items() if name and count > 1}
+    return {
+        device_id: _of(device_id, locality, "" if device_id.driver in unnamed else locality.short)
+        for device_id, locality in zip(devices, filled, strict=True)
+    }
 
 
 def _filled(
@@ -300,7 +315,7 @@ def _locality(driver: str, device: Device, memo: _Memo) -> Locality:
     return found
 
 
-def _of(device_id: DeviceID, locality: Locality) -> Locality:
+def _of(device_id: DeviceID, locality: Locality, short: str) -> Locality:
     return Locality(
         device_id,
         locality.kind,
@@ -310,7 +325,7 @@ def _of(device_id: DeviceID, locality: Locality) -> Locality:
         locality.pcie_root,
         locality.switch,
         locality.address,
-        locality.short,
+        short,
         locality.guessed,
         locality.listed,
     )

@@ -36,8 +36,9 @@ class Locality(Struct, frozen=True):
     """Where one device sits; a level is None where it is not known.
 
     `kind` is "gpu", "nic", "cpu", "memory" or "other"; `guessed` says that no profile gives it. `label` is the model
-    for people, `short` the few letters it is known by or "" (both text from the cluster). `address` is the PCI
-    address or "". `listed` has the values of each level that the driver publishes as a list.
+    for people, `short` the name that people know the device by, "" without one that no other on its node has (both
+    text from the cluster). `address` is the PCI address or "". `listed` has the values of each level that the driver
+    publishes as a list.
     """
 
     device: DeviceID
@@ -64,6 +65,11 @@ class Locality(Struct, frozen=True):
             case "socket":
                 return self.socket
         raise KeyError(level)
+
+    @property
+    def name(self) -> str:
+        """Return what people call the device (`rdma0`), else the name in its slice (`pci-0000-12-00-0`)."""
+        return self.short or self.device.device
 
     @property
     def known(self) -> bool:

@@ -219,7 +219,7 @@ def _places(snapshot: Cluster, kept: Kept) -> Iterator[PlaceRow]:
             request = taken.get(str(device), "").partition("/")[0]
             ink = colour.get(request)
             chip = ChipRow(
-                name=device.device,
+                name=place.name,
                 kind=place.kind,
                 state=states[device].state.value,
                 letter=letter.get(request, ""),

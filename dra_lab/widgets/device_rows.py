@@ -78,7 +78,19 @@ class DeviceTable(Row, frozen=True):
     total: int = 0
 
 
-COLUMNS = ("device", "node", "kind", "model", "state", "NUMA node", "PCIe root", "address", "driver", "pool")
+COLUMNS = (
+    "device",
+    "node",
+    "kind",
+    "model",
+    "state",
+    "NUMA node",
+    "PCIe root",
+    "address",
+    "driver",
+    "pool",
+    "published name",
+)
 
 MAX_DEVICES = 1000
 """Devices of a cluster up to which the browser gets them all; above, those of one node (about 200 bytes a device)."""
@@ -120,7 +132,7 @@ def _node_rows(cluster: Cluster, node: str) -> Mapping[DeviceID, tuple[str, ...]
         why = "; ".join(state.why) or state.state.value if state is not None else ""
         where = (place_words(at.numa_node), place_words(at.pcie_root), at.address)
         kind = kind_words(at.kind, guessed=at.guessed)
-        rows[device] = (device.device, node, kind, at.label, why, *where, device.driver, device.pool)
+        rows[device] = (at.name, node, kind, at.label, why, *where, device.driver, device.pool, device.device)
     return rows
 
 

@@ -12,15 +12,16 @@ from dra_lab.model.plan import FirstFit, Placement, Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Step, StepKind, Trace, Window
-from dra_lab.pictures.letters import letters
+from dra_lab.pictures.letters import letters, request_signs
+from dra_lab.topology.locality import device_names
 from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import counted, goal_words, telling
 from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.trace_notes import Places
 from dra_lab.words.trace_words import (
+    Names,
     devices_words,
     end_sentence,
-    position_words,
     reason_words,
     result_words,
     step_sentence,
@@ -59,7 +60,6 @@ class TraceRow(Row, frozen=True):
     last: int
     kind: str
     position: str = ""
-    letter: str = ""
     devices: str = ""
     result: str = ""
     why: str = ""
@@ -124,8 +124,8 @@ class TracePosition:
         self.prediction = Prediction()
         self._sketch = sketch
         self._letters: Mapping[str, str] = letters(sketch)
-        self._places = Places(cluster, sketch, trace.node, release)
-        self._names = self._places.names
+        self._names = Names(device_names(cluster, trace.node), request_signs(sketch, trace))
+        self._places = Places(cluster, sketch, trace.node, release, self._names)
         self._present: Step | None = None
 
     @property
@@ -181,17 +181,15 @@ class TracePosition:
 
     def row(self, row: Step, depth: int = 0) -> TraceRow:
         """Return a row as it is shown."""
-        drawn = split_request(self.trace.drawn(row.claim, row.request))[0]
         return TraceRow(
             key=f"{row.first}-{row.last}",
             first=row.first,
             last=row.last,
             kind=row.kind.value,
-            position=position_words(row),
-            letter=self._letters.get(drawn, ""),
+            position=self._names.position(row),
             devices=devices_words(row.devices, self._names),
             result=result_words(row),
-            why=_cut(why_words(row)),
+            why=_cut(why_words(row, self._names)),
             depth=depth,
             opens=row.is_folded and row.kind is StepKind.GIVEN_BACK,
         )
@@ -227,7 +225,7 @@ class TracePosition:
     def ask(self) -> None:
         """Ask for the device that is allocated next."""
         step = self.next_of(StepKind.ALLOCATED)
-        question = f"Which device does kube-scheduler allocate next to {position_words(step)}?" if step else ""
+        question = f"Which device does kube-scheduler allocate next to {self._names.position(step)}?" if step else ""
         self.prediction = replace(self.prediction, question=question)
 
     def predict(self, device: str) -> None:
@@ -245,10 +243,10 @@ class TracePosition:
         self.ask()
 
     def _verdict(self, device: str, step: Step, before: int, *, right: bool) -> str:
-        taken, request = devices_words(step.devices, self._names), position_words(step)
+        taken, request = devices_words(step.devices, self._names), self._names.position(step)
         if right:
             return f"Right: kube-scheduler allocates {taken} to {request}."
-        found = next((one for one in self._names if str(one) == device), None)
+        found = next((one for one in self._names.devices if str(one) == device), None)
         if found is None:
             return f"kube-scheduler allocates {taken} to {request}."
         picked = devices_words([found], self._names)
@@ -258,7 +256,7 @@ class TracePosition:
         if any(one.device == found for one in self.window.held):
             why = f"It holds {picked} already."
         elif rejected:
-            why = f"It rejects {picked}: {reason_words(rejected[0])}."
+            why = f"It rejects {picked}: {reason_words(rejected[0], step.claim, self._names)}."
         else:
             why = f"It takes the first device that passes all tests, and {picked} comes later."
         return f"kube-scheduler allocates {taken} to {request}. {_cut(why)}"

@@ -14,6 +14,7 @@ from dra_lab.model.plan import NodeFit, Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.why.why_not import why_not
+from dra_lab.topology.locality import device_names
 from dra_lab.widgets.answer_rows import node_labels
 from dra_lab.widgets.device_rows import FleetItem, fleet
 from dra_lab.widgets.messages import on
@@ -115,8 +116,9 @@ def why_not_row(
         rows.append(TestBars("Links", links))
     about = _device(found.devices, device)
     lines = tuple(device_lines(found, about, plan)) if about is not None else ()
+    name = device_names(cluster, node)[about] if about is not None else ""
     return WhyNotRow(
-        title=f"Why not {about.device}?" if about is not None else why_not_title(label, fits=found.fits),
+        title=f"Why not {name}?" if name else why_not_title(label, fits=found.fits),
         sentence=node_sentence(found, plan, label),
         node=node,
         device=device if about is not None else "",

@@ -15,8 +15,18 @@ from dra_lab.words.drawing_words import Noun
 from dra_lab.words.facts import sentence
 from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item
-from dra_lab.words.trace_document import step_range, steps_table
-from dra_lab.words.trace_words import counts_words, end_sentence, reason_words, result_words, why_words
+from dra_lab.words.trace_document import MOST_ROWS, step_range, steps_table
+from dra_lab.words.trace_words import (
+    PUBLISHED,
+    counts_words,
+    end_sentence,
+    reason_words,
+    result_words,
+    why_words,
+)
+from dra_lab.words.trace_words import (
+    Names as TraceNames,
+)
 from dra_lab.words.why_not_document import TestBars, bars, link_bars
 
 Names = dict[str, Noun]
@@ -89,13 +99,13 @@ def funnel_json(found: WhyNot, names: Names) -> dict[str, Any]:
     return {"node": found.node, "fits": found.fits, "requests": tests}
 
 
-def steps_parts(trace: Trace[FirstFit], detail: Detail) -> Iterator[Part]:
+def steps_parts(trace: Trace[FirstFit], detail: Detail, names: TraceNames = PUBLISHED) -> Iterator[Part]:
     """Yield kube-scheduler's search on a node step by step, folded; every row with "all"."""
     yield Sentence(end_sentence(trace))
     yield Words(counts_words(trace))
     if detail == "answer":
         return
-    table = steps_table(trace.rows, _ALL_ROWS) if detail == "all" else steps_table(trace.rows)
+    table = steps_table(trace.rows, _ALL_ROWS if detail == "all" else MOST_ROWS, names)
     yield table
     if len(table.rows) < len(trace.rows):
         yield Words("-v shows each row of the steps.")

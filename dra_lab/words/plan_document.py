@@ -210,9 +210,12 @@ def devices_table(plan: Plan, cluster: Cluster | None = None) -> Table:
     rows = []
     for placement in plan.placements:
         takes = ", ".join(f"{key} {amount}" for key, amount in placement.consumed.items())
-        places = _places(here.get(placement.device)) if here else ("", "", "")
-        rows.append((placement.reference, str(placement.device), *places, takes))
-    return Table(("request", "device", "model", "NUMA node", "PCIe root", "takes"), rows, f"Devices on {plan.node}")
+        locality = here.get(placement.device)
+        places = _places(locality) if here else ("", "", "")
+        name = placement.device.device if locality is None else locality.name
+        rows.append((placement.reference, name, *places, takes, str(placement.device)))
+    columns = ("request", "device", "model", "NUMA node", "PCIe root", "takes", "published as")
+    return Table(columns, rows, f"Devices on {plan.node}")
 
 
 def _places(locality: Locality | None) -> tuple[str, str, str]:

@@ -11,11 +11,12 @@ from dra_lab.model.trace import Check, Step, StepKind, Trace
 from dra_lab.words.document import Part, Sentence, Table, Words, frame_of
 from dra_lab.words.facts import counted, goal_words, telling
 from dra_lab.words.trace_words import (
+    PUBLISHED,
+    Names,
     check_name,
     counts_words,
     devices_words,
     end_sentence,
-    position_words,
     reason_words,
     result_words,
     why_words,
@@ -42,9 +43,9 @@ def trace_parts(trace: Trace[FirstFit]) -> Iterator[Part]:
     yield steps_table(trace.rows)
 
 
-def steps_table(rows: Sequence[Step], most: int = MOST_ROWS) -> Table:
+def steps_table(rows: Sequence[Step], most: int = MOST_ROWS, names: Names = PUBLISHED) -> Table:
     """Return rows as a table; of more than `most`, what was rejected or given back for one device is one row."""
-    cells = [_cells(row) for row in rows] if len(rows) <= most else list(_grouped(rows))
+    cells = [_cells(row, names) for row in rows] if len(rows) <= most else list(_grouped(rows, names))
     return Table(("steps", "request", "device", "result", "why"), cells, "Steps")
 
 
@@ -53,12 +54,12 @@ def step_range(first: int, last: int) -> str:
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
-def _cells(row: Step) -> tuple[str, ...]:
-    devices = devices_words(row.devices)
-    return step_range(row.first, row.last), position_words(row), devices, result_words(row), why_words(row)
+def _cells(row: Step, names: Names) -> tuple[str, ...]:
+    devices = devices_words(row.devices, names)
+    return step_range(row.first, row.last), names.position(row), devices, result_words(row), why_words(row, names)
 
 
-def _grouped(rows: Sequence[Step]) -> Iterator[tuple[str, ...]]:
+def _grouped(rows: Sequence[Step], names: Names) -> Iterator[tuple[str, ...]]:
     def kind(row: Step) -> tuple[object, ...]:
         folds = row.kind in (StepKind.REJECTED, StepKind.GIVEN_BACK)
         return (row.claim, row.request, row.number, 0 if folds else row.first)
@@ -66,7 +67,7 @@ def _grouped(rows: Sequence[Step]) -> Iterator[tuple[str, ...]]:
     for _, same in groupby(rows, key=kind):
         first, *more = group = list(same)
         if not more:
-            yield _cells(first)
+            yield _cells(first, names)
             continue
         checks = dict.fromkeys(row.reason.check for row in group if row.reason is not None)
         back = sum(row.kind is StepKind.GIVEN_BACK for row in group)
@@ -74,7 +75,7 @@ def _grouped(rows: Sequence[Step]) -> Iterator[tuple[str, ...]]:
         results = [f"{rejected:,} rejected"] * bool(rejected) + [f"{back:,} given back"] * bool(back)
         devices = counted(sum(len(row.devices) for row in group), "device")
         tests = ", ".join(check_name(Check(check)) for check in checks)
-        yield step_range(first.first, group[-1].last), position_words(first), devices, ", ".join(results), tests
+        yield step_range(first.first, group[-1].last), names.position(first), devices, ", ".join(results), tests
 
 
 def trace_frame(trace: Trace[FirstFit]) -> pd.DataFrame:

@@ -16,17 +16,20 @@ from dra_lab.planner.node.link_places import Values, place_values
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.topology.locality import localities
 from dra_lab.words.facts import counted
+from dra_lab.words.trace_words import Names
 
 
 class Places:
     """The places of the devices of one node for the links of a drawing."""
 
-    def __init__(self, cluster: Cluster, sketch: ClaimSketch, node: str, release: KubernetesRelease) -> None:
+    def __init__(
+        self, cluster: Cluster, sketch: ClaimSketch, node: str, release: KubernetesRelease, names: Names
+    ) -> None:
         """Look at the devices of the node once."""
         index = node_index(cluster, release)
         seen = index.view(node).devices
         self._sketch = sketch
-        self._localities = localities(cluster, node)
+        self._localities, self._names = localities(cluster, node), names
         self._devices: dict[DeviceID, Device] = {item.id: item.device for item in seen}
         self._in_use = cluster.allocated.exclusive
         self._matching = {
@@ -34,16 +37,6 @@ class Places:
             for request in sketch.requests
             for ask in asks(request)
         }
-
-    @property
-    def names(self) -> dict[DeviceID, str]:
-        """Return the names that the devices have on the picture."""
-        return {device: place.short or device.device for device, place in self._localities.items()}
-
-    def name(self, device: DeviceID) -> str:
-        """Return the name that a device has on the picture."""
-        place = self._localities.get(device)
-        return (place.short if place is not None else "") or device.device
 
     def notes(self, trace: Trace[FirstFit], held: Sequence[Held]) -> Iterator[str]:
         """Yield what is known of the device that was allocated last, link by link: its place and its partners there."""
@@ -64,18 +57,18 @@ class Places:
         level = LEVEL_WORDS.get(link.where, link.where)
         here = self._at(link, device)
         if not here:
-            return f"The {level} of {self.name(device)} is not known."
+            return f"The {level} of {self._names.device(device)} is not known."
         there = [one for one in self._partners(other) if set(self._at(link, one)) & set(here)]
         free = [one for one in there if one not in self._in_use and one not in taken]
         mine = [one for one in there if one in taken]
         value = str(here[0][1])
-        begin = f"{self.name(device)} is on {level} {value}"
+        begin = f"{self._names.device(device)} is on {level} {value}"
         if mine:
-            return f"{begin}, as is {', '.join(map(self.name, mine))} of {other}."
+            return f"{begin}, as is {', '.join(map(self._names.device, mine))} of {other}."
         if free:
             return f"{begin}, with {counted(len(free), 'free device')} for {other}."
         if there:
-            names = ", ".join(map(self.name, there))
+            names = ", ".join(map(self._names.device, there))
             return f"{begin}. {names} for {other} is in use there, so it has no partner."
         return f"{begin}. No device for {other} is there, so it has no partner."
 

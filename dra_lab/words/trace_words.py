@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.names import PCIE_ROOT, DeviceID
+from dra_lab.model.names import PCIE_ROOT, DeviceID, split_request
 from dra_lab.model.plan import FirstFit, FirstFitStatus
 from dra_lab.model.trace import Check, Reason, Step, StepKind, Trace
 from dra_lab.words.facts import counted, sentence
@@ -14,18 +15,58 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 _NAMED = 4
 
-Names = Mapping[DeviceID, str]
-"""Names of devices as the picture has them, such as the interface of a NIC."""
-
-_PUBLISHED: Names = {}
-
 ATTRIBUTES = {PCIE_ROOT: "PCIe root"}
 """Attributes of constraints that have a name of their own in a sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A request of a manifest as the canvas calls it: its letter, how many devices it has, and how many are before it.
+
+    One drawn request of two GPUs that each have a NIC of their own is two requests of the manifest: A1 and A2.
+    """
+
+    letter: str
+    count: int = 1
+    before: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of devices, and the signs of requests by claim and request; the published names without them."""
+
+    devices: Mapping[DeviceID, str] = field(default_factory=dict)
+    signs: Mapping[tuple[str, str], Sign] = field(default_factory=dict)
+
+    def device(self, device: DeviceID) -> str:
+        """Return the name of a device."""
+        return self.devices.get(device, device.device)
+
+    def position(self, step: Step) -> str:
+        """Return for which device of which request a step is: `A2`, or `gpu, second` without signs."""
+        sign = self.signs.get((step.claim, split_request(step.request)[0]))
+        if sign is not None:
+            return f"{sign.letter}{sign.before + step.number}" if step.number else sign.letter
+        if not step.number:
+            return step.request
+        at = step.number - 1
+        return f"{step.request}, {ORDINALS[at] if at < len(ORDINALS) else f'number {step.number}'}"
+
+    def request(self, claim: str, request: str) -> str:
+        """Return a request: `A` for all its devices, `A2` if it has only this one, its own name without signs."""
+        sign = self.signs.get((claim, split_request(request)[0]))
+        if sign is None:
+            return request
+        return sign.letter if sign.count > 1 else f"{sign.letter}{sign.before + 1}"
+
+
+PUBLISHED = Names()
+"""The names of slices and manifests."""
+
+
 def _in_use(reason: Reason) -> str:
-    kind, _, name = reason.detail.partition(" ")
-    return f"request {name} already has it" if kind == "request" else f"in use by {name}" if name else "in use"
+    name = reason.detail.partition(" ")[2]
+    return f"in use by {name}" if name else "in use"
 
 
 def _gate(reason: Reason) -> str:
@@ -85,22 +126,17 @@ def check_name(check: Check) -> str:
     return _TESTS[check][0]
 
 
-def reason_words(reason: Reason) -> str:
+def reason_words(reason: Reason, claim: str = "", names: Names = PUBLISHED) -> str:
     """Return why a device was rejected: `in use by training/llm-7b`, `PCIe root is 20, must be 10`."""
+    kind, _, name = reason.detail.partition(" ")
+    if reason.check is Check.IN_USE and kind == "request":
+        return f"{'' if names.signs else 'request '}{names.request(claim, name)} already has it"
     return _TESTS[reason.check][1](reason)
 
 
-def position_words(step: Step) -> str:
-    """Return for which device of which request a step is: `gpu, first`."""
-    if not step.number:
-        return step.request
-    at = step.number - 1
-    return f"{step.request}, {ORDINALS[at] if at < len(ORDINALS) else f'number {step.number}'}"
-
-
-def devices_words(devices: Sequence[DeviceID], names: Names = _PUBLISHED, most: int = _NAMED) -> str:
-    """Return the names of devices: `gpu-0, gpu-1 and 6 more`; `names` are other names than the published ones."""
-    shown = [names.get(device, device.device) for device in devices[:most]]
+def devices_words(devices: Sequence[DeviceID], names: Names = PUBLISHED, most: int = _NAMED) -> str:
+    """Return the names of devices: `gpu-0, gpu-1 and 6 more`."""
+    shown = [names.device(device) for device in devices[:most]]
     more = len(devices) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
@@ -119,32 +155,34 @@ def result_words(step: Step) -> str:
     return step.kind.value
 
 
-def why_words(step: Step) -> str:
+def why_words(step: Step, names: Names = PUBLISHED) -> str:
     """Return why, in a table: the test that failed, or the request for which nothing was left."""
     if step.reason is not None:
-        return reason_words(step.reason)
+        return reason_words(step.reason, step.claim, names)
     if step.kind is StepKind.ALLOCATED:
         return "first that passes all tests" if not step.completes else f"completes the {step.completes}"
     if step.kind is StepKind.GIVEN_BACK:
-        return f"no device is left for {step.detail}" if step.detail else "more than 32 devices in one claim"
+        left = names.request(step.claim, step.detail)
+        return f"no device is left for {left}" if step.detail else "more than 32 devices in one claim"
     if step.kind is StepKind.LEFT_OUT:
         return f"only the first {step.first - 1:,} steps are recorded"
     return _without_limit(step.detail) or "each request has its devices"
 
 
-def step_sentence(step: Step, names: Names = _PUBLISHED) -> str:
+def step_sentence(step: Step, names: Names = PUBLISHED) -> str:
     """Return one step in a sentence: `kube-scheduler rejects efa1: in use by training/llm-7b`."""
-    device, request = devices_words(step.devices, names), position_words(step)
+    device, request = devices_words(step.devices, names), names.position(step)
     match step.kind:
         case StepKind.REJECTED:
-            return f"kube-scheduler rejects {device} for {request}: {why_words(step)}."
+            return f"kube-scheduler rejects {device} for {request}: {why_words(step, names)}."
         case StepKind.ALLOCATED:
             done = f" The {step.completes} is complete." if step.completes else ""
             return f"kube-scheduler allocates {device} to {request}.{done}"
         case StepKind.GIVEN_BACK:
-            return f"kube-scheduler gives {device} back: {why_words(step)}."
+            return f"kube-scheduler gives {device} back: {why_words(step, names)}."
         case StepKind.ALTERNATIVE:
-            return f"kube-scheduler tries the alternative {step.request}."
+            of = f" for {request}" if names.signs else ""
+            return f"kube-scheduler tries the alternative {step.request}{of}."
         case StepKind.LEFT_OUT:
             return f"The search goes on, but {why_words(step)}."
     detail = _without_limit(step.detail)

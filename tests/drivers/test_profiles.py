@@ -162,7 +162,7 @@ def test_nothing_is_derived_without_a_fact(attributes: dict[str, AttributeValue]
     [
         ("dra.net", {"dra.net/ifName": "rdma0", "dra.net/rdmaDevice": "mlx5_0"}, "rdma0"),
         ("dra.net", {"dra.net/rdmaDevice": "rdmap16s27"}, "rdmap16s27"),
-        ("dra.cpu", {"dra.cpu/numCPUs": 112}, "112 CPUs"),
+        ("dra.cpu", {"dra.cpu/cpuID": 3}, "cpu3"),
         ("gpu.nvidia.com", {"gpu.nvidia.com/type": "gpu"}, ""),
         ("new.example.org", {}, ""),
     ],

@@ -8,6 +8,7 @@ from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
 from dra_lab import load_cluster
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.topology import level_value, localities, skipped_devices
+from dra_lab.topology.locality import device_names
 
 
 def places(world, node: str = "n1"):
@@ -51,6 +52,16 @@ def test_a_device_has_this_place(rule):
     place = places(cluster(*slices))[name].place(level)
     found = None if place is None else (place.value, "derived") if place.derived else place.value
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [(("rdma0", "rdma1"), ("rdma0", "rdma1")), (("rdma0", "rdma0"), ("a", "b")), (("rdma0", ""), ("rdma0", "b"))],
+)
+def test_a_device_has_the_name_that_people_know_it_by_if_no_other_has_it(names, shown):
+    """Without such a name, or with one that two devices have, it is the name in the slice."""
+    devices = [device(own, {"dra.net/ifName": name} if name else {}) for own, name in zip("ab", names, strict=True)]
+    assert tuple(device_names(cluster(nics(*devices)), "n1").values()) == shown
 
 
 def test_a_derived_place_names_what_it_is_derived_from():

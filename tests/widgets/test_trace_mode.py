@@ -106,7 +106,7 @@ def test_another_node_is_traced(view):
 @pytest.mark.parametrize(
     ("picked", "score", "words"),
     [
-        ("gpu-3", 1, "Right: kube-scheduler allocates gpu-3 to gpu-0, first."),
+        ("gpu-3", 1, "Right: kube-scheduler allocates gpu-3 to A1."),
         ("gpu-0", 0, "It rejects gpu-0: in use by training/llm-7b-0-devices-wslqm."),
         ("gpu-7", 0, "It takes the first device that passes all tests, and gpu-7 comes later."),
     ],
@@ -119,7 +119,7 @@ def test_a_prediction_is_compared_and_counted(view, picked, score, words):
     found = view.trace_prediction
     assert (view.trace_step, found.get("score", 0), found["asked"]) == (11, score, 1)
     assert found["verdict"].endswith(words)
-    assert found["question"] == "Which device does kube-scheduler allocate next to gpu-0, first?"
+    assert found["question"] == "Which device does kube-scheduler allocate next to A1?"
 
 
 def test_a_step_of_a_long_search_is_a_small_message():

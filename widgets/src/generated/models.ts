@@ -874,7 +874,6 @@ export interface TraceRow {
   last: number;
   kind: string;
   position?: string;
-  letter?: string;
   devices?: string;
   result?: string;
   why?: string;

@@ -76,7 +76,7 @@ function Row({ row, depth, now }: { row: TraceRow; depth: number; now: number })
           </Button>
         </td>
         <td style={{ paddingLeft: `${6 + 12 * depth}px` }}>
-          {row.letter && <b>{row.letter}</b>} {row.position}
+          {row.position}
         </td>
         <td>{row.devices}</td>
         <td className="dra-toned" data-tone={TONES[row.kind]}>
