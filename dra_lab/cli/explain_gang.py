@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.cli.gang_options import gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.plan import Plan
 from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
 
@@ -32,7 +32,7 @@ def explain_gangs(options: argparse.Namespace) -> int:
     from dra_lab.findings import sort_findings
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.planner.gangs import plan_gangs
+    from dra_lab.planner.questions import plan_workloads
     from dra_lab.words.plan_outcome import plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
@@ -43,7 +43,7 @@ def explain_gangs(options: argparse.Namespace) -> int:
     found: list[tuple[Workload, GangChoice]] = []
     with command_waits() as (show, cancel):
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_gangs(given.cluster, given.every, progress=show, **limits)
+        plan = plan_workloads(given.cluster, given.every, progress=show, **limits)
         for one in given.gangs:
             common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
             choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)
@@ -62,9 +62,7 @@ def _asked(choices: Sequence[GangChoice], scheduler: str | None) -> Iterator[Gan
         yield by_name[name]
 
 
-def _parts(
-    options: argparse.Namespace, plan: FleetPlan, found: Sequence[tuple[Workload, GangChoice]]
-) -> Iterator[Part]:
+def _parts(options: argparse.Namespace, plan: Plan, found: Sequence[tuple[Workload, GangChoice]]) -> Iterator[Part]:
     """Yield the answer of the planner, then what each scheduler does."""
     from dra_lab.words.document import Sentence, Words
     from dra_lab.words.fleet_document import fleet_sentence
@@ -82,7 +80,7 @@ def _parts(
 
 
 def _json(
-    plan: FleetPlan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
+    plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
 ) -> dict[str, Any]:
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.gang_json import choice_json

@@ -231,8 +231,8 @@ def _like(pod: ReadPod) -> str:
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
-    from dra_lab.planner.fleet import plan_fleet
-    from dra_lab.session.outputs import fleet_bundle
+    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.session.outputs import Planned, bundle
     from dra_lab.sketch.manifest_target import Target
     from dra_lab.words.fleet_document import fleet_sentence
 
@@ -248,8 +248,8 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
         _refuse_empty(pod.name, [request for claim in pod.claims for request in claim.requests])
     cluster = planned.cluster
     goals = setting_of(options, "goals")
-    plan = plan_fleet(
+    plan = plan_workloads(
         cluster, planned.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
-    made = fleet_bundle(cluster, plan, target, wanted, pin=options.pin)
+    made = bundle(Planned(cluster, plan), target, wanted, pin=options.pin)
     return _write(options, made, fleet_sentence(plan), (*planned.findings, *made.findings))

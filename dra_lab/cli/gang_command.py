@@ -14,9 +14,8 @@ from dra_lab.cli.gang_options import GangInput, GangsInput, gangs_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import Headroom
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import command_waits
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, plan_outcome
@@ -83,7 +82,7 @@ def refuse_options(options: argparse.Namespace) -> None:
 
 
 def queue_verdicts(
-    given: GangsInput, plan: FleetPlan, release: KubernetesRelease
+    given: GangsInput, plan: Plan, release: KubernetesRelease
 ) -> tuple[dict[str, GangVerdicts], tuple[Finding, ...]]:
     """Return what quota, Kueue's counts and devices say of each gang with a queue, and queues that are not there."""
     from dra_lab.planner.gangs import gang_verdicts
@@ -103,7 +102,7 @@ def queue_verdicts(
 
 
 def nodes_that_help(
-    given: GangsInput, plan: FleetPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+    given: GangsInput, plan: Plan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
 ) -> AddedNodes | None:
     """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
     from dra_lab.model.node_type import NodeType
@@ -125,7 +124,7 @@ def nodes_that_help(
 
 def _counts(
     given: GangsInput,
-    plan: FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     time_limit: float | None,
     progress: Any,
@@ -149,7 +148,7 @@ def _counts(
 
 
 def _choices(
-    given: GangsInput, plan: FleetPlan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+    given: GangsInput, plan: Plan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
 ) -> tuple[list[Sequence[GangChoice]], tuple[Finding, ...]]:
     """Return what schedulers do with each gang, and what is not known of that."""
     from dra_lab.pinning.gang_choices import gang_choices
@@ -189,7 +188,7 @@ def _unknown_requests(one: GangInput) -> Finding:
 
 def _shown(
     detail: str,
-    plan: FleetPlan,
+    plan: Plan,
     counts: Sequence[tuple[Headroom, Headroom]],
     choices: Sequence[Sequence[GangChoice]],
     verdicts: Mapping[str, GangVerdicts],

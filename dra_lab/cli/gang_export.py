@@ -17,7 +17,7 @@ from dra_lab.cli.output import print_findings, print_yaml
 from dra_lab.cli.workload_options import namespace_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import Plan
 from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     Raises InputError for options that have no meaning for gangs.
     """
     from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
-    from dra_lab.planner.gangs import plan_gangs
+    from dra_lab.planner.questions import plan_workloads
 
     _refuse(options)
     gangs, release = gangs_of(options), release_of(options)
@@ -43,7 +43,9 @@ def run_gang_export(options: argparse.Namespace) -> int:
         raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
     workload, has_claims = _workload(options, one)
     with command_waits() as (show, cancel):
-        plan = plan_gangs(gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel)
+        plan = plan_workloads(
+            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel
+        )
     findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
     given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
     planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
@@ -109,7 +111,7 @@ def _placeholders(one: GangInput) -> Iterator[Finding]:
         yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
 
 
-def _write(options: argparse.Namespace, made: Bundle, plan: FleetPlan) -> int:
+def _write(options: argparse.Namespace, made: Bundle, plan: Plan) -> int:
     """Write or print the files and the answer, or say why nothing is written; return the exit status."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, NOT_SIMULATED, title_of

@@ -31,9 +31,8 @@ from dra_lab.cli.options import (
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import Headroom, LargestJob, Stranded
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
@@ -296,11 +295,11 @@ def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
 
 def _started(
     wanted: WorkloadsInput,
-    plan: FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     time_limit: float | None,
     cancel: threading.Event,
-) -> FleetPlan:
+) -> Plan:
     """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
 
     Its findings include those of the searches.
@@ -337,7 +336,7 @@ def _after(
     cluster: Cluster,
     workloads: Sequence[Workload],
     release: KubernetesRelease,
-    plan: FleetPlan,
+    plan: Plan,
     time_limit: float | None,
     progress: Any,
     cancel: threading.Event,
@@ -365,7 +364,7 @@ def _after(
 
 
 def _shown(
-    detail: str, wanted: WorkloadsInput, plan: FleetPlan, after: _After, release: KubernetesRelease
+    detail: str, wanted: WorkloadsInput, plan: Plan, after: _After, release: KubernetesRelease
 ) -> Iterator[Part]:
     from dra_lab.sketch.free_words import unread_words
     from dra_lab.words.document import Sentence
@@ -384,7 +383,7 @@ def _shown(
         yield from causes
 
 
-def _json(plan: FleetPlan, after: _After) -> dict[str, Any]:
+def _json(plan: Plan, after: _After) -> dict[str, Any]:
     from dra_lab.words.fleet_json import fleet_json, headroom_json, job_json, stranded_json
 
     more = {

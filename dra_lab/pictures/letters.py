@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dra_lab.model.names import split_request
-from dra_lab.model.plan import FirstFit
+from dra_lab.model.placement import FirstFit
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Trace
 from dra_lab.words.trace_words import Sign

@@ -15,7 +15,7 @@ from dra_lab.manifests.file_text import expanded, read_bytes, utf8_text
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins, json_value
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
 from dra_lab.model.workload import workload_of
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
@@ -128,12 +128,14 @@ def _of_plan_file(file: str, name: str) -> Kept:
     return kept[names.index(name)]
 
 
-def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> FleetPlan:
+def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> Plan:
     """Return the plan of the gangs and the other workloads of a plan file."""
-    from dra_lab.planner.gangs import plan_gangs
+    from dra_lab.planner.questions import plan_workloads
 
     on = fleet_cluster(cluster, drawing.workloads)
-    return plan_gangs(on, [*map(workload_of, drawing.workloads)], release=drawing.release or None, time_limit=_SECONDS)
+    return plan_workloads(
+        on, [*map(workload_of, drawing.workloads)], release=drawing.release or None, time_limit=_SECONDS
+    )
 
 
 def _planned(file: str, drivers: Sequence[str] | None) -> Kept:

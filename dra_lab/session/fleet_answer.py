@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import Workload, workload_of
@@ -98,7 +98,7 @@ class FleetAnswer(Struct, frozen=True):
     """
 
     question: FleetQuestion
-    plan: FleetPlan
+    plan: Plan
     headroom: tuple[Headroom, ...] = ()
     stranded: Stranded | None = None
     amounts: tuple[Amounts, ...] = ()
@@ -126,7 +126,7 @@ class FleetAnswer(Struct, frozen=True):
         found = {"placed": KnownValue(value=len(self.plan.pods), bound=bound), "wanted": KnownValue(value=wanted)}
         found["nodes"] = KnownValue(value=len(self.plan.nodes))
         first_fit = self.plan.first_fit
-        if first_fit is not None and first_fit.status is not PlanStatus.STOPPED:
+        if first_fit is not None and first_fit.status is not FirstFitStatus.STOPPED:
             found |= values_of_bandwidth([*map(regret_json, self.plan.regrets)])
         found |= {
             f"more/{headroom.workload}": KnownValue(value=headroom.count.value, bound=headroom.count.bound)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.session import MODES, Session
 from dra_lab.session.fleet_answer import FleetAnswer, GangAnswer
 from dra_lab.widgets.answer_rows import State
@@ -90,7 +89,7 @@ def _proof(answer: FleetAnswer, pins: int) -> str:
     return " ".join(filter(None, (proof_words(answer.plan, pins), cost_words(answer.plan))))
 
 
-def _scheduler(plan: FleetPlan, gangs: GangAnswer) -> str:
+def _scheduler(plan: Plan, gangs: GangAnswer) -> str:
     """Return what stops the first gang in its queue, else what Kueue does with it."""
     name = plan.gangs[0].name if plan.gangs else ""
     verdicts = gangs.verdicts.get(name)

@@ -7,7 +7,8 @@ from typing import Any
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, Plan
+from dra_lab.model.placement import FirstFit
+from dra_lab.model.plan import Plan
 from dra_lab.model.trace import Counts, Step, StepKind, Trace
 from dra_lab.planner.why.why_not import WhyNot
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dra_lab.model.goals import GOAL_WORDS
-from dra_lab.model.headroom import MOST_COUNTED
-from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus
+from dra_lab.model.goals import DAMAGE, GOAL_WORDS, GoalValue
+from dra_lab.model.headroom import MOST_COUNTED, NodeFit
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import Plan, PlanStatus
 
 KINDS: Mapping[str, str] = {
     "gpu": "GPUs",

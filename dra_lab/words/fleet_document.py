@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.goals import FLEET_GOALS, UNPLACED
+from dra_lab.model.goals import FLEET_GOALS, UNPLACED, GoalValue
 from dra_lab.model.headroom import NODES_TOGETHER, Headroom, LargestJob, Stranded, StrandedKind
-from dra_lab.model.plan import GoalValue, PlanStatus, Start
+from dra_lab.model.placement import FirstFitStatus, Start
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, as_text, printable
 from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted, goal_proof, sentence
@@ -20,7 +20,7 @@ MANY = 40
 """Nodes up to which each has a row of its own."""
 
 
-def fleet_sentence(plan: FleetPlan) -> str:
+def fleet_sentence(plan: Plan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it; names are made printable."""
     if plan.gangs:
         return gang_sentence(plan)
@@ -41,11 +41,11 @@ def fleet_sentence(plan: FleetPlan) -> str:
     return printable(" ".join(_placed(plan)))
 
 
-def _wanted(plan: FleetPlan) -> int:
+def _wanted(plan: Plan) -> int:
     return sum(workload.replicas for workload in plan.workloads)
 
 
-def _placed(plan: FleetPlan) -> Iterator[str]:
+def _placed(plan: Plan) -> Iterator[str]:
     nodes = len(plan.nodes)
     counts = f"{len(plan.pods):,} of {_wanted(plan):,} replicas placed on {counted(nodes, 'node')}"
     if plan.start is Start.NEVER:
@@ -72,10 +72,10 @@ def _placed(plan: FleetPlan) -> Iterator[str]:
         yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {difference}."
 
 
-def compared_words(plan: FleetPlan) -> str:
+def compared_words(plan: Plan) -> str:
     """Return on which part of the nodes first fit was compared, `` on 261 of 716 nodes``; "" for all of them."""
     found = plan.first_fit
-    if found is None or found.status is not PlanStatus.STOPPED:
+    if found is None or found.status is not FirstFitStatus.STOPPED:
         return ""
     return f" on {len(found.compared):,} of {len(plan.nodes):,} nodes"
 
@@ -89,7 +89,7 @@ def _meaning(goal: str) -> str:
 
 
 def fleet_text(
-    plan: FleetPlan,
+    plan: Plan,
     headroom: Sequence[Headroom] = (),
     lost: Stranded | None = None,
     jobs: Sequence[LargestJob] = (),
@@ -100,7 +100,7 @@ def fleet_text(
 
 
 def short_fleet_parts(
-    plan: FleetPlan, headroom: Sequence[Headroom] = (), unread: str = "", causes: Sequence[Part] = ()
+    plan: Plan, headroom: Sequence[Headroom] = (), unread: str = "", causes: Sequence[Part] = ()
 ) -> Iterator[Part]:
     """Yield the short answer: sentence, workloads, first nodes, how many more fit, and the option that shows more."""
     yield from _first_parts(plan, unread)
@@ -113,7 +113,7 @@ def short_fleet_parts(
         yield Words("-v shows all reasons.")
 
 
-def _first_parts(plan: FleetPlan, unread: str) -> Iterator[Part]:
+def _first_parts(plan: Plan, unread: str) -> Iterator[Part]:
     yield Sentence(fleet_sentence(plan))
     if unread:
         yield Words(sentence(unread[0].upper() + unread[1:]))
@@ -125,7 +125,7 @@ def _headroom_lines(headroom: Sequence[Headroom]) -> Lines:
 
 
 def fleet_parts(
-    plan: FleetPlan,
+    plan: Plan,
     headroom: Sequence[Headroom] = (),
     lost: Stranded | None = None,
     jobs: Sequence[LargestJob] = (),
@@ -161,7 +161,7 @@ def fleet_parts(
             yield Words(not_examined_words(lost))
 
 
-def fleet_goals_table(plan: FleetPlan) -> Table:
+def fleet_goals_table(plan: Plan) -> Table:
     """Return the goals: the plan's value and proof, and kube-scheduler's value with the same replicas."""
     where, pairs = compared_words(plan), plan.against_first_fit
     rows = []
@@ -186,7 +186,7 @@ def fleet_goals_table(plan: FleetPlan) -> Table:
     return Table(columns, rows, f"Goals, most important first (smaller is better{only})")
 
 
-def _nodes_table(plan: FleetPlan, most: int | None = None) -> Table:
+def _nodes_table(plan: Plan, most: int | None = None) -> Table:
     """Return the replicas of each node; with more than `most` nodes, the first rows and the number of other nodes."""
     rows: list[tuple[str, list[list[object]]]] = [
         (node, [[_load(replica.workload for replica in replicas)]]) for node, replicas in plan.on_node.items()
@@ -318,5 +318,5 @@ def scenario_parts(answer: ScenarioAnswer) -> Iterator[Part]:
     if plan is None:
         yield Sentence(f"{answer.scenario}: not answered: {answer.error}")
     else:
-        words = fleet_sentence(plan) if isinstance(plan, FleetPlan) else answer_sentence(plan)
+        words = answer_sentence(plan) if plan.is_one_pod else fleet_sentence(plan)
         yield Sentence(f"{answer.scenario}: {words}")

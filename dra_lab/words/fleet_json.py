@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from dra_lab.model.fleet import FleetPlan, PlacedPod
 from dra_lab.model.headroom import NODE, Headroom, LargestJob, Stranded, StrandedKind
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.placement import FirstFitStatus, PlacedPod
+from dra_lab.model.plan import Plan
 from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.plan_json import (
@@ -20,7 +20,7 @@ from dra_lab.words.plan_json import (
 from dra_lab.words.plan_outcome import pod_outcome
 
 
-def fleet_json(plan: FleetPlan) -> dict[str, Any]:
+def fleet_json(plan: Plan) -> dict[str, Any]:
     """Return a fleet plan as plain values, names and order fixed; no times, so that equal plans give equal text."""
     more = {
         "status": plan.status.value,
@@ -39,7 +39,7 @@ def fleet_json(plan: FleetPlan) -> dict[str, Any]:
     return answer_json("FleetPlan", pod_outcome(plan), plan.findings, map(goal_value, plan.goals), **more)
 
 
-def _workload(plan: FleetPlan, workload: Workload) -> dict[str, Any]:
+def _workload(plan: Plan, workload: Workload) -> dict[str, Any]:
     return {
         "name": workload.name,
         "replicas": workload.replicas,
@@ -59,7 +59,7 @@ def replica_value(replica: PlacedPod) -> dict[str, Any]:
     }
 
 
-def _first_fit(plan: FleetPlan) -> dict[str, Any] | None:
+def _first_fit(plan: Plan) -> dict[str, Any] | None:
     found = plan.first_fit
     if found is None:
         return None
@@ -68,7 +68,7 @@ def _first_fit(plan: FleetPlan) -> dict[str, Any] | None:
         "placed": dict(found.placed),
         "goals": [goal_value(goal) for goal in found.goals],
         "regret": regret,
-        "comparedNodes": len(found.compared) if found.status is PlanStatus.STOPPED else len(plan.nodes),
+        "comparedNodes": len(found.compared) if found.status is FirstFitStatus.STOPPED else len(plan.nodes),
     }
 
 

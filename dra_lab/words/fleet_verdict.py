@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.regret import YOURS
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, asks
 from dra_lab.words.document import printable
@@ -43,7 +42,7 @@ def _pods_words(pod: PodDrawing) -> str:
     return f"{pod.pod}, {gang_words(pod.gang, pod.replicas)}"
 
 
-def verdict_words(plan: FleetPlan, nodes: int) -> str:
+def verdict_words(plan: Plan, nodes: int) -> str:
     """Return the verdict: how many pods have a place, on how many of the nodes, and whether each GPU has its NIC."""
     wanted, placed = sum(workload.replicas for workload in plan.workloads), len(plan.pods)
     if plan.status is PlanStatus.EMPTY or not wanted:
@@ -64,7 +63,7 @@ def verdict_words(plan: FleetPlan, nodes: int) -> str:
     )
 
 
-def proof_words(plan: FleetPlan, pins: int = 0) -> str:
+def proof_words(plan: Plan, pins: int = 0) -> str:
     """Return what is proven of the verdict, and the first reason if pods have no place."""
     if plan.status in (PlanStatus.EMPTY,):
         return ""
@@ -73,7 +72,7 @@ def proof_words(plan: FleetPlan, pins: int = 0) -> str:
     return printable(" ".join(filter(None, sentences)))
 
 
-def _proof(plan: FleetPlan, pins: int) -> str:
+def _proof(plan: Plan, pins: int) -> str:
     if plan.status is PlanStatus.INFEASIBLE:
         return "Proven."
     if plan.status is PlanStatus.OPTIMAL:
@@ -94,7 +93,7 @@ def _proof(plan: FleetPlan, pins: int) -> str:
     )
 
 
-def cost_words(plan: FleetPlan) -> str:
+def cost_words(plan: Plan) -> str:
     """Return the worst bandwidth that kube-scheduler leaves with these manifests, "" if it is that of the plan."""
     for regret in plan.regrets:
         known = [share for share in regret.theirs if share.low is not None]

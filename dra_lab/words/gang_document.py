@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.fleet import FleetPlan, PlacedReplica
-from dra_lab.model.goals import GANG_GOALS, GANGS, UNPLACED
+from dra_lab.model.goals import GANG_GOALS, GANGS, UNPLACED, GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, counted_to
-from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.placement import PlacedReplica
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import counted, sentence
@@ -31,7 +31,7 @@ _REASONS = 2
 """Reasons against a domain that are shown if it has many."""
 
 
-def gang_sentence(plan: FleetPlan) -> str:
+def gang_sentence(plan: Plan) -> str:
     """Return the answer in one to three short sentences, with what is proven of it."""
     if plan.status is PlanStatus.EMPTY:
         return "No gangs are requested."
@@ -44,7 +44,7 @@ def gang_sentence(plan: FleetPlan) -> str:
     return printable(" ".join(filter(None, _placed(plan))))
 
 
-def _misfit(plan: FleetPlan) -> str:
+def _misfit(plan: Plan) -> str:
     """Return that not one gang fits, with the domain that has most pods if there is one kind of gang."""
     if len(plan.workloads) > 1:
         return "Not one gang fits, proven."
@@ -63,7 +63,7 @@ def _pods(gang: Workload) -> str:
     return f"all {gang.size:,} pods of the gang" if gang.least == gang.size else f"the least {gang.least:,} pods"
 
 
-def _placed(plan: FleetPlan) -> Iterator[str]:
+def _placed(plan: Plan) -> Iterator[str]:
     wanted = sum(gang.replicas for gang in plan.gangs)
     if wanted == len(plan.placed_gangs) == len(plan.workloads) == 1:
         yield _one_placed(plan.placed_gangs[0], plan.gangs[0].size)
@@ -89,7 +89,7 @@ def _one_placed(placed: PlacedReplica, size: int) -> str:
     return f"The gang fits{where}: {number} on {counted(len(placed.nodes), 'node')}."
 
 
-def _proof(plan: FleetPlan, first: list[GoalValue]) -> str:
+def _proof(plan: Plan, first: list[GoalValue]) -> str:
     open_goals = [_open(goal) for goal in plan.goals if not goal.proven and goal not in first[:1]]
     if open_goals:
         return f"Best so far, not proven: {', '.join(open_goals)}."
@@ -102,7 +102,7 @@ def _open(goal: GoalValue) -> str:
     return f"{words} {goal.value:,}" + (f" (at least {goal.bound:,})" if goal.bound is not None else "")
 
 
-def gang_parts(plan: FleetPlan) -> Iterator[Part]:
+def gang_parts(plan: Plan) -> Iterator[Part]:
     """Yield the answer, where each gang is, and for gangs without a place what each domain has."""
     yield Sentence(gang_sentence(plan))
     if len(plan.workloads) > 1:
@@ -155,7 +155,7 @@ def count_parts(found: Headroom) -> Iterator[Part]:
 
 
 def short_gang_parts(
-    plan: FleetPlan, counts: Sequence[tuple[Headroom, Headroom]], choices: Sequence[Sequence[GangChoice]]
+    plan: Plan, counts: Sequence[tuple[Headroom, Headroom]], choices: Sequence[Sequence[GangChoice]]
 ) -> Iterator[Part]:
     """Yield the answer, what each domain has, how many gangs fit, and what schedulers do with each gang.
 
@@ -180,7 +180,7 @@ def short_gang_parts(
 
 
 def long_gang_parts(
-    plan: FleetPlan, counts: Sequence[tuple[Headroom, Headroom]], choices: Sequence[Sequence[GangChoice]]
+    plan: Plan, counts: Sequence[tuple[Headroom, Headroom]], choices: Sequence[Sequence[GangChoice]]
 ) -> Iterator[Part]:
     """Yield the short answer, then where each gang is, the goals, and the domains after the plan and in each replay."""
     shown = [*short_gang_parts(plan, counts, choices)]
@@ -195,7 +195,7 @@ def long_gang_parts(
             yield Table(("domain", "at least", "at most", "needed"), rows, printable(title))
 
 
-def workloads_table(plan: FleetPlan) -> Table:
+def workloads_table(plan: Plan) -> Table:
     """Return the workloads with the replicas that are wanted and placed, and the number of nodes that they use."""
     nodes: dict[str, set[str]] = {}
     for replica in plan.pods:
@@ -205,13 +205,13 @@ def workloads_table(plan: FleetPlan) -> Table:
     return Table(("workload", "wanted", "placed", Column(name="nodes")), rows, "Workloads")
 
 
-def _placed_table(plan: FleetPlan) -> Table:
+def _placed_table(plan: Plan) -> Table:
     heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
     more = [f"{len(plan.placed_gangs) - MOST:,} more gangs are placed."] if len(plan.placed_gangs) > MOST else []
     return Table(heads, [_row(placed) for placed in plan.placed_gangs[:MOST]], "Where the gangs are", more)
 
 
-def shared_table(plan: FleetPlan) -> Table:
+def shared_table(plan: Plan) -> Table:
     """Return the claims that pods use together, each with the pods, the node and the devices."""
     gangs = {gang.name: gang for gang in plan.gangs}
     rows = [row for placed in plan.placed_gangs for row in _shared(placed, gangs[placed.workload])]
@@ -232,7 +232,7 @@ def _shared(placed: PlacedReplica, gang: Workload) -> Iterator[tuple[str, ...]]:
         yield f"{placed.workload} {placed.replica}", names, users, one.node, ", ".join(devices[:_DEVICES]) + more
 
 
-def _domains_table(plan: FleetPlan, gang: Workload, title: str) -> Table:
+def _domains_table(plan: Plan, gang: Workload, title: str) -> Table:
     """Return what each domain has for one gang, those with most pods first."""
     headrooms = sorted(
         (headroom for headroom in plan.where if headroom.workload == gang.name),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dra_lab.model.fleet import FleetPlan, SharedClaim
 from dra_lab.model.headroom import Bounded, Fit, Headroom
+from dra_lab.model.placement import SharedClaim
+from dra_lab.model.plan import Plan
 from dra_lab.model.workload import Workload
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.fleet_json import replica_value
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def gang_json(
-    plan: FleetPlan,
+    plan: Plan,
     counts: Sequence[tuple[Headroom, Headroom]] = (),
     choices: Sequence[Sequence[GangChoice]] = (),
     queues: Mapping[str, str] | None = None,
@@ -84,7 +85,7 @@ def _shared(claim: SharedClaim) -> dict[str, Any]:
     }
 
 
-def _gang(plan: FleetPlan, gang: Workload, queue: str) -> dict[str, Any]:
+def _gang(plan: Plan, gang: Workload, queue: str) -> dict[str, Any]:
     return {
         "name": gang.name,
         "replicas": gang.replicas,

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dra_lab.model.fleet import FleetPlan, PlacedPod, PlacedReplica
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
 from dra_lab.model.goals import BEYOND, GANGS
 from dra_lab.model.headroom import Fit, Headroom
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.placement import PlacedPod, PlacedReplica
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.model.workload import HOST, Workload
 from dra_lab.topology.hierarchy_findings import plural
@@ -64,7 +64,7 @@ def domain_name(domain: Sequence[str]) -> str:
     return _UUID.sub(_CUT, domain[-1]) if domain else "the cluster"
 
 
-def gang_verdict(plan: FleetPlan, more: Mapping[str, Headroom]) -> str:
+def gang_verdict(plan: Plan, more: Mapping[str, Headroom]) -> str:
     """Return whether gangs and other pods fit and where, then how many more gangs fit."""
     wanted = sum(gang.replicas for gang in plan.gangs)
     if plan.status is PlanStatus.EMPTY:
@@ -109,7 +109,7 @@ def _where(gang: Workload, placed: Sequence[PlacedReplica]) -> str:
     return f" in {len(names):,} {plural(word)}: {', '.join(names[: min(len(names), _NAMED) - 1])} and {last}"
 
 
-def _misfit(plan: FleetPlan, gang: Workload) -> str:
+def _misfit(plan: Plan, gang: Workload) -> str:
     headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
     best = max(headrooms, key=lambda headroom: headroom.pods.value, default=None)
     pods = f"{gang.least:,} pods" if gang.least > 1 else "a pod"
@@ -122,14 +122,14 @@ def _misfit(plan: FleetPlan, gang: Workload) -> str:
     return f"No {level_word(gang.level)} holds {pods}. {where}."
 
 
-def _ordinary(plan: FleetPlan, replicas: Sequence[PlacedPod]) -> str:
+def _ordinary(plan: Plan, replicas: Sequence[PlacedPod]) -> str:
     wanted = sum(workload.replicas for workload in plan.workloads if not workload.is_gang)
     if not wanted:
         return ""
     return f" {len(replicas):,} of {counted(wanted, 'other pod')} {'is' if len(replicas) == 1 else 'are'} placed."
 
 
-def gang_proof(plan: FleetPlan) -> str:
+def gang_proof(plan: Plan) -> str:
     """Return what is proven of the verdict."""
     if plan.status is PlanStatus.EMPTY:
         return ""

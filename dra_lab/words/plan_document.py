@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, NodeFit, Plan, PlanStatus, Start
+from dra_lab.model.goals import GOAL_WORDS, GoalValue
+from dra_lab.model.headroom import NodeFit
+from dra_lab.model.placement import FirstFit, FirstFitStatus, Start
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.topology.locality import Locality, Place, localities
@@ -254,7 +256,7 @@ def goals_table(plan: Plan) -> Table:
     for goal in plan.goals:
         unknown = f" ({goal.unknown} of unknown place)" if goal.unknown else ""
         fits = (plan.first_fit, plan.first_fit_plain)
-        values = [found.goal(goal.goal) if found is not None else None for found in fits]
+        values = [found.value(goal.goal) if found is not None else None for found in fits]
         worse = [None if value is None or goal.at_most else value - goal.value for value in values]
         shown = [reached(goal, found) for found in fits]
         exact = [goal.value, goal.bound, goal.proven, goal.unknown]
@@ -265,7 +267,7 @@ def goals_table(plan: Plan) -> Table:
 
 def reached(goal: GoalValue, found: FirstFit | None) -> str:
     """Return what kube-scheduler reaches in a goal and how much worse that is, or what its search ended with."""
-    value = found.goal(goal.goal) if found is not None else None
+    value = found.value(goal.goal) if found is not None else None
     if found is None or found.status is not FirstFitStatus.ALLOCATED or value is None:
         return search_end(found) if found is not None else ""
     return f"{value} ({value - goal.value:+d})" if value != goal.value and not goal.at_most else str(value)

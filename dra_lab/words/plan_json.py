@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, Plan, Shortfall
-from dra_lab.model.reasons import Conflict, Funnel, Reasons, Relaxation, SelectorFailure
+from dra_lab.model.placement import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.plan import Plan
+from dra_lab.model.reasons import Conflict, Funnel, Reasons, Relaxation, SelectorFailure, Shortfall
 from dra_lab.model.regret import PathShare, Regret
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.facts import regret

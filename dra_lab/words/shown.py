@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan, Shortfall, Suggestion
+from dra_lab.model.plan import Plan
+from dra_lab.model.reasons import Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text, escaped
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 SHOWN = (
     "dra_lab.findings.Finding",
     "dra_lab.model.cluster.Cluster",
-    "dra_lab.model.fleet.FleetPlan",
     "dra_lab.model.headroom.LargestJob",
     "dra_lab.model.headroom.Headroom",
     "dra_lab.model.headroom.Stranded",
@@ -29,8 +29,8 @@ SHOWN = (
     "dra_lab.model.gang_verdicts.GangVerdicts",
     "dra_lab.model.node_type.AddedNodes",
     "dra_lab.model.plan.Plan",
-    "dra_lab.model.plan.Shortfall",
-    "dra_lab.model.plan.Suggestion",
+    "dra_lab.model.reasons.Shortfall",
+    "dra_lab.model.reasons.Suggestion",
     "dra_lab.model.pod_reason.Explanation",
     "dra_lab.model.pod_reason.PodReason",
     "dra_lab.model.reasons.Reasons",
@@ -76,7 +76,7 @@ def in_html(value: object) -> str:
 def parts_of(value: object, *, pictures: bool = False) -> Iterable[Part]:
     """Return the document of a result, with pictures where a cluster is known."""
     match value:
-        case Plan():
+        case Plan() if value.is_one_pod:
             return _plan(value, pictures=pictures)
         case Cluster():
             from dra_lab.words.cluster_document import cluster_parts
@@ -120,11 +120,11 @@ def _advice(value: Shortfall | Suggestion) -> Iterable[Part]:
 
 def _other(value: object) -> Iterable[Part]:
     """Return the document of a reason, or of an answer about a fleet."""
-    from dra_lab.model.fleet import FleetPlan
     from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.headroom import Headroom, LargestJob, Stranded
     from dra_lab.model.node_type import AddedNodes
+    from dra_lab.model.plan import Plan
     from dra_lab.model.pod_reason import Explanation, PodReason
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
@@ -136,7 +136,7 @@ def _other(value: object) -> Iterable[Part]:
     match value:
         case GangReplay() | GangVerdicts() | AddedNodes():
             return _gang(value)
-        case FleetPlan():
+        case Plan():
             return fleet_document.fleet_parts(value)
         case Headroom():
             return fleet_document.headroom_parts(value)

@@ -9,10 +9,11 @@ from typing import Literal
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.goals import DAMAGE, GOAL_WORDS, GoalValue
 from dra_lab.model.headroom import Headroom
-from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall
-from dra_lab.model.reasons import Scarcity
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Scarcity, Shortfall
 from dra_lab.model.regret import PathShare
 from dra_lab.model.sketch import How, Link, asks
 from dra_lab.sketch.links import LEVEL_WORDS, listed

@@ -7,16 +7,18 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as changed
-from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
+from small_plans import HOSTILE, a_plan, busy_cluster, first_fit, goals, hostile_cluster, hostile_plan, taken
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
+from dra_lab.model.goals import GoalValue
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.words.frames import frame
 from dra_lab.words.plan_document import answer_sentence, plan_text
 from dra_lab.words.plan_json import plan_json
 
-PLAIN = FirstFit(FirstFitStatus.ALLOCATED, taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
+PLAIN = first_fit(taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
 
 
 def test_without_claims_the_answer_does_not_speak_of_now():
@@ -63,8 +65,8 @@ def test_what_is_not_proven_says_which_goal_is_open():
 
 
 def test_nothing_drawn_and_nothing_known_have_their_own_sentences():
-    empty = Plan(PlanStatus.EMPTY, ClaimSketch())
-    stopped = Plan(PlanStatus.STOPPED, ClaimSketch())
+    empty = plan_of_pod(PlanStatus.EMPTY, ClaimSketch())
+    stopped = plan_of_pod(PlanStatus.STOPPED, ClaimSketch())
     assert answer_sentence(empty) == "Nothing is drawn yet."
     assert answer_sentence(stopped).startswith("Not answered")
 

@@ -14,8 +14,8 @@ from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -43,7 +43,7 @@ class PlannedGang(Struct, frozen=True):
 
     gang: Workload
     hierarchy: Hierarchy | None
-    plan: FleetPlan
+    plan: Plan
     cluster: Cluster
     read: Cluster
     release: KubernetesRelease
@@ -124,7 +124,7 @@ def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
         yield from quota_findings(planned.cluster, planned.gang, planned.queue, **common)
 
 
-def _outcome(gang: Workload, plan: FleetPlan) -> Simulation:
+def _outcome(gang: Workload, plan: Plan) -> Simulation:
     """Return whether the gang has its place; what the scheduler does with the files is not simulated.
 
     A gang that has its place is written even if others of the same plan have none.
@@ -145,7 +145,7 @@ def title_of(scheduler: str) -> str:
 def _readme(
     files: GangFiles,
     gang: Workload,
-    plan: FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     pinned: Sequence[Sequence[str]],
     names: Sequence[str],
