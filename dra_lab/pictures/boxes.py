@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dra_lab.pictures.partitions import Card, Part
 from dra_lab.topology.locality import Locality
-from dra_lab.topology.node_tree import UNKNOWN, Branch
+from dra_lab.topology.node_tree import Branch
 
 WIDTH = 640.0
 """The width of a picture, in pixels."""
@@ -22,7 +22,7 @@ LINE = 17.0
 MANY = 12
 """Up to this number, identical devices of one place are drawn one by one; more become one block with counts."""
 
-PAD, GAP = 8.0, 8.0
+PAD, GAP = 8.0, 6.0
 """The distance of what is in a box from its border, and from each other."""
 
 SLICES, COUNTERS = "slices", "counters"
@@ -33,8 +33,9 @@ SLICES, COUNTERS = "slices", "counters"
 class Mark:
     """A device, or a block of like devices: `shape` is "square", "pill", "circle", "hexagon", "block" or "slice".
 
-    `lines` is the device's short name. A mark that is no slice has room for one line more, over the name, and one that
-    is shareable for another below. `part` is the place of a partition on its card.
+    `lines` is the device's name. A mark that is no slice has room for the sign of a request (`A1`) before the name, or
+    with `sign_above` in a line of its own. `amount` says where there is room for the words about what is left of a
+    shareable device: "beside" the name, "below" it, or "" for none. `part` is the place of a partition on its card.
     """
 
     localities: tuple[Locality, ...]
@@ -45,6 +46,8 @@ class Mark:
     height: float
     lines: tuple[str, ...]
     part: Part | None = None
+    sign_above: bool = False
+    amount: str = ""
 
     @property
     def locality(self) -> Locality:
@@ -66,7 +69,8 @@ class BoxWords:
 class Frame:
     """A place: a box with a heading, further boxes and devices; places of unknown locality are dotted.
 
-    `lines` is the heading and `source` says below it where a derived place comes from. A socket with one NUMA node is
+    `lines` is the heading, the first one `heading_y` below the top, and `source` says below it where a derived place
+    comes from. A socket with one NUMA node is
     one box; `outer` is then the socket. `card` is the partitioned device that a box of partitions stands for; `cells`
     are the places of its compute slices.
     """
@@ -84,11 +88,7 @@ class Frame:
     cells: tuple[tuple[float, float, float], ...] = ()
     outer: Branch | None = None
     card: Card | None = None
-
-    @property
-    def dotted(self) -> bool:
-        """Say whether it is the box of the devices of unknown locality."""
-        return self.branch.level == UNKNOWN
+    heading_y: float = 16.0
 
     def all_marks(self) -> Iterator[Mark]:
         """Yield the devices of the box in the order in which they are read."""

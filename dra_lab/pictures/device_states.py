@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -43,13 +43,19 @@ class State(StrEnum):
     UNKNOWN = "use unknown"
 
 
+WORDED = (State.TAINTED, State.UNHEALTHY, State.SKIPPED)
+"""The states that are written on a device; no plan changes them, so they may make it higher."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceState:
     """A device's state; `chosen` and `scheduler` are requests of the drawing (`gpu`, `gpu/aligned`) or "".
 
     `why` says more in words: who holds it, which taint, why it is not eligible. `unhealthy` is what kubelet or the
     driver reports. `holders` are the claims that use it, and `blockers` the partitions that leave too little of its
-    counters. `amount` is what is left of a shareable device (`24 of 40 Gi`) and `used` the used part of it, 0 to 1.
+    counters. `amount` is what is left of a shareable device (`24 of 40 Gi free`), or what is taken if it is chosen
+    (`takes 32 of 112 CPUs`). `used` is the part of it that is in use and `taken` the part that is chosen, 0 to 1.
+    `unplaced` is the request that would take it if the claim fitted.
     """
 
     state: State = State.FREE
@@ -61,6 +67,8 @@ class DeviceState:
     blockers: tuple[DeviceID, ...] = ()
     amount: str = ""
     used: float = 0.0
+    taken: float = 0.0
+    unplaced: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +76,14 @@ class Shown:
     """What is drawn on top: the requests of the filled devices, and of those that only kube-scheduler takes.
 
     `compared`: the two lie over each other; `without_links`: kube-scheduler then has counts and selectors only.
+    `amounts` are the capacities that are taken of filled devices.
     """
 
     filled: Mapping[DeviceID, str] = field(default_factory=dict)
     scheduler: Mapping[DeviceID, str] = field(default_factory=dict)
     compared: bool = False
     without_links: bool = False
+    amounts: Mapping[DeviceID, Mapping[str, str]] = field(default_factory=dict)
 
 
 def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
@@ -84,12 +94,12 @@ def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
         return Shown()
     fits = {"scheduler": plan.first_fit, "plain": plan.first_fit_plain}
     if show in fits:
-        return Shown(_by_device(_taken(fits[show])))
+        return _filled(_taken(fits[show]))
     over = {"both": plan.first_fit, "both-plain": plan.first_fit_plain}
     if show in over:
         theirs, plain = _by_device(_taken(over[show])), show == "both-plain"
-        return Shown(_by_device(plan.placements), theirs, compared=True, without_links=plain)
-    return Shown(_by_device(plan.placements))
+        return replace(_filled(plan.placements), scheduler=theirs, compared=True, without_links=plain)
+    return _filled(plan.placements)
 
 
 def over_each_other(plan: Plan) -> str:
@@ -106,6 +116,11 @@ def over_each_other(plan: Plan) -> str:
 
 def _taken(first_fit: FirstFit | None) -> Sequence[Placement]:
     return first_fit.placements if first_fit is not None else ()
+
+
+def _filled(placements: Sequence[Placement]) -> Shown:
+    amounts = {placement.device: placement.consumed for placement in placements if placement.consumed}
+    return Shown(_by_device(placements), amounts=amounts)
 
 
 def _by_device(placements: Sequence[Placement]) -> Mapping[DeviceID, str]:
@@ -145,6 +160,7 @@ def device_states(
             skipped=skipped[device_id].reason if device_id in skipped else "",
             chosen=on_top.filled.get(device_id, ""),
             scheduler=on_top.scheduler.get(device_id, ""),
+            takes=on_top.amounts.get(device_id, {}),
             rules=rules,
         )
         for device_id, device in seen
@@ -161,6 +177,7 @@ def _state(
     skipped: str,
     chosen: str,
     scheduler: str,
+    takes: Mapping[str, str],
     rules: CountedRules,
 ) -> DeviceState:
     holders = tuple(dict.fromkeys(cluster.allocated.holders(device_id)))
@@ -169,7 +186,7 @@ def _state(
     full = bool(holders) and is_used_up(cluster, device_id, device)
     taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
     unhealthy = is_unhealthy(cluster, device_id, device)
-    amount, used = _amount(cluster, device_id, device)
+    amount, used, taken = _amount(cluster, device_id, device, takes)
     why = []
     if blocking or lacks:
         names = ", ".join(_name(cluster, blocker) for blocker in blocking) or "partitions in use"
@@ -194,7 +211,7 @@ def _state(
     state = next((state for holds, state in states if holds), State.FREE)
     if state in (State.FREE, State.UNKNOWN) and (doubt := doubt_words(cluster)):
         why.append(doubt)
-    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amount, used)
+    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amount, used, taken)
 
 
 def is_unhealthy(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
@@ -212,10 +229,12 @@ def _name(cluster: Cluster, device: DeviceID) -> str:
     return f"{device.device} (in use by {', '.join(holders)})" if holders else f"{device.device} (chosen)"
 
 
-def _amount(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[str, float]:
-    """Return what is left of a shareable device and the used part of it: of memory, else of what is used most."""
+def _amount(
+    cluster: Cluster, device_id: DeviceID, device: Device, takes: Mapping[str, str]
+) -> tuple[str, float, float]:
+    """Return what is left or taken of a shareable device, and its used and taken part: of memory, else of the most."""
     if not device.allow_multiple_allocations or not device.capacity:
-        return "", 0.0
+        return "", 0.0, 0.0
     consumed = cluster.allocated.consumed.get(device_id, {})
     amounts = {
         key: Amount(total, consumed.get(key, Fraction()))
@@ -223,10 +242,16 @@ def _amount(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[str,
         if (total := parse_quantity(capacity.value)) > 0
     }
     if not amounts:
-        return "", 0.0
+        return "", 0.0, 0.0
     first = max(amounts, key=lambda key: (key.rpartition("/")[2] == "memory", amounts[key].used / amounts[key].total))
     amount = amounts[first]
-    return amount_words(amount), min(1.0, float(amount.used / amount.total))
+    used = min(1.0, float(amount.used / amount.total))
+    if first not in takes:
+        words = amount_words(amount, first)
+        return f"{words} free" if cluster.claims_known else words.partition(" of ")[2], used, 0.0
+    taken = parse_quantity(takes[first])
+    words = amount_words(Amount(amount.total, amount.total - taken), first)
+    return f"takes {words}", used, min(1 - used, float(taken / amount.total))
 
 
 def _left(cluster: Cluster, device_id: DeviceID) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -12,16 +14,17 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.boxes import COUNTERS, LINE, SIZE, WIDTH, Frame
-from dra_lab.pictures.captions import place_words, wrap
-from dra_lab.pictures.device_states import DeviceState, Shown, device_states, shown
+from dra_lab.pictures.captions import place_words, text_width, wrap
+from dra_lab.pictures.device_states import WORDED, DeviceState, Shown, State, device_states, shown
 from dra_lab.pictures.legend import add_legend, add_notes
-from dra_lab.pictures.letters import colours, letters
+from dra_lab.pictures.letters import colours, letters, numbers
 from dra_lab.pictures.marks import Ink, add_cells, add_mark
 from dra_lab.pictures.nvlink import fabric_partitions, nvlink_words
+from dra_lab.pictures.partial_fit import partial_fit, unplaced
 from dra_lab.pictures.partitions import left_words
-from dra_lab.pictures.scene import node_scene, node_title
+from dra_lab.pictures.scene import node_scene, node_title, roots_of
 from dra_lab.pictures.style import style_sheet
-from dra_lab.pictures.svg_elements import Element, element, patterns, say, text, title, to_text
+from dra_lab.pictures.svg_elements import Element, element, outline, patterns, say, text, title, to_text
 from dra_lab.sketch.free_words import unread_words
 from dra_lab.topology.locality import localities
 from dra_lab.words.document import clean
@@ -29,6 +32,8 @@ from dra_lab.words.facts import counted
 from dra_lab.words.verdict import pairs_note
 
 _HOLDERS = 4
+_LEGEND = 40.0
+"""About how high the legend is."""
 
 
 def hardware_svg(
@@ -43,6 +48,8 @@ def hardware_svg(
     workloads: Sequence[str] = (),
     prefix: str = "",
     width: float = WIDTH,
+    height: float = math.inf,
+    unfolded: bool = False,
 ) -> str:
     """Return the picture of a node as one `<svg>` element that stands on its own, in light and dark.
 
@@ -63,6 +70,9 @@ def hardware_svg(
         workloads: The workloads in the order of their letters.
         prefix: Differs between the pictures on one page; default "": made from the content.
         width: The width in pixels. The boxes are laid out for it, and the text has always the same size.
+        height: The height in pixels. In a higher picture one line (`data-fold`) stands for all PCIe roots without a
+            device that the drawing can take.
+        unfolded: Whether these roots are drawn as well.
 
     Returns:
         The SVG.
@@ -77,14 +87,19 @@ def hardware_svg(
         >>> hardware_svg(load_cluster("sample:two-sockets"), "lab-1").startswith("<svg ")
         True
     """
-    on_top = shown(plan, node_name, show) if pods is None else Shown(pods)
+    part = partial_fit(cluster, plan, node_name) if plan is not None and show == "best" else None
+    on_top = shown(part or plan, node_name, show) if pods is None else Shown(pods)
     drawn = sketch if sketch is not None else plan.sketch if plan is not None else None
     release = plan.release if plan is not None else ""
     states = device_states(cluster, node_name, sketch=drawn, request=request, on_top=on_top, release=release)
+    if part is not None and plan is not None:
+        states = {**states, **_without_place(states, unplaced(cluster, plan, part))}
     name = drawn or ClaimSketch(requests=tuple(DeviceRequest(name=workload) for workload in workloads))
     prefix = prefix or _prefix(cluster.name, node_name, show)
-    ink = Ink(prefix, states, letters(name), colours(name), localities(cluster, node_name), on_top.compared)
-    scene = node_scene(cluster, node_name, width - 2)
+    signs = numbers({**on_top.scheduler, **on_top.filled}) if pods is None else {}
+    ink = Ink(prefix, states, letters(name), colours(name), localities(cluster, node_name), on_top.compared, signs)
+    notes = _notes(cluster, node_name, plan, states)
+    scene, fold = _scene(cluster, node_name, states, width - 2, height - LINE * len(notes), unfolded=unfolded)
     root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw", role="group")
     unread = unread_words(cluster)
     say(root, aria_label=f"Hardware of node {node_name}" + (f"; {unread}" if unread else ""))
@@ -95,15 +110,14 @@ def hardware_svg(
     top = _title(root, cluster, node_name, width)
     tree = element(root, "g", role="tree" if states else "group", transform=f"translate(1 {top:g})")
     say(tree, aria_label=f"devices of {node_name}")
-    below = _place(tree, cluster, scene, ink, 1, domain=domain)
+    below = scene.height + _place(tree, cluster, scene, ink, 1, domain=domain)
+    if fold:
+        below += _fold_line(tree, fold, below, is_open=unfolded)
     for item in tree.iterfind(".//g[@tabindex]"):
         item.set("tabindex", "0")
         break
-    notes = [*([f"{unread[0].upper()}{unread[1:]}."] if unread else []), *_in_use_by(states)]
-    notes += fabric_partitions(cluster, node_name)
-    notes = [*filter(None, [pairs_note(plan, node_name) if plan is not None else ""]), *notes]
-    legend = add_notes(root, width, top + scene.height + below + 6, notes)
-    bottom = add_legend(root, prefix, width, legend + 10, states=ink, domain=bool(domain), shown=on_top)
+    legend = add_notes(root, width, top + below + (6 if notes else 0), notes)
+    bottom = add_legend(root, prefix, width, legend + 6, states=ink, domain=bool(domain), shown=on_top)
     ground.set("height", f"{bottom:g}")
     # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
     root.set("data-top", f"{top - 1:g}")
@@ -112,6 +126,49 @@ def hardware_svg(
     root.set("width", f"{width:g}")
     root.set("height", f"{bottom:g}")
     return to_text(root)
+
+
+def _scene(
+    cluster: Cluster, node: str, states: Mapping[DeviceID, DeviceState], width: float, height: float, *, unfolded: bool
+) -> tuple[Frame, int]:
+    """Return the scene, and how many PCIe roots without a device that the drawing can take are folded or could be."""
+    worded = {device for device, state in states.items() if state.unhealthy or state.state in WORDED}
+    scene = node_scene(cluster, node, width, worded=worded)
+    unused = {
+        device
+        for device, state in states.items()
+        if state.state is State.INELIGIBLE and not (state.chosen or state.scheduler)
+    }
+    roots = roots_of(cluster, node, unused)
+    if scene.height + _LEGEND <= height or not roots or len(unused) == len(states):
+        return scene, 0
+    return (scene if unfolded else node_scene(cluster, node, width, worded=worded, folded=unused)), len(roots)
+
+
+def _fold_line(tree: Element, roots: int, top: float, *, is_open: bool) -> float:
+    """Add the line that stands for folded PCIe roots below `top`, and return its height."""
+    words = f"{counted(roots, 'PCIe root')} without matching devices"
+    item = element(tree, "g", role="treeitem", aria_level="2", tabindex="-1", class_="dra-hw-fold", data_fold="")
+    say(item, aria_expanded=str(is_open).lower())
+    line = f"{'▾' if is_open else '▸'} {words}"
+    outline(item, "pill", 0.0, top + 5, text_width(line, SIZE) + 24, 24.0, class_="dra-hw-shape")
+    text(item, line, 12.0, top + 21, "dra-hw-heading")
+    say(item, aria_label=words)
+    return 30.0
+
+
+def _notes(cluster: Cluster, node: str, plan: Plan | None, states: Mapping[DeviceID, DeviceState]) -> list[str]:
+    """Return the sentences below the hardware."""
+    pairs = pairs_note(plan, node) if plan is not None else ""
+    unread = unread_words(cluster)
+    unread = f"{unread[0].upper()}{unread[1:]}." if unread else ""
+    return [*filter(None, (pairs, unread)), *_in_use_by(states), *fabric_partitions(cluster, node)]
+
+
+def _without_place(
+    states: Mapping[DeviceID, DeviceState], requests: Mapping[DeviceID, str]
+) -> Mapping[DeviceID, DeviceState]:
+    return {device: dataclasses.replace(states[device], unplaced=request) for device, request in requests.items()}
 
 
 def _prefix(*parts: str) -> str:
@@ -159,7 +216,7 @@ def _place(parent: Element, cluster: Cluster, frame: Frame, ink: Ink, level: int
         left = "fixed partitions" if frame.card.is_static else left_words(cluster, frame.card)
         headings += [(left if frame.card.is_static else f"{left} left", "")] if left else []
     for at, (line, strong) in enumerate(headings):
-        text(item, line, frame.x + 8, frame.y + 16 + at * LINE, "dra-hw-heading" + strong)
+        text(item, line, frame.x + 8, frame.y + frame.heading_y + at * LINE, "dra-hw-heading" + strong)
     for at, line in enumerate(lines):
         text(item, line, frame.x + 8, frame.y + frame.height + 11 + at * LINE, "dra-hw-heading dra-hw-strong")
     for inner in frame.frames:

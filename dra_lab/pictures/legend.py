@@ -63,6 +63,8 @@ def add_legend(
         for state, words in _WORDS.items()
         if state in there
     ]
+    if any(state.unplaced for state in found):
+        entries.append(("no-place", "no place left", "", _ICON, "square"))
     if domain:
         entries.append(("nvlink", "NVLink domain", "", _ICON, "square"))
     sure = {locality.kind for locality in states.localities.values() if not locality.guessed}
@@ -100,7 +102,7 @@ def _entry(group: Element, entry: tuple[str, str, str, float, str], prefix: str,
     if "chosen" in class_:
         item.set("style", f"--dra-hw-fill:{PALETTE[0].fill};--dra-hw-on:{PALETTE[0].text}")
         text(item, "A", x + icon / 2, y + 7.5, "dra-hw-strong")
-    sign = "K" if "only-k" in class_ else "×" if class_ == "blocked" else ""
+    sign = "K" if "only-k" in class_ else "×" if class_ == "blocked" else "✕" if class_ == "no-place" else ""
     if sign:
         text(item, sign, x + icon / 2, y + 7.5, "dra-hw-strong")
     if class_ == "unhealthy":

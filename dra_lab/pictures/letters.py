@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from msgspec import Struct
 
-from dra_lab.model.names import split_request
+from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.placement import FirstFit
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Trace
@@ -53,6 +53,17 @@ def letters(sketch: ClaimSketch) -> Mapping[str, str]:
 def colours(sketch: ClaimSketch) -> Mapping[str, Colour]:
     """Return the colour of every request by its name; after seven requests they repeat, the letters do not."""
     return {request.name: PALETTE[index % len(PALETTE)] for index, request in enumerate(sketch.requests)}
+
+
+def numbers(requests: Mapping[DeviceID, str]) -> Mapping[DeviceID, int]:
+    """Return which device of its request each device is, from 1, in their order: 2 for the device A2."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for device, reference in requests.items():
+        request = split_request(reference)[0]
+        seen[request] += 1
+        found[device] = seen[request]
+    return found
 
 
 def request_signs(sketch: ClaimSketch, trace: Trace[FirstFit]) -> Mapping[tuple[str, str], Sign]:

@@ -51,6 +51,13 @@ class Ink:
     colours: Mapping[str, Colour]
     localities: Mapping[DeviceID, Locality]
     compared: bool
+    numbers: Mapping[DeviceID, int]
+
+    def sign(self, device: DeviceID) -> str:
+        """Return the letter of a device's request with its number in it: `A1`, or `K A1` for kube-scheduler alone."""
+        state = self.states[device]
+        sign = f"{self.letter(state.chosen or state.scheduler)}{self.numbers.get(device, '')}"
+        return sign if state.chosen else f"K {sign}" if state.scheduler else "✕" if state.unplaced else ""
 
     def letter(self, reference: str) -> str:
         """Return the letter of a request of the drawing, "" for none."""
@@ -67,7 +74,7 @@ def add_mark(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
         _block(parent, mark, ink, level)
         return
     state = ink.states[mark.locality.device]
-    sign = ink.letter(state.chosen) or (f"K {ink.letter(state.scheduler)}" if state.scheduler else "")
+    sign = ink.sign(mark.locality.device)
     item = _item(parent, level, ["dra-hw-device", *_classes(state, compared=ink.compared)])
     say(item, data_id=str(mark.locality.device), data_kind=mark.locality.kind, data_state=state.state.value)
     if reference := state.chosen or state.scheduler:
@@ -95,6 +102,8 @@ def _outline(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> None:
         item.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
     elif state.state in PATTERNS:
         outline(item, *place, class_="dra-hw-pattern", fill=f"url(#{ink.prefix}-{PATTERNS[state.state]})")
+    if state.unplaced:
+        outline(item, mark.shape, mark.x + 4, mark.y + 4, mark.width - 8, mark.height - 8, class_="dra-hw-inner")
     if state.unhealthy:
         right, bottom = mark.x + mark.width, mark.y + mark.height
         for x1, y1, x2, y2 in ((mark.x, mark.y, mark.x + 9, mark.y + 9), (right - 9, bottom - 9, right, bottom)):
@@ -102,7 +111,7 @@ def _outline(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> None:
 
 
 def _classes(state: DeviceState, *, compared: bool) -> list[str]:
-    sick = ["dra-hw-unhealthy"] if state.unhealthy else []
+    sick = ["dra-hw-unhealthy"] * state.unhealthy + ["dra-hw-no-place"] * bool(state.unplaced)
     if state.chosen:
         same = not compared or state.scheduler
         return ["dra-hw-chosen", *sick] if same else ["dra-hw-chosen", "dra-hw-only-best", *sick]
@@ -111,24 +120,30 @@ def _classes(state: DeviceState, *, compared: bool) -> list[str]:
 
 
 def _device_words(item: Element, mark: Mark, state: DeviceState, sign: str) -> None:
-    """Write letter or state, name, and what is left of a shareable device, around the middle."""
-    lines = [(line, "") for line in mark.lines]
-    if sign:
-        lines.insert(0, (sign, "dra-hw-letter"))
+    """Write sign and name, the state, and what is left or taken of a shareable device, around the middle."""
+    lines = list(mark.lines)
+    if sign and mark.sign_above:
+        lines.insert(0, sign)
+    elif sign:
+        whole = f"{sign} {lines[0]}"
+        lines[0] = whole if text_width(whole, SIZE) <= mark.width - 8 else f"{sign[0]} {lines[0]}"
+    if mark.amount == "beside":
+        lines[-1] += f" {state.amount}"
+    elif state.amount:
+        lines.append(state.amount)
     word = "unhealthy" if state.unhealthy else _WORDS.get(state.state, "")
-    if word and not sign and text_width(word, SIZE) <= mark.width - 4:
-        lines.append((word, ""))
-    if state.amount:
-        lines.append((f"{state.amount} free", ""))
-    bar = 10.0 if state.amount else 0.0
-    x, y = mark.x + mark.width / 2, mark.y + (mark.height - bar) / 2 - (len(lines) - 1) * LINE / 2
-    for at, (line, class_) in enumerate(lines):
+    space = mark.height - (8 if state.amount else 0)
+    if word and not sign and LINE * (len(lines) + 1) <= space and text_width(word, SIZE) <= mark.width - 4:
+        lines.append(word)
+    x, y = mark.x + mark.width / 2, mark.y + space / 2 - (len(lines) - 1) * LINE / 2
+    for at, line in enumerate(lines):
         if not state.chosen and (state.state in PATTERNS or state.unhealthy):
             backing(item, line, x, y + at * LINE, SIZE)
-        text(item, line, x, y + at * LINE, class_)
+        text(item, line, x, y + at * LINE, "dra-hw-letter" if sign and at == 0 else "")
     if state.amount:
-        edge = mark.height / 4 if mark.shape == "pill" else 8.0
-        _bar(item, mark.x + edge, mark.y + mark.height - 13, mark.width - 2 * edge, 7.0, [("used", state.used, "")])
+        edge = mark.height / 3 if mark.shape == "pill" else 8.0
+        parts = [("used", state.used, ""), ("taken-now", state.taken, "")]
+        _bar(item, mark.x + edge, mark.y + mark.height - 12, mark.width - 2 * edge, 7.0, parts)
 
 
 def _bar(item: Element, x: float, y: float, width: float, height: float, parts: list[tuple[str, float, str]]) -> None:
@@ -148,7 +163,7 @@ def _slice_words(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> Non
     """Write on a partition what fits: its letter, who uses it, or what blocks it."""
     options: tuple[str, ...] = ()
     if state.chosen or state.scheduler:
-        options = (ink.letter(state.chosen) or f"K {ink.letter(state.scheduler)}", ink.letter(state.scheduler))
+        options = (ink.sign(mark.locality.device), ink.letter(state.chosen or state.scheduler))
     elif state.state is State.IN_USE:
         holder = state.holders[0].rpartition("/")[2] if state.holders else ""
         options = (f"in use by {holder}", "in use") if holder else ("in use",)
@@ -219,11 +234,12 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
         for state in State
         if rest[state] and state != State.FREE
     ]
-    counts.append((f"{rest[State.FREE]} free", rest[State.FREE]))
+    if not rest[State.UNKNOWN]:
+        counts.append((f"{rest[State.FREE]} free", rest[State.FREE]))
     words = " · ".join(line for line, _ in counts)
     lines = wrap(words, SIZE, mark.width - 16)
     if len(lines) > 2:
-        others = sum(rest.values()) - rest[State.FREE] - rest[State.IN_USE]
+        others = sum(rest.values()) - rest[State.FREE] - rest[State.IN_USE] - rest[State.UNKNOWN]
         shown = [*counts[: len(taken)], (f"{rest[State.IN_USE]} in use", 1), (f"{others} not available", 1), counts[-1]]
         lines = wrap(" · ".join(line for line, _ in shown), SIZE, mark.width - 16)
     item = _item(parent, level, ["dra-hw-device", "dra-hw-block"])
@@ -265,8 +281,10 @@ def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
         parts.append(f"allocated by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
     if state.scheduler and not state.chosen:
         parts.append(f"allocated by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
+    if state.unplaced:
+        parts.append(f"no place is left for request {state.unplaced}")
     parts.extend(state.why or ([] if state.chosen else [state.state.value]))
     if state.amount and not state.holders:
-        parts.append(f"{state.amount} free")
+        parts.append(state.amount)
     device = locality.device
     return f"{device_words(locality)}: {'; '.join(parts)}. {locality_words(locality)}. Published as {device}"

@@ -201,9 +201,13 @@ def left_words(cluster: Cluster, card: Card) -> str:
     return ", ".join(found[:4])
 
 
-def amount_words(amount: Amount) -> str:
-    """Return `24 of 40 Gi`: what is left of an amount, rounded down to hundredths, in the unit of the whole."""
+def amount_words(amount: Amount, key: str = "") -> str:
+    """Return `24 of 40 Gi`: what is left of an amount, rounded down to hundredths, in the unit of the whole.
+
+    Amounts of a capacity `key` that counts CPUs have them as their unit: `80 of 112 CPUs`.
+    """
     number, unit = _NUMBER.findall(format_quantity(amount.total))[0]
     factor = amount.total / Fraction(number) if amount.total else Fraction(1)
     left = max(amount.left, Fraction()) / factor
+    unit = unit or ("CPUs" if key.rpartition("/")[2] == "cpu" else "")
     return f"{float(left * 100 // 1) / 100:,.10g} of {float(number):,.10g} {unit}".rstrip()

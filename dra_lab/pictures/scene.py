@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from dra_lab.index.in_use import Amount
 from dra_lab.index.pools import devices_on, gather_pools
@@ -31,6 +33,13 @@ from dra_lab.words.document import clean
 
 _NARROWEST = {"socket": 200.0, "numaNode": 200.0, "pcieRoot": 110.0, "switch": 96.0, UNKNOWN: 200.0, COUNTERS: 200.0}
 _BLOCK = (190.0, 320.0)
+_ROOTS = ("pcieRoot", "switch")
+_SIGN = "A1 "
+"""The place of a request's sign before a name, so that a plan moves no device."""
+_SHAPES = {"gpu": ("square", 14.0, 74.0), "nic": ("pill", 24.0, 84.0), "cpu": ("circle", 16.0, 62.0)}
+_OTHER = ("hexagon", 30.0, 104.0)
+"""The shape of a kind, how much of its width takes no text, and its least width."""
+_WIDEST = 190.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +49,48 @@ class _Facts:
     parts: Mapping[DeviceID, Part]
     amounts: Mapping[DeviceID, float]
     """How wide the words about what is left of a shareable device may be."""
+    worded: Collection[DeviceID] = ()
+    """The devices whose state is written below their name."""
 
 
-def node_scene(cluster: Cluster, node_name: str, width: float = WIDTH) -> Frame:
-    """Return the outermost box of a node. Raises NodeError for a node that the cluster does not have."""
+def node_scene(
+    cluster: Cluster,
+    node_name: str,
+    width: float = WIDTH,
+    *,
+    worded: Collection[DeviceID] = (),
+    folded: Collection[DeviceID] = (),
+) -> Frame:
+    """Return the outermost box of a node. Raises NodeError for a node that the cluster does not have.
+
+    The state of `worded` devices is written below their name. PCIe roots with `folded` devices only are left out.
+    """
     devices = {found.id: found.device for found in devices_on(gather_pools(cluster, node_name))}
     amounts = {name: space for name, device in devices.items() if (space := _amount_width(device))}
-    facts = _Facts(partitions(cluster, node_name), amounts)
-    return _Layout(facts).lay(node_tree(cluster, node_name), width)
+    facts = _Facts(partitions(cluster, node_name), amounts, worded)
+    tree = node_tree(cluster, node_name)
+    return _Layout(facts).lay(_without(tree, folded) if folded else tree, width)
+
+
+def roots_of(cluster: Cluster, node_name: str, devices: Collection[DeviceID]) -> list[Branch]:
+    """Return the PCIe roots of a node that have only these devices."""
+    return [branch for branch in _roots(node_tree(cluster, node_name)) if _has_only(branch, devices)]
+
+
+def _roots(branch: Branch) -> Iterator[Branch]:
+    for inner in branch.branches:
+        yield from (inner,) if inner.level == "pcieRoot" else _roots(inner)
+
+
+def _has_only(branch: Branch, devices: Collection[DeviceID]) -> bool:
+    return all(one.device in devices for one in branch.all_devices())
+
+
+def _without(branch: Branch, folded: Collection[DeviceID]) -> Branch:
+    """Return a place without the PCIe roots that have folded devices only, and without places that are then empty."""
+    drawn = (one for one in branch.branches if one.level != "pcieRoot" or not _has_only(one, folded))
+    kept = (_without(inner, folded) for inner in drawn)
+    return replace(branch, branches=tuple(inner for inner in kept if any(inner.all_devices())))
 
 
 def node_title(cluster: Cluster, node_name: str) -> str:
@@ -59,8 +102,8 @@ def node_title(cluster: Cluster, node_name: str) -> str:
 def _amount_width(device: Device) -> float:
     if not device.allow_multiple_allocations:
         return 0.0
-    totals = (parse_quantity(capacity.value) for capacity in device.capacity.values())
-    words = (amount_words(Amount(total, Fraction())) for total in totals if total > 0)
+    totals = ((key, parse_quantity(capacity.value)) for key, capacity in device.capacity.items())
+    words = (amount_words(Amount(total, Fraction()), key) for key, total in totals if total > 0)
     # what is left may have two decimals
     return max((text_width(f"{found}.00 free", SIZE) for found in words), default=0.0)
 
@@ -126,9 +169,15 @@ class _Layout:
     def _grid(self, group: Sequence[Branch], inner: float, top: float, wanted: int = 0) -> list[Frame]:
         """Put boxes of one level into the equal columns that give the least height, the boxes in them alike."""
         most = max(len(_inner(branch).branches) for branch in group)
+        besides = self._besides(group)
         best: list[Frame] = []
         for columns in (wanted,) if wanted else range(1, len(group) + 1):
             width = (inner - (columns - 1) * GAP) / columns
+            for left in besides:
+                if width >= left + self._widest_mark(group) + 2 * PAD:
+                    placed = in_rows([self._beside(branch, width, left) for branch in group], columns, width, top)
+                    if not best or bottom_of(placed) < bottom_of(best) - 1:
+                        best = placed
             if columns > 1 and width < self._narrowest(group):
                 break
             for deeper in range(min(1, most), most + 1):
@@ -140,14 +189,37 @@ class _Layout:
                     best = placed
         return best
 
+    def _besides(self, group: Sequence[Branch]) -> list[float]:
+        """Return how wide headings beside the devices are, long and short; [] if one of the boxes has boxes in it."""
+        if any(branch.level not in _ROOTS or branch.branches or self._cards(branch)[0] for branch in group):
+            return []
+        names = ([heading(branch)[0] for branch in group], [clean(str(branch.value)) for branch in group])
+        return [max(text_width(name, SIZE) for name in names) + PAD for names in names]
+
+    def _beside(self, branch: Branch, width: float, left: float) -> Frame:
+        """Lay out a place at the origin with its heading to the left of its devices."""
+        name = heading(branch)[0]
+        name = name if text_width(name, SIZE) <= left - PAD else clean(str(branch.value))
+        found = self._flow(branch.devices, width - 2 * PAD - left, 3.0)
+        marks = tuple(dataclasses.replace(mark, x=mark.x + left) for mark in found)
+        height = max(mark.y + mark.height for mark in marks) + 3
+        return Frame(branch, 0.0, 0.0, width, height, (name,), marks=marks, heading_y=marks[0].height / 2 + 7.5)
+
+    def _widest_mark(self, group: Sequence[Branch]) -> float:
+        return max(self._mark(members, WIDTH).width for branch in group for members in in_blocks(branch.devices))
+
     def _narrowest(self, group: Sequence[Branch]) -> float:
         """Return how narrow the boxes of one level may be: wide enough for every device in them."""
         needed = [_NARROWEST[branch.level] for branch in group]
         for branch in group:
             cards, devices = self._all(branch)
             needed += [_narrowest_card(card, of) + 4 * PAD for card, of in cards.items()]
-            needed += [self._mark((locality,), WIDTH).width + 4 * PAD for locality in devices]
+            needed += [self._least_width(locality) + 4 * PAD for locality in devices]
         return max(needed, default=0.0)
+
+    def _least_width(self, locality: Locality) -> float:
+        amount = self._facts.amounts.get(locality.device, 0.0)
+        return self._mark((locality,), amount + _OTHER[1] if amount else WIDTH).width
 
     def _all(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
         cards, devices = self._cards(branch)
@@ -178,22 +250,25 @@ class _Layout:
             lines = wrap(_block_name(members), SIZE, width - 16)
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
-        name, amount = clean(locality.name), self._facts.amounts.get(locality.device, 0.0)
-        shape, margin, least, most = {
-            "gpu": ("square", 12.0, 70.0, 150.0),
-            "nic": ("pill", 22.0, 84.0, 150.0),
-            "cpu": ("pill" if amount else "circle", 16.0, 62.0, 150.0),
-        }.get(locality.kind, ("hexagon", 30.0, 104.0, 160.0))
+        shape, margin, least = _SHAPES.get(locality.kind, _OTHER)
+        amount, most = self._facts.amounts.get(locality.device, 0.0), min(_WIDEST, space)
         if amount:
-            least = most = max(least, amount + margin)
-        most = min(most, space)
-        least = min(least, most)
-        lines = wrap(name, SIZE, most - margin)
-        width = min(max(math.ceil(max(text_width(line, SIZE) for line in lines) + margin), least), most)
-        height = LINE * (len(lines) + 1) + 10 + (LINE + 10 if amount else 0)
+            shape, margin = ("pill" if locality.kind == "cpu" else shape), max(margin, 20.0)
+            most = min(space, max(_WIDEST, amount + margin))
+        wrapped = wrap(_SIGN + clean(locality.name), SIZE, most - margin)
+        # a name that has no place for a sign before it has one above it
+        above = wrapped[0] == _SIGN.rstrip()
+        lines = wrapped[1:] if above else (wrapped[0].removeprefix(_SIGN), *wrapped[1:])
+        width = max(text_width(line, SIZE) for line in wrapped)
+        beside = text_width(" ", SIZE) + amount
+        where = "" if not amount else "beside" if len(wrapped) == 1 and width + beside + margin <= space else "below"
+        width = width + beside if where == "beside" else max(width, amount)
+        width = min(max(math.ceil(width + margin), least), space)
+        rows = len(wrapped) + (where == "below") + (locality.device in self._facts.worded)
+        height = LINE * rows + 11 + (8 if amount else 0)
         if shape == "circle":
-            width = height = max(width, height, 62.0)
-        return Mark(members, shape, 0.0, 0.0, width, height, lines)
+            width = height = max(width, height)
+        return Mark(members, shape, 0.0, 0.0, width, height, lines, sign_above=above, amount=where)
 
 
 def _narrowest_card(card: Card, devices: Sequence[Locality]) -> float:
@@ -232,7 +307,7 @@ def _heading(branch: Branch, space: float, outer: Branch | None) -> tuple[tuple[
     if text_width(whole, SIZE) <= space:
         return (whole,), ()
     value = str(branch.value)
-    if branch.level in ("pcieRoot", "switch") and text_width(value, SIZE) <= space:
+    if branch.level in _ROOTS and text_width(value, SIZE) <= space:
         return (clean(value),), ()
     return wrap(name, SIZE, space), wrap(source, SIZE, space) if source else ()
 

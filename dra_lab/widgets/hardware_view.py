@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,6 +62,9 @@ class NodePicture(Pane):
     show = traitlets.Enum(SHOWN, "best").tag(sync=True)
     width = traitlets.Int(0).tag(sync=True)
     fleet = traitlets.Dict().tag(sync=True, value=Fleet)
+    height = traitlets.Int(0).tag(sync=True)
+    unfolded = traitlets.Bool(False).tag(sync=True)
+    looked = traitlets.Unicode("").tag(sync=True)
     stale = traitlets.Bool(False).tag(sync=True)
     empty = traitlets.Unicode("").tag(sync=True)
     empty_action = traitlets.Unicode("").tag(sync=True)
@@ -72,7 +76,7 @@ class NodePicture(Pane):
         self._looked = ""
         self._looked_for: tuple[object, ...] = ()
         self._examples: tuple[Example, ...] = ()
-        self.watch(self._show_node, "show", "width")
+        self.watch(self._show_node, "show", "width", "height", "unfolded")
         self.when(self._show_fleet, "cluster", "plan")
         # The answer to another drawing shows itself: looking at another node ends with the next change of that.
         self.when(self._show_answer, "cluster", "plan")
@@ -94,9 +98,13 @@ class NodePicture(Pane):
         self._show_node()
 
     def _show_looked_at(self) -> None:
-        if self.session.looked_at[0] not in ("", self.view.node):
-            self._looked = self.session.looked_at[0]
+        node, device = self.session.looked_at
+        if node not in ("", self.view.node):
+            self._looked = node
             self._show_node()
+        self.view.looked = device
+        if device and device not in self.view.svg:
+            self.view.unfolded = True
 
     def _show_allocation(self) -> None:
         self.view.show = self.session.shown
@@ -118,7 +126,9 @@ class NodePicture(Pane):
         show = over_each_other(plan) or "both" if show == "both" and plan is not None else show
         width, svg = picture_width(self.view.width), ""
         if name:
-            svg = hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, width=width)
+            height, unfolded = float(self.view.height or math.inf), self.view.unfolded
+            space: Any = {"width": width, "height": height, "unfolded": unfolded}
+            svg = hardware_svg(cluster, name, plan=plan, show=show, sketch=session.sketch, **space)
         kinds = driver_kind_rows(cluster, name) if name else ()
         self.assign(svg=svg, node=name, caption=self._caption(plan, name), kinds=kinds, empty="", empty_action="")
         if self.view.graph:
@@ -201,7 +211,9 @@ class HardwareView(SessionView):
     """The fleet strip over the picture of one node.
 
     `svg` is the picture, `node` whose it is, `caption` what else is known of it ("one of 214 identical nodes"). `width`
-    is how many pixels the browser has for the picture, 0 for the usual width: text is never scaled. `show` chooses what
+    and `height` are how many pixels the browser has for the picture, 0 for the usual width and for any height: text is
+    never scaled. `unfolded` draws PCIe roots that the drawing cannot use although there is no room. `looked` is the
+    device that a person looks at. `show` chooses what
     is drawn: the best allocation, kube-scheduler's with the manifest or without links, or both over each other. If the
     manifest makes kube-scheduler take the best, both means without links, and the view says so. `highlight` is a
     request's name or a device id. Both sides write these two. `pinned` is the node that a person planned on. `graph` is

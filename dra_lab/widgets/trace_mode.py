@@ -31,7 +31,7 @@ Move = Callable[[TracePosition], object]
 """What is done with a search: it goes to a step, or looks into a row."""
 
 _STOPPED = "You stopped the search before its first steps were recorded."
-_NARROWEST, _WIDEST = 320, 1100
+_NARROWEST, _WIDEST = 320, 1600
 
 
 def picture_width(pixels: int) -> float:

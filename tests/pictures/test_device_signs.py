@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu
-from small_plans import a_plan, busy_cluster, held
+from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu, nic
+from small_plans import a_plan, busy_cluster, held, request
 
-from dra_lab import DeviceID, load_cluster
+from dra_lab import DeviceID, load_cluster, make_plan, read_sketch
+from dra_lab.model.device import DeviceCapacity
 from dra_lab.model.placement import Placement
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.tree_svg import tree_svg
 
@@ -65,11 +67,47 @@ def test_a_device_that_its_driver_reports_as_unhealthy_says_so():
 
 
 def test_without_claims_the_use_of_a_device_is_unknown():
-    """It is not known whether it is free."""
-    world = cluster(a_slice("gpu.nvidia.com", gpu(0)), claims_known=False)
+    """It is not known whether it is free, neither of a whole device nor of the CPUs of a shareable one."""
+    cpus = device(
+        "c", {NUMA: 0, "numCPUs": 8}, capacity={"dra.cpu/cpu": DeviceCapacity("8")}, allow_multiple_allocations=True
+    )
+    world = cluster(a_slice("gpu.nvidia.com", gpu(0)), a_slice("dra.cpu", cpus), claims_known=False)
     svg = hardware_svg(world, "n1")
-    assert words_on(svg, "gpu-0") == ["gpu-0", "unknown"]
+    assert (words_on(svg, "gpu-0"), words_on(svg, "c")) == (["gpu-0"], ["c 8 CPUs"])
     assert "use unknown" in legend(svg)
+    assert "free" not in legend(svg)
+
+
+def test_a_shareable_device_shows_what_the_plan_takes_of_it():
+    """32 of 112 CPUs are taken, not the device."""
+    world = load_cluster("sample:dgx-h100")
+    plan = make_plan(world, read_sketch("sample:dgx-h100/gpu-nic-cpu"))
+    svg = hardware_svg(world, plan.node, plan=plan)
+    assert words_on(svg, "cpudevnuma000") == ["C1 cpudevnuma000", "takes 32 of 112 CPUs"]
+    assert words_on(svg, "cpudevnuma001") == ["cpudevnuma001", "112 of 112 CPUs free"]
+
+
+def test_the_devices_of_a_request_are_numbered_in_pairs():
+    """A1 and B1 are one pair, A2 and B2 the other, as in Trace."""
+    world = load_cluster("sample:dgx-h100")
+    plan = make_plan(world, read_sketch("sample:dgx-h100/gpu-nic-cpu"))
+    svg = hardware_svg(world, plan.node, plan=plan)
+    signs = [words_on(svg, name)[0].split()[0] for name in ("gpu-0", "pci-0000-18-00-0", "gpu-1", "pci-0000-40-00-0")]
+    assert signs == ["A1", "B1", "A2", "B2"]
+
+
+def test_a_high_picture_folds_the_roots_that_the_drawing_cannot_use():
+    """One line says how many there are; unfolded, they are drawn as well."""
+    world = cluster(a_slice("gpu.nvidia.com", gpu(0, "r")), a_slice("dra.net", nic("a", "s")))
+    gpus = ClaimSketch(requests=(request("gpu", "gpu.nvidia.com"),))
+    high = hardware_svg(world, "n1", sketch=gpus, width=300)
+    low = hardware_svg(world, "n1", sketch=gpus, width=300, height=60)
+    again = hardware_svg(world, "n1", sketch=gpus, width=300, height=60, unfolded=True)
+    assert [("/a" in svg, "1 PCIe root without" in svg) for svg in (high, low, again)] == [
+        (True, False),
+        (False, True),
+        (True, True),
+    ]
 
 
 def test_a_block_counts_what_is_chosen_in_use_and_free():
@@ -82,6 +120,17 @@ def test_a_block_counts_what_is_chosen_in_use_and_free():
     block = next(e for e in ET.fromstring(svg).iter() if e.get("data-ids"))
     assert block.get("aria-label").startswith("64 CPUs A 2 · 1 in use")
     assert "chosen: cpu4, cpu5" in block.get("aria-label")
+
+
+def test_a_claim_that_fits_nowhere_shows_the_part_that_would_fit():
+    """Four of five pairs have a place on the nearest node; one GPU has no NIC left."""
+    world = load_cluster("sample:eks-p4d")
+    plan = make_plan(world, read_sketch("sample:eks-p4d/five-pairs"))
+    svg = hardware_svg(world, plan.reasons.nearest, plan=plan)
+    signs = [words_on(svg, f"gpu-{n}")[0] for n in range(8)]
+    assert signs == ["A1 gpu-0", "✕ gpu-1", "A2 gpu-2", "gpu-3", "A3 gpu-4", "gpu-5", "A4 gpu-6", "gpu-7"]
+    assert "no place left" in legend(svg)
+    assert "no place left" not in legend(hardware_svg(world, "ip-192-168-128-17.ec2.internal", plan=plan))
 
 
 def test_the_nvlink_domain_is_named_and_drawn():

@@ -58,7 +58,8 @@ def test_everything_lies_inside_its_box(scene):
         for item in inner:
             assert frame.x <= item.x
             assert item.x + item.width <= frame.x + frame.width + 0.01
-            assert frame.y + (15 if frame.lines else 0) <= item.y
+            is_beside = frame.lines and frame.x + text_width(frame.lines[0], SIZE) <= item.x
+            assert frame.y + (15 if frame.lines and not is_beside else 0) <= item.y
             assert item.y + item.height <= frame.y + frame.height + 0.01
 
 
@@ -107,7 +108,7 @@ def test_the_source_of_a_derived_numa_node_is_reported():
 def test_devices_without_locality_are_in_a_dotted_box():
     """Unknown locality is shown as unknown, at the end."""
     last = node_scene(busy_cluster(), "n1").frames[-1]
-    assert (last.dotted, last.lines) == (True, ("Location unknown",))
+    assert (last.branch.level, last.lines) == ("unknown", ("Location unknown",))
     assert {mark.locality.device.device for mark in last.marks} == {"gpu-4", "x"}
 
 

@@ -28,8 +28,10 @@ const HARDWARE: HardwareViewModel = {
   },
   examples: [],
   graph: "",
+  height: 0,
   highlight: "",
   kinds: [],
+  looked: "",
   node: "n1",
   pinned: "",
   mode: "plan",
@@ -45,6 +47,7 @@ const HARDWARE: HardwareViewModel = {
   trace_prediction: {},
   trace_step: 0,
   trace_svg: "",
+  unfolded: false,
   width: 0,
 };
 const hardware = (values: Partial<HardwareViewModel> = {}) => mount(widget, { ...HARDWARE, ...values });
@@ -97,6 +100,28 @@ test("the focus stays on its device when the picture is drawn again", async () =
   model.set("svg", `${SVG} `);
   await drawn();
   expect(document.activeElement).toBe(items(el)[2]);
+});
+
+test("the device that a person looks at is marked, and has the focus if that is on the picture", async () => {
+  const { el, model } = hardware();
+  model.set("looked", "d/p/g1");
+  await drawn();
+  expect([items(el)[2]!.getAttribute("aria-current"), document.activeElement]).toEqual(["true", document.body]);
+  items(el)[0]!.focus();
+  model.set("looked", "d/p/g0");
+  await drawn();
+  expect(items(el).map((item) => item.getAttribute("aria-current"))).toEqual([null, "true", null]);
+  expect(document.activeElement).toBe(items(el)[1]);
+});
+
+test("the line that stands for folded roots opens them, by click and by Enter", () => {
+  const line = '<g role="treeitem" tabindex="0" data-fold=""/>';
+  const { el, model } = hardware({ svg: svgOf(line) });
+  items(el)[0]!.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  expect(model.get("unfolded")).toBe(true);
+  items(el)[0]!.focus();
+  items(el)[0]!.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  expect(model.get("unfolded")).toBe(false);
 });
 
 const BLOCK = `<g role="treeitem" tabindex="-1" data-ids="d/p/g0 d/p/g1"/>`;

@@ -42,15 +42,16 @@ test("why not says the tests of a node with what is left after each", () => {
   expect(el.querySelector(".dra-bars tr[data-short]")!.textContent).toBe("free a/b uses 80");
 });
 
-test("a node or device is found by its name", async () => {
+test.each(["b g0", "b pci-0"])("a node or device is found by each of its names: %s", async (words) => {
   const nodes = [
     { id: "node-a", label: "a" },
     { id: "node-b", label: "b" },
   ];
-  const devices = { columns: ["device", "node"], ids: ["d/p/g0"], rows: [["g0", "node-b"]], total: 1 };
+  const columns = ["device", "node", "published name"];
+  const devices = { columns, ids: ["d/p/g0"], rows: [["g0", "node-b", "pci-0"]], total: 1 };
   const { el, model } = plan({ nodes, devices });
   const field = el.querySelector<HTMLInputElement>(".dra-find input")!;
-  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(field, "b g0");
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")!.set!.call(field, words);
   field.dispatchEvent(new Event("input", { bubbles: true }));
   await drawn();
   press(field, "Enter");

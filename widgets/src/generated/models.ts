@@ -993,8 +993,10 @@ export interface HardwareViewModel {
   examples: readonly ExampleRow[];
   fleet: Fleet;
   graph: string;
+  height: number;
   highlight: string;
   kinds: readonly DriverKindRow[];
+  looked: string;
   mode: string;
   node: string;
   pinned: string;
@@ -1010,6 +1012,7 @@ export interface HardwareViewModel {
   trace_prediction: Prediction;
   trace_step: number;
   trace_svg: string;
+  unfolded: boolean;
   width: number;
 }
 
@@ -1035,8 +1038,10 @@ export interface LessonPictureModel {
   examples: readonly ExampleRow[];
   fleet: Fleet;
   graph: string;
+  height: number;
   highlight: string;
   kinds: readonly DriverKindRow[];
+  looked: string;
   mode: string;
   node: string;
   only: string;
@@ -1055,6 +1060,7 @@ export interface LessonPictureModel {
   trace_prediction: Prediction;
   trace_step: number;
   trace_svg: string;
+  unfolded: boolean;
   width: number;
 }
 

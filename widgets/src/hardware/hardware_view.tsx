@@ -1,7 +1,7 @@
 // HardwareView: the nodes that serve the drawing, and one of them as a picture of its hardware.
 import { Button } from "../components/button";
 import "../hardware_view.css";
-import { type KeyboardEvent, useRef, useState } from "react";
+import { type KeyboardEvent, type RefObject, useRef, useState } from "react";
 import { TracePane } from "../trace/trace_pane";
 import type { Context } from "../view/late";
 import { useLight } from "../view/light";
@@ -33,6 +33,7 @@ function NodePicture() {
   const picture = useRef<HTMLDivElement>(null);
   const graph = useRef<HTMLButtonElement>(null);
   const example = useRef<HTMLButtonElement>(null);
+  const [zoom, setZoom] = useState(1);
   const endChoosing = (event: KeyboardEvent) => {
     if (!choosing.isOn || event.key !== "Escape") return;
     event.preventDefault();
@@ -74,15 +75,42 @@ function NodePicture() {
             <span className="dra-word">Graph</span>
           </Button>
           <DriverKinds />
-          <PictureMenu picture={picture} onProblem={setOwn} />
+          <PictureMenu picture={picture} onProblem={setOwn} zoom={zoom} onZoom={setZoom} />
+          <FullScreen picture={picture} />
         </NodeRow>
         <div className="dra-beside">
-          <Picture root={picture} light={light} choosing={choosing} onEnd={endChoosing} onProblem={setOwn} />
+          <Picture
+            root={picture}
+            light={light}
+            choosing={choosing}
+            onEnd={endChoosing}
+            onProblem={setOwn}
+            zoom={zoom}
+          />
           <GraphPanel back={graph} light={light} />
         </div>
         <ByExample choosing={choosing} onEnd={endChoosing} />
       </div>
     </>
+  );
+}
+
+/** The whole screen for the nodes and the picture, which is laid out again for that width. */
+function FullScreen({ picture }: { picture: RefObject<HTMLDivElement | null> }) {
+  if (!document.fullscreenEnabled) return null;
+  const turn = () => {
+    const view = picture.current?.closest(".dra-hardware");
+    return document.fullscreenElement ? document.exitFullscreen() : view?.requestFullscreen();
+  };
+  return (
+    <Button
+      icon="fit"
+      label="Full screen"
+      title="The picture on the whole screen (Esc ends)"
+      onClick={() => void turn()}
+    >
+      <span className="dra-word">Full screen</span>
+    </Button>
   );
 }
 

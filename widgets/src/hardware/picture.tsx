@@ -2,8 +2,21 @@
 import { type KeyboardEvent, type RefObject, type SyntheticEvent, useLayoutEffect, useRef } from "react";
 import { type Light, useLit } from "../view/light";
 import { useChannel, useTrait } from "./model";
+import { useOwnHeight } from "./own_height";
 import { useOwnWidth } from "./own_width";
-import { DEVICES, devicesOf, focusItem, itemsOf, light as lightUp, nextItem, requestsOf, show } from "./tree";
+import {
+  bringIntoSight,
+  DEVICES,
+  devicesOf,
+  focusItem,
+  itemsOf,
+  light as lightUp,
+  mark,
+  nextItem,
+  PANE,
+  requestsOf,
+  show,
+} from "./tree";
 import type { Choosing } from "./use_choosing";
 
 interface Props {
@@ -18,6 +31,8 @@ interface Props {
   onDevice?(item: Element, isBack: boolean): boolean;
   /** What a click or Enter on a device asks for, where it does nothing else. */
   onAsk?(device: string): void;
+  /** The line that stands for folded places was pressed. */
+  onFold?(): void;
   onKey?(event: KeyboardEvent): void;
 }
 
@@ -29,7 +44,17 @@ const NO_LIGHT: Lamp = {
 };
 
 /** An SVG of devices as a tree: the picture of the hardware, the tree of its places, and the picture of a search. */
-export function DeviceTree({ root, svg, light = NO_LIGHT, onProblem, className, onDevice, onAsk, onKey }: Props) {
+export function DeviceTree({
+  root,
+  svg,
+  light = NO_LIGHT,
+  onProblem,
+  className,
+  onDevice,
+  onAsk,
+  onFold,
+  onKey,
+}: Props) {
   const lit = useLit(light);
   // Another picture takes the focus from an item and gives it back: that is not a person's doing.
   const isDrawing = useRef(false);
@@ -56,6 +81,7 @@ export function DeviceTree({ root, svg, light = NO_LIGHT, onProblem, className, 
     light.point(item?.getAttribute("data-id") ?? requestsOf(item)[0] ?? devicesOf(item)[0] ?? "");
   };
   const press = (target: Element | null, isBack: boolean): boolean => {
+    if (target?.closest("[data-fold]")) onFold?.();
     const item = target?.closest(`[role="treeitem"]:is(${DEVICES})`);
     return Boolean(item && onDevice?.(item, isBack));
   };
@@ -116,13 +142,33 @@ interface PictureProps {
   /** Esc while devices are chosen. */
   onEnd(event: KeyboardEvent): void;
   onProblem(words: string): void;
+  /** How much larger than 13 px text it is drawn, 1 for as it is. */
+  zoom?: number;
 }
 
-/** The picture of the hardware, laid out for the width that it has here, with the devices that a person chose. */
-export function Picture({ root, light, choosing, onEnd, onProblem }: PictureProps) {
+/** The picture of the hardware, laid out for the space that it has here, with the devices that a person chose. */
+export function Picture({ root, light, choosing, onEnd, onProblem, zoom = 1 }: PictureProps) {
   const channel = useChannel();
-  const [svg, isStale] = [useTrait("svg"), useTrait("stale")];
+  const [svg, isStale, looked] = [useTrait("svg"), useTrait("stale"), useTrait("looked")];
   useOwnWidth(root);
+  useOwnHeight(root, svg);
+  const sight = useRef({ chosen: "", looked: "" });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
+  useLayoutEffect(() => {
+    for (const one of root.current?.querySelectorAll<SVGElement>(`.${PANE} > svg`) ?? []) {
+      const [, , width = 0, height = 0] = (one.getAttribute("viewBox") ?? "").split(" ").map(Number);
+      Object.assign(one.style, { width: `${width * zoom}px`, height: `${height * zoom}px` });
+    }
+    const taken = [...(root.current?.querySelectorAll(".dra-hw-chosen[role='treeitem']") ?? [])];
+    const chosen = `${channel.get("node")} ${channel.get("width")} ${zoom} ${taken.flatMap(devicesOf).join(" ")}`;
+    if (chosen !== sight.current.chosen) bringIntoSight(root.current, taken);
+    const item = mark(root.current, looked);
+    if (item && looked !== sight.current.looked) {
+      bringIntoSight(root.current, [item]);
+      if (root.current?.contains(document.activeElement)) focusItem(itemsOf(root.current), item);
+    }
+    sight.current = { chosen, looked: item ? looked : "" };
+  }, [svg, looked, zoom]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
   useLayoutEffect(() => {
     for (const item of root.current?.querySelectorAll(DEVICES) ?? []) {
@@ -147,6 +193,7 @@ export function Picture({ root, light, choosing, onEnd, onProblem }: PictureProp
       className={names.filter(Boolean).join(" ")}
       onDevice={onDevice}
       onAsk={(device) => channel.send({ type: "node", name: channel.get("node"), device })}
+      onFold={() => channel.set({ unfolded: !channel.get("unfolded") })}
       onKey={onEnd}
     />
   );

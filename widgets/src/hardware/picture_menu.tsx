@@ -2,6 +2,7 @@
 
 import { type RefObject, useRef, useState } from "react";
 import { Button } from "../components/button";
+import { Choice } from "../components/choice";
 import { Popover } from "../components/popover";
 import { Icon } from "../view/icon";
 import { usePopover } from "../view/use_popover";
@@ -13,9 +14,14 @@ interface Props {
   picture: RefObject<HTMLDivElement | null>;
   /** Says what went wrong, "" when nothing did. */
   onProblem(words: string): void;
+  zoom: number;
+  onZoom(zoom: number): void;
 }
 
-export function PictureMenu({ picture, onProblem }: Props) {
+/** The zooms, as percent. */
+const ZOOMS = [50, 75, 100, 125, 150, 200];
+
+export function PictureMenu({ picture, onProblem, zoom, onZoom }: Props) {
   const channel = useChannel();
   const svg = useTrait("svg");
   const first = useRef<HTMLButtonElement>(null);
@@ -38,7 +44,7 @@ export function PictureMenu({ picture, onProblem }: Props) {
   };
   return (
     <>
-      <Button icon="image" {...menu.button} label="Picture" title="Copy or save the picture">
+      <Button icon="image" {...menu.button} label="Picture" title="Zoom, copy or save the picture">
         <span className="dra-word">Picture</span>
         <Icon name="down" />
       </Button>
@@ -55,6 +61,12 @@ export function PictureMenu({ picture, onProblem }: Props) {
         <Button icon="image" onClick={run(async (place) => saving(await toPng(svg, place), "png"))}>
           Save as PNG
         </Button>
+        <Choice
+          label="Zoom"
+          options={ZOOMS.map((percent) => ({ value: `${percent}`, label: `${percent} %` }))}
+          value={`${zoom * 100}`}
+          onChoose={(percent) => onZoom(Number(percent) / 100)}
+        />
         <p className="dra-hint" role="status">
           {told}
         </p>

@@ -5,6 +5,10 @@ export const itemsOf = (root: Element): readonly SVGElement[] => [
   ...root.querySelectorAll<SVGElement>('[role="treeitem"]'),
 ];
 
+/** What scrolls, and what is left free around what is scrolled into sight, in pixels. */
+export const PANE = "dra-picture-pane";
+const EDGE = 6;
+
 /** Everything on a picture that stands for devices: one each, or a block of like ones. */
 export const DEVICES = "[data-id], [data-ids]";
 
@@ -23,8 +27,11 @@ export const requestsOf = (item: Element | null | undefined): readonly string[] 
 export function show(root: HTMLElement, text: string): void {
   const held = root.contains(document.activeElement) ? document.activeElement : null;
   const places = placesOf(held);
+  const before = root.querySelector(`.${PANE}`);
+  const [top, left] = [before?.scrollTop ?? 0, before?.scrollLeft ?? 0];
   root.replaceChildren();
   if (text) root.append(...apart(safeSvg(text)));
+  root.querySelector(`.${PANE}`)?.scrollTo?.({ top, left, behavior: "instant" });
   const items = held ? itemsOf(root) : [];
   const again =
     items.find((item) => idOf(item) === idOf(held)) ??
@@ -51,6 +58,30 @@ export function light(root: Element | null, lit: string): void {
   }
 }
 
+/** Mark the device that a person looks at, and return its item. */
+export function mark(root: Element | null, device: string): SVGElement | undefined {
+  const items = root ? itemsOf(root) : [];
+  const found = items.find((item) => device !== "" && devicesOf(item).includes(device));
+  for (const item of items) {
+    item.classList.toggle("dra-hw-looked", item === found);
+    if (item === found) item.setAttribute("aria-current", "true");
+    else item.removeAttribute("aria-current");
+  }
+  return found;
+}
+
+/** Scroll the pane of a picture so far that all of these items are in sight, or the first ones if there is no room. */
+export function bringIntoSight(root: Element | null, items: Iterable<Element>): void {
+  const pane = root?.querySelector(`.${PANE}`);
+  const boxes = [...items].map((item) => item.getBoundingClientRect());
+  if (!pane || !boxes.length) return;
+  const seen = pane.getBoundingClientRect();
+  const top = Math.min(...boxes.map((one) => one.top)) - seen.top - EDGE;
+  const below = Math.max(...boxes.map((one) => one.bottom)) - seen.bottom + EDGE;
+  if (top < 0) pane.scrollTop += top;
+  else if (below > 0) pane.scrollTop += Math.min(top, below);
+}
+
 function box(className: string, content: Element): HTMLElement {
   const node = document.createElement("div");
   node.className = className;
@@ -64,7 +95,7 @@ function box(className: string, content: Element): HTMLElement {
  * The name of the node, which stands above the hardware in a file, is left out: the view has it over the picture.
  */
 function apart(svg: SVGSVGElement): readonly Element[] {
-  const pane = box("dra-picture-pane", svg);
+  const pane = box(PANE, svg);
   const legend = svg.querySelector(".dra-hw-legend");
   const [top, bottom] = [Number(svg.dataset.top ?? 0), Number(svg.dataset.legend)];
   const [x, y, width, height] = (svg.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);

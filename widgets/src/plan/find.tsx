@@ -20,12 +20,14 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
   const [chosen, setChosen] = useState(0);
   const [id, list] = [useId(), useRef<HTMLUListElement>(null)];
   const all = useMemo<Found[]>(() => {
-    const nodeAt = (devices.columns ?? []).indexOf("node");
+    const [nodeAt, publishedAt] = ["node", "published name"].map((name) => (devices.columns ?? []).indexOf(name));
     return [
       ...nodes.map((row) => ({ id: row.id, words: row.id, node: row.id, device: "" })),
       ...(devices.rows ?? []).map((cells, at) => {
-        const [device, node] = [devices.ids?.[at] ?? "", cells[nodeAt] ?? ""];
-        return { id: device, words: `${cells[0]} on ${node}`, node, device };
+        const [device, node] = [devices.ids?.[at] ?? "", cells[nodeAt ?? -1] ?? ""];
+        const [name, published] = [cells[0], cells[publishedAt ?? -1]];
+        const also = published && published !== name ? `, published as ${published}` : "";
+        return { id: device, words: `${name} on ${node}${also}`, node, device };
       }),
     ];
   }, [nodes, devices]);
@@ -37,7 +39,10 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
     if (!one) return;
     channel.send({ type: "look-at", node: one.node, ...(one.device ? { device: one.device } : {}) });
     setText("");
+    const planner = list.current?.closest(".dra-lab-grid");
     onDone();
+    // The person goes on at what was found: on the picture, where there is one.
+    planner?.querySelector<SVGElement>('.dra-hardware [role="treeitem"][tabindex="0"]')?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = /^Arrow(Up|Down)$/.test(event.key) ? stepOf(event.key) : undefined;

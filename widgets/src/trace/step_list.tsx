@@ -75,9 +75,7 @@ function Row({ row, depth, now }: { row: TraceRow; depth: number; now: number })
             {span(row)}
           </Button>
         </td>
-        <td style={{ paddingLeft: `${6 + 12 * depth}px` }}>
-          {row.position}
-        </td>
+        <td style={{ paddingLeft: `${6 + 12 * depth}px` }}>{row.position}</td>
         <td>{row.devices}</td>
         <td className="dra-toned" data-tone={TONES[row.kind]}>
           <span aria-hidden="true">{MARKS[row.kind]}</span> {row.result}
