@@ -12,7 +12,7 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import all_devices
 from dra_lab.sketch.device_use import is_free
-from dra_lab.sketch.free_words import partition_words, use_words
+from dra_lab.sketch.free_words import free_words, partition_words, use_words
 from dra_lab.sketch.kind_counts import kind_counts, kind_name
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
@@ -161,7 +161,7 @@ def meter_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[MeterRow, 
     for kind in (kind for kind in METERS if kind in counts):
         count, label = counts[kind], kind_name(kind, counts[kind])
         if count.whole:
-            text = f"{count.whole_free:,} of {count.whole:,} free" if cluster.claims_known else f"{count.whole:,}"
+            text = free_words(cluster, count.whole_free, count.whole)
             found.append(MeterRow(label=label, text=text, used=count.whole - count.whole_free, total=count.whole))
         if count.split:
             model = f" {count.model}" if count.model else ""

@@ -166,7 +166,7 @@ class FleetBars(Pane):
             name, state, nodes = group
             whole = next(row for row in bars.groups(kind, chosen.partition("/")[0]) if row[0] == chosen)
             title = f"{name}, {state}" if state else name
-            rows = tuple(sorted(bars.nodes(kind, nodes), key=lambda row: (-row[7], -row[6])))
+            rows = tuple(sorted(bars.nodes(kind, nodes), key=lambda row: (-row[7], row[6])))
             why = self._why(rows[0])
             self.assign(fleet_card=CardRow(id=chosen, title=title, lines=free_lines(kind, whole), rows=rows, why=why))
         elif chosen in bars.by_kind[kind]:

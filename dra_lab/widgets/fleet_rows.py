@@ -111,12 +111,12 @@ class Bars:
         return tuple(self._row(name, "", [name], known[name], self.pods_on(name)) for name in names)
 
     def groups(self, kind: str, by: str) -> tuple[BarRow, ...]:
-        """Return a bar for each rack, or for each hardware type and state, the most stranded first."""
+        """Return a bar for each rack, or each hardware type and state: the most stranded first, then the least free."""
         rows = [
             self._row(key, state, nodes, self._sum(kind, nodes), self._pods_on(nodes), name)
             for key, (name, state, nodes) in self.members(kind, by).items()
         ]
-        return tuple(sorted(rows, key=lambda row: (-row[7], -row[6], natural_order(row[1]), row[2])))
+        return tuple(sorted(rows, key=lambda row: (-row[7], row[6], natural_order(row[1]), row[2])))
 
     def members(self, kind: str, by: str) -> Mapping[str, tuple[str, str, list[str]]]:
         """Return name, state and nodes of each group by its id."""

@@ -195,6 +195,22 @@ test("the choice shows what could not be read, beside a button to try again", as
   expect(model.sent).toEqual([{ type: "dismiss-problem" }]);
 });
 
+test("a cluster that was opened by its path is offered among the recent ones", async () => {
+  localStorage.clear();
+  const { el, model } = bar();
+  ask(el, "./x.json");
+  model.set("busy", "Reading ./x.json ...");
+  await drawn();
+  model.set("busy", "");
+  await drawn();
+  expect(el.querySelector<HTMLElement>(".dra-sources")!.hidden).toBe(true);
+  button(el, "sample:a").click();
+  model.set("sources", BAR.sources.slice(1));
+  await drawn();
+  expect(el.querySelector('.dra-option[data-value="./x.json"]')!.textContent).toBe("./x.json");
+  expect(el.querySelector(".dra-sources .dra-group")!.textContent).toBe("Recent clusters");
+});
+
 test("a view that did not ask leaves its choice closed: the message is in the view that asked", async () => {
   const { el, model } = bar({ busy: "Reading ./x.json ..." });
   model.set("refused", "there is nothing at ./x.json");

@@ -4,6 +4,7 @@ import { classes } from "../components/classes";
 import type { SourceRow } from "../generated/models";
 import { onArrows } from "../view/keys";
 import { useTrait } from "./model";
+import { recentClusters } from "./recent";
 
 /** A context of EKS or GKE is named by a whole path: there is no room to say it twice. */
 const isLong = (source: SourceRow) => source.label.length > 24 && source.value.endsWith(source.label);
@@ -11,12 +12,17 @@ const onOptionArrows = onArrows('[role="option"]');
 
 export function SourceList({
   list,
+  opened,
   onTake,
 }: {
   list: RefObject<HTMLUListElement | null>;
+  /** How often the list was opened. */
+  opened: number;
   onTake(value: string): void;
 }) {
-  const [sources, now] = [useTrait("sources"), useTrait("source")];
+  const [known, now] = [useTrait("sources"), useTrait("source")];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other clusters were opened since the list was
+  const sources = useMemo(() => withRecent(known), [known, opened]);
   const first = sources.find((source) => source.value === now) ?? sources[0];
   const onKeyDown = (event: KeyboardEvent<HTMLUListElement>) => {
     if (event.key !== "Enter" && event.key !== " ") return onOptionArrows(event);
@@ -39,6 +45,15 @@ export function SourceList({
       {rows}
     </ul>
   );
+}
+
+/** Put the clusters that were opened last after the present one, without those that the list has anyway. */
+function withRecent(sources: readonly SourceRow[]): readonly SourceRow[] {
+  const listed = new Set(sources.map((source) => source.value));
+  const recent = recentClusters().filter((value) => !listed.has(value));
+  const rows = recent.map((value) => ({ value, label: value, group: "Recent clusters" }));
+  const at = sources.filter((source) => source.group === "Open now").length;
+  return [...sources.slice(0, at), ...rows, ...sources.slice(at)];
 }
 
 function Group({ name }: { name: string }) {

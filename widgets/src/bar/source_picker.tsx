@@ -11,6 +11,7 @@ import { onEnter } from "../view/keys";
 import { usePopover } from "../view/use_popover";
 import { MessageText } from "./message_text";
 import { useChannel, useTrait } from "./model";
+import { rememberCluster } from "./recent";
 import { SourceList } from "./source_list";
 import type { Drop } from "./use_drop";
 
@@ -64,7 +65,11 @@ export function useSourcePicker(
   };
   const onSettled = (isFine: boolean) => {
     // What was asked for is open now: the panel has done its work.
-    if (asked.current && isFine) over.close();
+    if (asked.current && isFine) {
+      rememberCluster(asked.current);
+      if (path.current) path.current.value = "";
+      over.close();
+    }
     if (asked.current && !isFine) over.open();
     asked.current = "";
   };
@@ -82,7 +87,7 @@ export function useSourcePicker(
     <Popover over={over} title="Choose a cluster" isBare className="dra-sources">
       <Loading drop={drop} onGiveUp={onGiveUp} onHide={onHide} onSettled={onSettled} onLoad={load} />
       <Offer onDraw={draw} />
-      <SourceList list={list} onTake={load} />
+      <SourceList list={list} opened={opened} onTake={load} />
       <h3>Your cluster</h3>
       <div className="dra-row">
         <input
@@ -102,7 +107,7 @@ export function useSourcePicker(
       <p className="dra-hint">Save a cluster with:</p>
       <Command key={opened} />
       <p className="dra-hint">No DRA drivers yet? Load the output of nvidia-smi topo -m, lstopo or NCCL.</p>
-      <h3>Open now</h3>
+      <h3>About this cluster</h3>
       <Details />
     </Popover>
   );

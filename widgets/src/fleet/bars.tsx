@@ -34,7 +34,7 @@ export function arranged(
       asked.every((word) => `${row[1]}\n${row[2]}\n${row[9]}`.toLowerCase().includes(word)) &&
       FILTERS.every(([key, , at]) => !only.has(key) || row[at] > 0),
   );
-  if (order === "worst") return [...kept].sort((a, b) => b[7] - a[7] || b[6] - a[6]);
+  if (order === "worst") return [...kept].sort((a, b) => b[7] - a[7] || a[6] - b[6]);
   if (order === "free") return [...kept].sort((a, b) => b[6] + b[7] - a[6] - a[7]);
   if (order === "name") {
     const collator = new Intl.Collator("en", { numeric: true });
