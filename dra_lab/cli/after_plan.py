@@ -87,7 +87,7 @@ class Questions:
             known = self._capacity(known)
         if not plan.fits and not plan.is_one_pod:
             known = replace(known, alone=self._alone(), added=self._nodes_that_help())
-        return known if asked is None else self._of_gangs(known, asked)
+        return known if asked is None or not gangs else self._of_gangs(known, asked)
 
     def _capacity(self, known: AfterPlan) -> AfterPlan:
         """Return what is known with the largest jobs and the stranded devices."""

@@ -140,9 +140,7 @@ def run(options: argparse.Namespace) -> int:
     if pod is not None:
         _refuse_too_many(pod.replicas, options.claim)
         options.claims = [options.claims[0]._replace(replicas=pod.replicas)]
-    many = (
-        len(options.claims) > 1 or (options.claims[0].replicas or 1) > 1 or (fleet and not options.claims[0].replicas)
-    )
+    many = is_fleet(options) and (len(options.claims) > 1 or options.claims[0].replicas != 1)
     example = options.example or (_like(pod) if pod else "deployment" if many else "pod")
     wanted = Wanted(
         example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate

@@ -59,7 +59,7 @@ def plan_json(plan: Plan, after: AfterPlan | None = None) -> dict[str, Any]:
         },
         firstFit=_first_fit(plan, plain=False),
         firstFitPlain=_first_fit(plan, plain=True),
-        after=None if after is None else {name: one for name, one in plain_value(after).items() if one},
+        after=None if after is None else _after(after),
         **{camel(name): plain_value(getattr(plan, name)) for name in _FIELDS},
     )
 
@@ -75,9 +75,20 @@ def _first_fit(plan: Plan, *, plain: bool) -> dict[str, Any] | None:
         return None
     pairs = {goal: theirs - mine for goal, (mine, theirs) in plan.against_first_fit.items() if mine != theirs}
     shown: dict[str, Any] = plain_value(replace(found, pods=()))
+    del shown["pods"]
     devices = [plain_value(one) for one in found.placements] if plan.is_one_pod else []
     more = {"devices": devices, "placed": dict(found.placed)}
     return shown | more | {"regret": regret(plan, found) if plain or plan.is_one_pod else pairs}
+
+
+def _after(after: AfterPlan) -> dict[str, Any]:
+    """Return what is known after the plan, without what was not asked for."""
+    found: dict[str, Any] = plain_value(replace(after, alone={}, added=None))
+    found["alone"] = {name: answer_sentence(plan) for name, plan in after.alone.items()}
+    if after.added is not None:
+        rows = [{"like": one.type, "domain": [*one.domain], "count": one.count} for one in after.added.added]
+        found["added"] = {"count": after.added.count, "proven": after.added.proven, "nodes": rows}
+    return {name: value for name, value in found.items() if value}
 
 
 def _summary(plan: Plan) -> dict[str, int]:
