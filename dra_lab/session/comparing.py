@@ -24,8 +24,8 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import manifest
 from dra_lab.session.session_fleet import SessionFleet, numbered
 from dra_lab.topology.layered import with_layers
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.kept_values import values_of_plan
-from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.plan_json import plan_json
 
 if TYPE_CHECKING:

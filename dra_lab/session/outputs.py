@@ -58,7 +58,7 @@ def manifest(session: Answering) -> ManifestText:
 
 
 class Planned(NamedTuple):
-    """What an export is made of: a plan with its cluster, or a drawing without one; its pinned node and its goals."""
+    """A plan to be exported with its cluster, or a drawing without a plan; its pinned node and its goals."""
 
     cluster: Cluster
     plan: Plan | None

@@ -16,11 +16,11 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sketch.links import link_words
 from dra_lab.widgets.part_rows import without_text
 from dra_lab.widgets.wire import Row
+from dra_lab.words.answer_sentence import headline
 from dra_lab.words.document import Table, cell_words
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import goal_number, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.plan_document import headline
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
 from dra_lab.words.verdict import Tile, fixes, goal_title, scheduler_sentences, tiles
 
