@@ -11,9 +11,9 @@ from dra_lab.model.driver_profile import kind_words
 from dra_lab.topology.locality import Locality, Place
 from dra_lab.topology.node_tree import UNKNOWN, Branch
 from dra_lab.words.document import clean
+from dra_lab.words.facts import KINDS
 
 KIND_NAMES = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory", "other": "device"}
-_PLURALS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPUs", "memory": "memory", "other": "other devices"}
 _LEVEL_NAMES = {"socket": "socket", "numaNode": "NUMA node", "pcieRoot": "PCIe root", "switch": "PCIe switch"}
 PLACED = {"slices": "a GPU in partitions", "counters": "a device in partitions"}
 """The boxes of partitioned devices, which are no places of the tree, and what each is."""
@@ -34,17 +34,6 @@ def _sign_width(sign: str) -> float:
     if sign in _WIDE or unicodedata.east_asian_width(sign) in ("W", "F"):
         return 1.0
     return 0.72 if sign.isupper() else 0.61
-
-
-def shorten(text: str, size: float, width: float) -> str:
-    """Return text that fits a width: letters in the middle give way to "…", since ends tell names apart."""
-    if text_width(text, size) <= width:
-        return text
-    for keep in range(len(text) - 1, 1, -1):
-        short = f"{text[: (keep + 1) // 2]}…{text[len(text) - keep // 2 :]}"
-        if text_width(short, size) <= width:
-            return short
-    return "…"
 
 
 _BREAKS = re.compile(r"(?<=[-_./:+])(?=.)|(?<= )")
@@ -112,9 +101,9 @@ def _in_short(source: str) -> str:
 
 
 def _kinds(kinds: Iterable[tuple[str, bool]]) -> str:
-    order = list(_PLURALS)
+    order = list(KINDS)
     known = sorted(set(kinds), key=lambda kind: (order.index(kind[0]), kind[1]))
-    return " and ".join(kind_words(_PLURALS[kind], guessed=guessed) for kind, guessed in known)
+    return " and ".join(kind_words(KINDS[kind], guessed=guessed) for kind, guessed in known)
 
 
 def place_words(branch: Branch) -> str:

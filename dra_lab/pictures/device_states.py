@@ -42,6 +42,11 @@ class State(StrEnum):
     SKIPPED = "skipped"
     UNKNOWN = "use unknown"
 
+    @property
+    def css(self) -> str:
+        """Return the end of the class of its outline: `in-use`."""
+        return self.name.lower().replace("_", "-")
+
 
 WORDED = (State.TAINTED, State.UNHEALTHY, State.SKIPPED)
 """The states that are written on a device; no plan changes them, so they may make it higher."""

@@ -7,20 +7,18 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.captions import device_words, locality_words, place_words
-from dra_lab.pictures.letters import colours, letters
-from dra_lab.topology.graph import node_graph
-from dra_lab.topology.node_tree import Branch, node_tree
+from dra_lab.pictures.boxes import LINE, PAD, SIZE, Frame, Mark
+from dra_lab.pictures.captions import device_words, heading, locality_words, place_words, text_width
+from dra_lab.pictures.letters import colours, letters, numbers
+from dra_lab.pictures.scene import node_scene
+from dra_lab.topology.node_tree import UNKNOWN
 from dra_lab.words.document import clean
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 _OPTIONS = {
     "layout": {"hierarchical": {"enabled": False}},
@@ -68,11 +66,15 @@ _FOLLOW_THEME = """(() => {
   const watch = new MutationObserver(() => frame.isConnected ? paint() : watch.disconnect());
   watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
 })()"""
-_STEP, _COLUMN, _DEEP = 112, 140, 8
+_WIDER, _HIGHER = 1.5, 1.6
+"""How much farther apart boxes are than on the hardware picture: lines between them need room."""
+
+Looks = Mapping[DeviceID, tuple[str, str, str]]
+"""Sign, fill and colour of the text of every chosen device."""
 
 
 def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> str:
-    """Return the page: levels from top to bottom, devices in columns under their place, chosen ones in their colour.
+    """Return the page: places and devices where the hardware picture has them, chosen ones in their colour.
 
     One self-contained HTML text of about 700 kB with no URL to fetch and a policy that forbids every request; names
     from the cluster are text in it, never markup. Raises NodeError and MissingPackage.
@@ -81,19 +83,24 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
     # pyvis takes long to import (it brings IPython); only who wants this page waits for it.
     from pyvis.network import Network
 
-    graph = node_graph(cluster, node_name)
     # Fixed texts only: heading, bgcolor, ids and options go into the page as they stand.
     network = Network(height="600px", width="100%", bgcolor="transparent", cdn_resources="in_line", notebook=True)
-    numbers = {vertex: at for at, vertex in enumerate(graph)}
-    places = _positions(graph)
-    tree_words = dict(_branch_words(node_tree(cluster, node_name), node_name))
-    looks = _looks(plan, node_name)
-    for vertex, at in numbers.items():
-        network.add_node(at, **_vertex(graph, vertex, places[vertex], tree_words, looks))
-    for above, below in graph.edges:
-        network.add_edge(numbers[above], numbers[below])
+    _add(network, node_scene(cluster, node_name), _looks(plan, node_name))
     network.set_options(json.dumps(_OPTIONS))
     return _offline(network.generate_html(notebook=True), node_name, plan)
+
+
+def _add(network: Any, frame: Frame, looks: Looks, above: int | None = None) -> None:
+    """Add a place and all in it, joined with the place around it."""
+    here = len(network.nodes)
+    network.add_node(here, **_place(frame))
+    if above is not None:
+        network.add_edge(above, here)
+    for inner in frame.frames:
+        _add(network, inner, looks, here)
+    for mark in frame.marks:
+        network.add_node(at := len(network.nodes), **_device(mark, looks))
+        network.add_edge(here, at)
 
 
 def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, height: int = 520) -> str:
@@ -107,88 +114,50 @@ def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, h
     return f'<div>{frame} style="border:0"></iframe><script>{_FOLLOW_THEME}</script></div>'
 
 
-def _branch_words(branch: Branch, node_name: str) -> list[tuple[tuple[tuple[str, str | int], ...], str]]:
-    found = [((("node", node_name), *branch.path), place_words(branch))]
-    for deeper in branch.branches:
-        found += _branch_words(deeper, node_name)
-    return found
-
-
-def _looks(plan: Plan | None, node_name: str) -> Mapping[DeviceID, tuple[str, str, str]]:
-    """Return letter, fill and text colour of every chosen device."""
+def _looks(plan: Plan | None, node_name: str) -> Looks:
     if plan is None or plan.node != node_name:
         return {}
-    by_letter, by_colour = letters(plan.sketch), colours(plan.sketch)
-    found = {}
-    for device, reference in plan.chosen().items():
-        request = split_request(reference)[0]
-        if request in by_letter:
-            found[device] = (by_letter[request], by_colour[request].fill, by_colour[request].text)
-    return found
+    by_letter, by_colour, chosen = letters(plan.sketch), colours(plan.sketch), plan.chosen()
+    requests = {device: split_request(reference)[0] for device, reference in chosen.items()}
+    return {
+        device: (f"{by_letter[name]}{number}", by_colour[name].fill, by_colour[name].text)
+        for (device, number), name in zip(numbers(chosen).items(), requests.values(), strict=True)
+        if name in by_letter
+    }
 
 
-def _vertex(
-    graph: nx.DiGraph,
-    vertex: Any,
-    place: tuple[float, float],
-    tree_words: Mapping[Any, str],
-    looks: Mapping[DeviceID, tuple[str, str, str]],
-) -> dict[str, Any]:
-    data = graph.nodes[vertex]
-    made: dict[str, Any] = {"x": place[0], "y": place[1], "shape": "box", "physics": False}
-    if data["level"] != "device":
-        words = tree_words[vertex]
-        short = words.removeprefix("PCIe root ").removeprefix("PCIe switch ").split(", ", 1)[0].split(": ", 1)[0]
-        fill = {"background": _LEVEL_FILLS.get(data["level"], "#ffffff"), "border": "#57606a"}
-        made |= {"label": short, "title": _harmless(words), "color": fill}
-        return made | ({"shapeProperties": {"borderDashes": [2, 4]}} if data["level"] == "unknown" else {})
-    locality = data["locality"]
-    made |= {"label": clean(locality.name), "color": {"background": "#ffffff", "border": "#57606a"}}
+def _place(frame: Frame) -> dict[str, Any]:
+    branch = frame.branch
+    # the middle of the heading; the node, which has none, stands above the middle of its picture
+    across = PAD + text_width(frame.lines[0], SIZE) / 2 if frame.lines else frame.width / 2
+    made = _at(frame.x + across, frame.y + (frame.heading_y - SIZE / 3 if frame.lines else -LINE))
+    label = heading(branch)[0].removeprefix("PCIe root ")
+    made |= {"shape": "box", "label": label, "title": _harmless(place_words(branch))}
+    made["color"] = {"background": _LEVEL_FILLS.get(branch.level, "#ffffff"), "border": "#57606a"}
+    return made | ({"shapeProperties": {"borderDashes": [2, 4]}} if branch.level == UNKNOWN else {})
+
+
+def _device(mark: Mark, looks: Looks) -> dict[str, Any]:
+    locality = mark.locality
+    made = _at(mark.x + mark.width / 2, mark.y + mark.height / 2) | _shape(mark)
+    made |= {"label": " ".join(mark.lines), "color": {"background": "#ffffff", "border": "#57606a"}}
     made["title"] = _harmless(f"{device_words(locality)}\n{locality_words(locality)}\n{locality.device}")
-    made |= _shape(locality.kind)
-    if vertex in looks:
-        sign, fill_colour, ink = looks[vertex]
-        made["label"] = f"{sign} {made['label']}"
-        made |= {"borderWidth": 3, "color": {"background": fill_colour, "border": "#1f2328"}, "font": {"color": ink}}
+    sign, fill, ink = next((looks[one.device] for one in mark.localities if one.device in looks), ("", "", ""))
+    if sign:
+        made |= {"label": f"{sign} {made['label']}", "borderWidth": 3, "font": {"color": ink}}
+        made["color"] = {"background": fill, "border": "#1f2328"}
         made["title"] += f"\nchosen ({sign})"
     return made
 
 
-def _shape(kind: str) -> dict[str, Any]:
-    if kind == "nic":
-        return {"shape": "box", "shapeProperties": {"borderRadius": 16}}
-    if kind == "gpu":
-        return {"shape": "box", "shapeProperties": {"borderRadius": 0}, "margin": 9}
-    return {"shape": "circle" if kind == "cpu" else "ellipse"}
+def _at(x: float, y: float) -> dict[str, Any]:
+    return {"x": round(x * _WIDER, 1), "y": round(y * _HIGHER, 1), "physics": False}
 
 
-def _positions(graph: nx.DiGraph) -> dict[Any, tuple[float, float]]:
-    """Return (x, y) of each vertex: places in levels, each over the middle of what hangs on it; devices in columns."""
-    depths: dict[Any, int] = {}
-    for vertex in graph:
-        above = next(iter(graph.predecessors(vertex)), None)
-        depths[vertex] = 0 if above is None else depths[above] + 1
-    found: dict[Any, tuple[float, float]] = {}
-    _spread(graph, next(iter(graph)), 0.0, depths, found)
-    return found
-
-
-def _spread(
-    graph: nx.DiGraph, vertex: Any, left: float, depths: Mapping[Any, int], found: dict[Any, tuple[float, float]]
-) -> float:
-    """Place a vertex and all below it to the right of `left`; return where the next one may begin."""
-    below = list(graph.successors(vertex))
-    right = left
-    for deeper in (v for v in below if graph.nodes[v]["level"] != "device"):
-        right = _spread(graph, deeper, right, depths, found)
-    devices = [v for v in below if graph.nodes[v]["level"] == "device"]
-    for at, device in enumerate(devices):
-        column, row = divmod(at, _DEEP)
-        found[device] = (right + (column + 0.5) * _COLUMN, (depths[device]) * _STEP + row * 52.0)
-    right += _COLUMN * -(-len(devices) // _DEEP)
-    right = max(right, left + _COLUMN)
-    found[vertex] = ((left + right) / 2, depths[vertex] * _STEP)
-    return right
+def _shape(mark: Mark) -> dict[str, Any]:
+    if mark.shape in ("square", "pill", "slice", "block"):
+        return {"shape": "box", "shapeProperties": {"borderRadius": 16 if mark.shape == "pill" else 0}}
+    return {"shape": "circle" if mark.shape == "circle" else "ellipse"}
 
 
 def _harmless(words: str) -> str:

@@ -9,20 +9,15 @@ from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import text_width, wrap
 from dra_lab.pictures.device_states import Shown, State
 from dra_lab.pictures.letters import PALETTE
-from dra_lab.pictures.marks import CLASSES, PATTERNS, Ink
+from dra_lab.pictures.marks import PATTERNS, Ink
 from dra_lab.pictures.svg_elements import Element, element, outline, text
 
-_WORDS = {
-    State.FREE: "free",
-    State.IN_USE: "in use",
-    State.SHARED: "partly in use",
+_LONGER = {
     State.BLOCKED: "blocked by another partition",
-    State.TAINTED: "tainted",
-    State.UNHEALTHY: "unhealthy",
-    State.INELIGIBLE: "does not match",
     State.SKIPPED: "skipped: kube-scheduler does not use this pool",
-    State.UNKNOWN: "use unknown",
 }
+"""What a state means, where its word on a device is not enough."""
+
 _KINDS = {"gpu": ("square", 14.0, "GPU"), "nic": ("pill", 22.0, "NIC"), "cpu": ("circle", 14.0, "CPU")}
 _OTHER = ("hexagon", 18.0, "other device")
 _ROW = 21.0
@@ -59,8 +54,8 @@ def add_legend(
     there = {state.state for state in found if not state.chosen}
     there |= {State.UNHEALTHY} if any(state.unhealthy for state in found) else set()
     entries += [
-        (CLASSES[state], words, PATTERNS.get(state, ""), _ICON, "square")
-        for state, words in _WORDS.items()
+        (state.css, _LONGER.get(state, state.value), PATTERNS.get(state, ""), _ICON, "square")
+        for state in State
         if state in there
     ]
     if any(state.unplaced for state in found):

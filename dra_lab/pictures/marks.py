@@ -15,29 +15,12 @@ from dra_lab.pictures.partitions import profile_name
 from dra_lab.pictures.svg_elements import Element, backing, element, label, outline, say, text
 from dra_lab.topology.locality import Locality
 
-CLASSES: Mapping[State, str] = {
-    State.FREE: "free",
-    State.SHARED: "shared",
-    State.IN_USE: "in-use",
-    State.BLOCKED: "blocked",
-    State.TAINTED: "tainted",
-    State.UNHEALTHY: "unhealthy",
-    State.INELIGIBLE: "ineligible",
-    State.SKIPPED: "skipped",
-    State.UNKNOWN: "unknown",
-}
-"""The class of an outline by the state of its device; shown as pattern or line, and said in a word."""
-
 PATTERNS: Mapping[State, str] = {State.IN_USE: "hatch", State.TAINTED: "cross", State.BLOCKED: "dots"}
 """The pattern over an outline, of the states that have one."""
 
-_WORDS = {
-    State.TAINTED: "tainted",
-    State.BLOCKED: "blocked",
-    State.UNHEALTHY: "unhealthy",
-    State.SKIPPED: "skipped",
-    State.UNKNOWN: "unknown",
-}
+_WRITTEN = (State.TAINTED, State.BLOCKED, State.UNHEALTHY, State.SKIPPED, State.UNKNOWN)
+"""The states that are written where there is room for a word."""
+
 _PLURAL = {State.INELIGIBLE: "do not match"}
 
 
@@ -115,7 +98,7 @@ def _classes(state: DeviceState, *, compared: bool) -> list[str]:
     if state.chosen:
         same = not compared or state.scheduler
         return ["dra-hw-chosen", *sick] if same else ["dra-hw-chosen", "dra-hw-only-best", *sick]
-    found = [f"dra-hw-{CLASSES[state.state]}", *sick]
+    found = [f"dra-hw-{state.state.css}", *sick]
     return list(dict.fromkeys([*found, "dra-hw-only-k"] if state.scheduler else found))
 
 
@@ -131,7 +114,7 @@ def _device_words(item: Element, mark: Mark, state: DeviceState, sign: str) -> N
         lines[-1] += f" {state.amount}"
     elif state.amount:
         lines.append(state.amount)
-    word = "unhealthy" if state.unhealthy else _WORDS.get(state.state, "")
+    word = "unhealthy" if state.unhealthy else state.state.value if state.state in _WRITTEN else ""
     space = mark.height - (8 if state.amount else 0)
     if word and not sign and LINE * (len(lines) + 1) <= space and text_width(word, SIZE) <= mark.width - 4:
         lines.append(word)
@@ -170,8 +153,8 @@ def _slice_words(item: Element, mark: Mark, state: DeviceState, ink: Ink) -> Non
     elif state.state is State.BLOCKED:
         by = _short_blocker(state, ink)
         options = (f"blocked by {by}", "blocked", "×") if by else ("blocked", "×")
-    elif state.state in _WORDS:
-        options = (_WORDS[state.state], "!")
+    elif state.state in _WRITTEN:
+        options = (state.state.value, "!")
     line = next((line for line in options if text_width(line, SIZE) <= mark.width - 4), "")
     if not line:
         return

@@ -10,11 +10,9 @@ from typing import Any
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+from dra_lab.pictures.device_states import SHOWN
 from dra_lab.pictures.graph_page import graph_frame, graph_page
 from dra_lab.pictures.hardware import hardware_svg
-
-SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
-"""What a picture marks: the plan, kube-scheduler with the manifest or with counts and selectors only, and both."""
 
 
 @dataclass(frozen=True, repr=False)

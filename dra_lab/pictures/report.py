@@ -16,7 +16,6 @@ from dra_lab.model.sketch import Drawing, asks
 from dra_lab.pictures.device_states import over_each_other
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
-from dra_lab.pictures.node_strip import fleet_svg
 from dra_lab.pictures.page_program import plan_data, policy, program
 from dra_lab.sketch.free_words import unread_words
 from dra_lab.words.document import Part, Picture, Sentence, Table, as_html, escaped
@@ -176,12 +175,8 @@ def _requests(plan: Plan) -> Table:
 
 
 def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
-    strip = ""
-    if plan.node_classes:
-        words = "solid: fits as well as the best; hatched: less well; outline: does not fit; dotted: not decided"
-        strip = _figure(words, fleet_svg(plan, width=960, prefix="fleet"))
     pictures = [*_of_node(cluster, plan, node)] if node else []
-    if not strip and not pictures:
+    if not pictures:
         return ""
     choice = ""
     if len(pictures) > 1:
@@ -189,7 +184,7 @@ def _pictures(cluster: Cluster, plan: Plan, node: str) -> str:
         choice = f'<fieldset class="choice" hidden><legend>Show</legend>{rows}</fieldset>'
     figures = "".join(figure for _, figure, _ in pictures)
     card = '<p class="card" aria-live="polite" hidden>Point at a device to see all about it.</p>' if pictures else ""
-    return f'<h2>Where it fits</h2>{strip}{choice}<div class="columns">{figures}{card}</div>'
+    return f'<h2>Where it fits</h2>{choice}<div class="columns">{figures}{card}</div>'
 
 
 _SHOWN = {

@@ -36,8 +36,8 @@ _BLOCK = (190.0, 320.0)
 _ROOTS = ("pcieRoot", "switch")
 _SIGN = "A1 "
 """The place of a request's sign before a name, so that a plan moves no device."""
-_SHAPES = {"gpu": ("square", 14.0, 74.0), "nic": ("pill", 24.0, 84.0), "cpu": ("circle", 16.0, 62.0)}
-_OTHER = ("hexagon", 30.0, 104.0)
+SHAPES = {"gpu": ("square", 14.0, 74.0), "nic": ("pill", 24.0, 84.0), "cpu": ("circle", 16.0, 62.0)}
+OTHER = ("hexagon", 30.0, 104.0)
 """The shape of a kind, how much of its width takes no text, and its least width."""
 _WIDEST = 190.0
 
@@ -219,7 +219,7 @@ class _Layout:
 
     def _least_width(self, locality: Locality) -> float:
         amount = self._facts.amounts.get(locality.device, 0.0)
-        return self._mark((locality,), amount + _OTHER[1] if amount else WIDTH).width
+        return self._mark((locality,), amount + OTHER[1] if amount else WIDTH).width
 
     def _all(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
         cards, devices = self._cards(branch)
@@ -250,7 +250,7 @@ class _Layout:
             lines = wrap(_block_name(members), SIZE, width - 16)
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
-        shape, margin, least = _SHAPES.get(locality.kind, _OTHER)
+        shape, margin, least = SHAPES.get(locality.kind, OTHER)
         amount, most = self._facts.amounts.get(locality.device, 0.0), min(_WIDEST, space)
         if amount:
             shape, margin = ("pill" if locality.kind == "cpu" else shape), max(margin, 20.0)

@@ -15,8 +15,6 @@ LIGHT = {
     "warn": "#8a5a00",
     "sick": "#b42318",
     "focus": "#0b62c4",
-    "ok": "#0f6b4a",
-    "on-ok": "#ffffff",
 }
 DARK = {
     "paper": "#16191d",
@@ -24,8 +22,6 @@ DARK = {
     "warn": "#e3b341",
     "sick": "#ff8a80",
     "focus": "#6cb2ff",
-    "ok": "#4cc38a",
-    "on-ok": "#0b1f16",
 }
 """The colours of a picture without a host, by what they are for."""
 

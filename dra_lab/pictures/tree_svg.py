@@ -11,8 +11,7 @@ from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import heading, place_words, wrap
 from dra_lab.pictures.device_states import DeviceState, device_states, shown
 from dra_lab.pictures.letters import colours, letters
-from dra_lab.pictures.marks import CLASSES
-from dra_lab.pictures.scene import in_blocks
+from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks
 from dra_lab.pictures.style import style_sheet
 from dra_lab.pictures.svg_elements import Element, element, label, outline, say, text, title, to_text
 from dra_lab.topology.locality import Locality
@@ -24,7 +23,6 @@ WIDTH = 290.0
 
 _STEP = 20.0
 _ROW = 26.0
-_SHAPES = {"gpu": "square", "nic": "pill", "cpu": "circle"}
 
 
 def tree_svg(cluster: Cluster, node_name: str, plan: Plan | None = None, width: float = WIDTH) -> str:
@@ -102,8 +100,8 @@ class _Drawing:
             say(item, data_ids=" ".join(str(one.device) for one in group))
         if references:
             say(item, data_request=" ".join(references))
-        sign = element(item, "g", class_=f"dra-hw-{'chosen' if references else CLASSES[states[0].state]}")
-        outline(sign, _SHAPES.get(first.kind, "hexagon"), x, y + 3, icon, 20.0, class_="dra-hw-shape")
+        sign = element(item, "g", class_=f"dra-hw-{'chosen' if references else states[0].state.css}")
+        outline(sign, SHAPES.get(first.kind, OTHER)[0], x, y + 3, icon, 20.0, class_="dra-hw-shape")
         if references:
             colour = self._colours[references[0]]
             sign.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")

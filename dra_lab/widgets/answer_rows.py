@@ -167,7 +167,7 @@ def answer_row(
 @once_per_hardware
 def node_labels(cluster: Cluster) -> Mapping[str, str]:
     """Return the name under which each node is shown: without what all of them begin and end with."""
-    from dra_lab.pictures.node_strip import short_labels
+    from dra_lab.pictures.node_labels import short_labels
 
     return dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
 

@@ -97,6 +97,9 @@ COLUMNS = (
 MAX_DEVICES = 1000
 """Devices of a cluster up to which the browser gets them all; above, those of one node (about 200 bytes a device)."""
 
+MOST_TILES = 64
+"""Nodes up to which each has a tile of its own; above, identical nodes share a row."""
+
 _FITS: Mapping[NodeFit, Fit] = {
     NodeFit.BEST: "best",
     NodeFit.WORSE: "worse",
@@ -145,7 +148,7 @@ def chosen_devices(plan: Plan | None) -> dict[str, str]:
 
 def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     """Return the node strip: how each node, or each type of identical nodes, serves the drawing; the best first."""
-    from dra_lab.pictures.node_strip import MOST_TILES, short_labels
+    from dra_lab.pictures.node_labels import short_labels
 
     total = len(cluster.node_names)
     classes = plan.node_classes if plan is not None else ()

@@ -56,11 +56,6 @@ def test_lines_that_carry_meaning_are_seen(theme):
     assert contrast(theme["focus"], theme["paper"]) >= 3
 
 
-def test_names_on_fitting_nodes_are_readable(theme):
-    """Solid tiles of the fleet strip."""
-    assert contrast(theme["on-ok"], theme["ok"]) >= 4.5
-
-
 def test_forced_colours_use_the_pairs_of_the_system():
     """Under forced colours chosen devices are Highlight with HighlightText, the rest CanvasText on Canvas."""
     forced = style_sheet().split("forced-colors: active")[1]

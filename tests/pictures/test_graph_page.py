@@ -35,11 +35,11 @@ def test_every_vertex_of_the_graph_is_drawn_once(page: str):
     assert len(vertices(page)) == len(node_graph(busy_cluster(), "n1"))
 
 
-def test_levels_go_from_top_to_bottom_without_physics(page: str):
-    """Every vertex has its place, the node on top, devices at the bottom; nothing moves by itself."""
+def test_places_and_devices_are_where_the_picture_has_them(page: str):
+    """The node is on top, and a PCIe root has its devices beside it; nothing moves by itself."""
     assert '"physics": {"enabled": false}' in page
-    found = {vertex["label"]: vertex["y"] for vertex in vertices(page)}
-    assert found["n1"] < found["NUMA node 0"] < found["pci0000:10"] < found["A gpu-0"]
+    found = {vertex["label"]: (vertex["y"], vertex["x"]) for vertex in vertices(page)}
+    assert found["n1"] < found["NUMA node 0"] < found["pci0000:10"] < found["A1 gpu-0"]
 
 
 def test_no_two_boxes_are_at_one_place(page: str):
@@ -51,7 +51,7 @@ def test_no_two_boxes_are_at_one_place(page: str):
 def test_chosen_devices_have_the_colour_and_letter_of_their_request(page: str):
     """As on the hardware picture."""
     chosen = {v["label"]: v["color"]["background"] for v in vertices(page) if v.get("borderWidth") == 3}
-    assert chosen == {"A gpu-0": "#0072b2", "A gpu-2": "#0072b2", "B a": "#d55e00", "B b": "#d55e00"}
+    assert chosen == {"A1 gpu-0": "#0072b2", "A2 gpu-2": "#0072b2", "B1 a": "#d55e00", "B2 b": "#d55e00"}
 
 
 @pytest.mark.parametrize("name", ["page", "hostile"])
