@@ -16,7 +16,7 @@ _LONGER = {
     State.BLOCKED: "blocked by another partition",
     State.SKIPPED: "skipped: kube-scheduler does not use this pool",
 }
-"""What a state means, where its word on a device is not enough."""
+"""Longer words for the states whose own word says too little."""
 
 _KINDS = {"gpu": ("square", 14.0, "GPU"), "nic": ("pill", 22.0, "NIC"), "cpu": ("circle", 14.0, "CPU")}
 _OTHER = ("hexagon", 18.0, "other device")

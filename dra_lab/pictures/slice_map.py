@@ -13,7 +13,7 @@ from dra_lab.pictures.partitions import Card, Part, profile_name
 from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import Branch
 
-_ROW = 28.0
+_ROW = 24.0
 _CELL = 26.0
 
 Parts = Mapping[DeviceID, Part]
@@ -42,7 +42,7 @@ def slice_map(card: Card, devices: Sequence[Locality], parts: Parts, width: floa
             part = parts[locality.device]
             place = (left + part.first * cell + 1, y, part.count * cell - 2, _ROW)
             marks.append(Mark((locality,), "slice", *place, (name,), part))
-        y += _ROW + 4
+        y += _ROW + 3
     cells = []
     if card.compute:
         words.append(BoxWords("compute", PAD, y + 15))

@@ -7,10 +7,12 @@ from contextlib import closing
 
 import pytest
 from ipywidgets import Widget
+from msgspec.structs import replace
 from widget_messages import answered, say
 
 from dra_lab import ClusterBar, HardwareView, Lab, PlanView, Session, frame, load_cluster, read_sketch
 from dra_lab.model.plan import PlanStatus
+from dra_lab.topology.locality import device_names
 
 # ---------------------------------------------------------------- HardwareView
 
@@ -33,6 +35,19 @@ def test_a_click_looks_at_a_node_until_the_next_answer(session):
     session.edit(read_sketch("sample:eks-p4d/four-pairs"))
     answered(session)
     assert view.node == session.answer.node
+
+
+def test_a_device_that_is_found_on_a_folded_root_is_drawn_and_marked():
+    """A low pane folds the roots without GPUs; looking at a NIC there opens them."""
+    pair = read_sketch("sample:oke-gb200/one-pair")
+    with closing(Session("sample:oke-gb200", sketch=replace(pair, requests=pair.requests[:1], links=()))) as session:
+        session.plan()
+        view = HardwareView(session)
+        view.height = 1
+        nic = next(one for one in device_names(session.cluster, view.node) if one.driver == "dra.net")
+        assert str(nic) not in view.svg
+        session.look_at(view.node, str(nic))
+        assert (view.looked, str(nic) in view.svg) == (str(nic), True)
 
 
 def test_the_picture_of_a_refusal_is_of_the_node_that_it_names(session):
