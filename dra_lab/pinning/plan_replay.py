@@ -20,6 +20,7 @@ from dra_lab.pinning.replay_result import Miss, Replay
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, SimulatedPod
 from dra_lab.pinning.simulated_runs import Served, run_pods
 from dra_lab.sketch.claim_objects import Affinity
+from dra_lab.topology.locality import device_names
 from dra_lab.words.facts import goal_words
 
 
@@ -181,12 +182,14 @@ def _compare(
         # of more pods than planned the last in order have no place in the plan
         for values, (replica, node, taken) in zip(wanted, ranked, strict=False):
             if not node or taken.values > values:
-                misses.append(_missed(pod, replica.number, values, node, taken))
+                misses.append(_missed(simulation.cluster, pod, replica.number, values, node, taken))
     misses.sort(key=lambda miss: (miss.workload, miss.number))
     return sum(map(len, plans.values())) - len(misses), tuple(misses)
 
 
-def _missed(pod: PodKind, number: int, planned: Sequence[int], node: str, taken: SimulatedPod) -> Miss:
+def _missed(
+    cluster: Cluster, pod: PodKind, number: int, planned: Sequence[int], node: str, taken: SimulatedPod
+) -> Miss:
     """Return what is worse than planned in a replica, on which node, and why; `node` is "" where nothing was found."""
     if not node:
         return Miss(pod.name, number, node, f"finds no place: {taken.message or 'no node has what it requests'}")
@@ -197,7 +200,8 @@ def _missed(pod: PodKind, number: int, planned: Sequence[int], node: str, taken:
     goals = zip(taken.goals, planned[1:], taken.values[1:], strict=True)
     theirs, want = next((goal, want) for goal, want, have in goals if have != want)
     ours = replace(theirs, value=want, bound=None, unknown=0)
-    devices = ", ".join(placement.device.device for placement in taken.placements[:8])
+    names = device_names(cluster, node)
+    devices = ", ".join(names.get(one.device, one.device.device) for one in taken.placements[:8])
     more = f" and {len(taken.placements) - 8} more" if len(taken.placements) > 8 else ""
     because = f"first fit takes {devices}{more}: {GOAL_WORDS[theirs.goal].why}"
     why = f"gets {goal_words(theirs)} instead of {goal_words(ours)} on a node like {node}, because {because}"
