@@ -169,16 +169,17 @@ class _Layout:
     def _grid(self, group: Sequence[Branch], inner: float, top: float, wanted: int = 0) -> list[Frame]:
         """Put boxes of one level into the equal columns that give the least height, the boxes in them alike."""
         most = max(len(_inner(branch).branches) for branch in group)
-        besides = self._besides(group)
+        besides = [(left, left + self._widest_mark(group) + 2 * PAD) for left in self._besides(group)]
+        narrowest = self._narrowest(group) if len(group) > 1 else 0.0
         best: list[Frame] = []
         for columns in (wanted,) if wanted else range(1, len(group) + 1):
             width = (inner - (columns - 1) * GAP) / columns
-            for left in besides:
-                if width >= left + self._widest_mark(group) + 2 * PAD:
+            for left, least in besides:
+                if width >= least:
                     placed = in_rows([self._beside(branch, width, left) for branch in group], columns, width, top)
                     if not best or bottom_of(placed) < bottom_of(best) - 1:
                         best = placed
-            if columns > 1 and width < self._narrowest(group):
+            if columns > 1 and width < narrowest:
                 break
             for deeper in range(min(1, most), most + 1):
                 space = (width - 2 * PAD - (deeper - 1) * GAP) / max(deeper, 1)

@@ -10,7 +10,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.pictures.boxes import LINE, SIZE
 from dra_lab.pictures.captions import heading, place_words, wrap
 from dra_lab.pictures.device_states import DeviceState, device_states, shown
-from dra_lab.pictures.letters import colours, letters
+from dra_lab.pictures.letters import colours, letters, numbers
 from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks
 from dra_lab.pictures.style import style_sheet
 from dra_lab.pictures.svg_elements import Element, element, label, outline, say, text, title, to_text
@@ -57,6 +57,7 @@ class _Drawing:
         self._states = device_states(cluster, node_name, sketch=sketch, on_top=on_top, release=release)
         self._letters = letters(sketch) if sketch is not None else {}
         self._colours = colours(sketch) if sketch is not None else {}
+        self._numbers = numbers(on_top.filled)
         self._width = width
 
     def place(self, parent: Element, branch: Branch, depth: int, y: float) -> float:
@@ -90,7 +91,8 @@ class _Drawing:
         first, x = group[0], 6 + depth * _STEP
         name = clean(first.name) if len(group) == 1 else f"{len(group)} × {first.label}"
         words = f"{name} · {first.label}" if len(group) == 1 and first.label != name else name
-        signs = " ".join(self._letters.get(reference, "?") for reference in references)
+        number = self._numbers.get(first.device, "") if len(group) == 1 else ""
+        signs = " ".join(f"{self._letters.get(reference, '?')}{number}" for reference in references)
         why = "; ".join(states[0].why) or states[0].state.value if len(group) == 1 else ""
         icon = 20.0 if first.kind in ("gpu", "cpu") else 28.0
         item = element(parent, "g", role="treeitem", aria_level=str(depth + 1), tabindex="-1", class_="dra-hw-device")
@@ -105,7 +107,7 @@ class _Drawing:
         if references:
             colour = self._colours[references[0]]
             sign.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
-            text(sign, self._letters[references[0]], x + icon / 2, y + 13, "dra-hw-letter")
+            text(sign, f"{self._letters[references[0]]}{number}", x + icon / 2, y + 13, "dra-hw-letter")
         lines = wrap(clean(words), SIZE, self._width - x - icon - 10)
         for at, line in enumerate(lines):
             text(item, line, x + icon + 6, y + 17 + at * LINE, "dra-hw-heading")
