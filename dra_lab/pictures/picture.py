@@ -62,7 +62,7 @@ def picture(
         answer: A cluster or a plan.
         node: The node to draw; default "": the first node that the plan uses, or that the cluster has.
         plan: The plan whose devices are marked; default: `answer` if it is a plan.
-        kind: "hardware", or "graph" for the levels from top to bottom as a page that people can move.
+        kind: "hardware", or "graph" for a page with the same places and devices as boxes that people can move.
         show: What is marked of a plan of one pod, one of `SHOWN`. A dashed border marks a difference, and K marks what
             only kube-scheduler takes.
 
