@@ -14,7 +14,7 @@ from dra_lab.model.headroom import Headroom
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Scarcity, Shortfall
-from dra_lab.model.sketch import How, Link, asks
+from dra_lab.model.sketch import Ask, How, Link, asks
 from dra_lab.sketch.links import LEVEL_WORDS, listed
 from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
@@ -61,7 +61,7 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
         return cause or sentence(first.message)
     if first.subject not in known or not first.node:
         return sentence(first.message)
-    noun = nouns(plan.sketch, cluster)[first.subject]
+    noun = _of_devices(nouns(plan.sketch, cluster)[first.subject], known[first.subject])
     if first.rule == "class" and not first.available and first.widest:
         name, there = known[first.subject].device_class_name, _classes(cluster)
         return f"No node has a device of class {name}.{there}"
@@ -74,6 +74,14 @@ def _classes(cluster: Cluster | None) -> str:
 
     names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
     return f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""
+
+
+def _of_devices(noun: Noun, ask: Ask) -> Noun:
+    """Return what is counted where devices are: of `32 CPUs` the devices that have them."""
+    if not noun.amount or len(ask.capacity) != 1:
+        return noun
+    amount = next(iter(ask.capacity.values()))
+    return Noun(f"{noun.short} device with {amount} {plural(noun.short)}", f"{noun.short} device")
 
 
 _COUNTS = re.compile(r"Request \S+ needs [^:]*\(node [^()]*\)")
