@@ -91,7 +91,7 @@ class Comparing(Job[None]):
 
     @property
     def lacks_baseline(self) -> bool:
-        """Say whether the plan without the what-if changes is to be shown, and nobody has asked for it."""
+        """Say whether the plan without the what-if changes is wanted, and not asked for yet."""
         return bool(self._without_changes) and self._without_changes != self._wanted
 
     @property
