@@ -921,6 +921,9 @@ export interface WorkloadRow {
   pins?: readonly [string, number][];
   editing?: boolean;
   letter?: string;
+  colour?: string;
+  ink?: string;
+  devices?: Readonly<Record<string, number>>;
   gang?: GangRow | null;
 }
 
