@@ -5,14 +5,24 @@ import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo
 import { flushSync } from "react-dom";
 import { Button } from "../components/button";
 import { Callout } from "../components/callout";
-import { classes } from "../components/classes";
 import type { PaletteRow } from "../generated/models";
 import { Lost } from "../view/lost";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
 import { addClaim, claimsOf, moveRequests, renamedPlaces, shortName } from "./claims";
 import { EditorProvider, useCanvas, useEditor } from "./editor";
-import { claimId, claimOfNode, GANG, isFrame, isRequestId, linkId, nameOf, placesOf, requestId, sizesOf } from "./flow";
+import {
+  type CanvasNode,
+  claimId,
+  claimOfNode,
+  GANG,
+  isRequestId,
+  linkId,
+  nameOf,
+  placesOf,
+  requestId,
+  sizesOf,
+} from "./flow";
 import { apart } from "./frames";
 import { Inspector } from "./inspector";
 import type { Place, Places } from "./layout";
@@ -39,15 +49,22 @@ function Desk() {
   const height = useTrait("height");
   const [linking, setLinking] = useState<Linking | null>(null);
   const [keysShown, setKeysShown] = useState(false);
-  // The box whose card is not shown: who has just added it adds the next one, and the card would lie over the board.
-  const [isDragged, setDragged] = useState(false);
+  // The box whose card is not shown: after a device, a person often adds the next one.
   const [quiet, setQuiet] = useState("");
+  const [dragged, setDragged] = useState("");
+  const [isWhole, setWhole] = useState(false);
   const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
   const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
   const [first, ...more] = flow.selected;
-  const shown = first && !more.length && first.id === quiet ? [] : flow.selected;
-  const boxes = useMemo(() => flow.nodes.filter((node) => !isFrame(node) || node.id === GANG), [flow.nodes]);
-  const fit = useView(boxes, arranged, root, byMouse, shown.length === 1 ? (first?.id ?? "") : "");
+  const card = useRef<readonly CanvasNode[]>([]);
+  // The board keeps its size while a box is dragged, or the box would move under the mouse.
+  if (!dragged) card.current = first && !more.length && first.id === quiet ? [] : flow.selected;
+  const shown = card.current;
+  const fit = useView(flow.nodes, arranged, root, shown.length === 1 ? (shown[0]?.id ?? "") : "", dragged !== "");
+  const selectedCount = flow.selected.length + flow.selectedEnds.length;
+  useEffect(() => {
+    if (selectedCount) setWhole(false);
+  }, [selectedCount]);
   // What can be tied may be gone: a link that is being made ends when the drawing changes.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the drawing changes
   useEffect(() => setLinking(null), [editor.sketch]);
@@ -79,6 +96,7 @@ function Desk() {
     };
     editor.edit(draw, places && apart(own.sketch, places, [own.name], sizesOf(flow.nodes)));
     if (!name) return;
+    flow.select([]);
     setQuiet(requestId(name));
     flow.focus(requestId(name));
   };
@@ -113,7 +131,6 @@ function Desk() {
     else editor.say(`${what} moved to claim ${claim}`);
     const [only] = moved.names;
     if (!only) return;
-    // The message would lie over the card.
     if (at || moved.cut.length) setQuiet(requestId(only));
     flow.focus(requestId(only));
   };
@@ -151,7 +168,12 @@ function Desk() {
     editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [], claims: [] }));
     find(".dra-board");
   };
+  const drag = (id: string) => {
+    setDragged(id);
+    if (id) setQuiet(id);
+  };
   const closeCard = () => {
+    setWhole(false);
     setQuiet(flow.active);
     toBoard();
   };
@@ -184,9 +206,7 @@ function Desk() {
     <EditorProvider value={editor}>
       <section
         ref={root}
-        className={classes("dra-canvas", isDragged && "is-dragged")}
-        onDragStart={() => setDragged(true)}
-        onDragEnd={() => setDragged(false)}
+        className="dra-canvas"
         aria-label="Claim canvas"
         style={style}
         data-requests={requestsOf(editor.sketch).length}
@@ -196,7 +216,7 @@ function Desk() {
           byMouse.current = true;
           const target = event.target as Element;
           const id = target.closest<HTMLElement>(".react-flow__node")?.dataset.id;
-          // Who counts up on a box goes on counting, or to the next box.
+          // A person who counts up on a box goes on counting, or to the next box.
           if (id) setQuiet(target.closest(".dra-stepper") ? id : "");
         }}
         onPointerUpCapture={() => {
@@ -207,39 +227,47 @@ function Desk() {
         }}
       >
         <Palette onAdd={add} onLeave={toBoard} />
-        <Board flow={flow} setDragged={setDragged} onAdd={add} onMove={moveTo} onJoin={join} byMouse={byMouse}>
-          <Toolbar
-            onFit={fit}
-            onTidy={() => editor.place({})}
-            onClear={clear}
+        <div className="dra-desk">
+          <Board flow={flow} setDragged={drag} onAdd={add} onMove={moveTo} onJoin={join} byMouse={byMouse}>
+            {keysShown && (
+              <KeysPanel
+                onClose={() => {
+                  setKeysShown(false);
+                  toBoard();
+                }}
+              />
+            )}
+          </Board>
+          <Inspector
+            selected={shown}
+            ends={flow.selectedEnds.length}
+            isWhole={isWhole}
+            onSelect={(id) => flow.select([id])}
+            onDelete={flow.deleteSelected}
+            onLink={(name) => join(requestId(name), requestId(name))}
+            onMove={(name, claim) => moveTo([name], claim)}
             onClaim={anotherClaim}
-            onGang={keepTogether}
-            onKeys={() => setKeysShown(!keysShown)}
-            keysShown={keysShown}
+            onClose={closeCard}
           />
-          {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
-          {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
-          {keysShown && (
-            <KeysPanel
-              onClose={() => {
-                setKeysShown(false);
-                toBoard();
-              }}
-            />
-          )}
-        </Board>
-        <Inspector
-          selected={shown}
-          ends={flow.selectedEnds.length}
-          onSelect={(id) => flow.select([id])}
-          onDelete={flow.deleteSelected}
-          onLink={(name) => join(requestId(name), requestId(name))}
-          onMove={(name, claim) => moveTo([name], claim)}
-          onClaim={anotherClaim}
-          onClose={closeCard}
-        />
+        </div>
+        {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
+        {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
+        {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
         {notice && <Notice {...notice} onClose={() => setNotice(null)} />}
+        <Toolbar
+          onFit={fit}
+          onTidy={() => editor.place({})}
+          onClear={clear}
+          onClaim={anotherClaim}
+          onGang={keepTogether}
+          onKeys={() => setKeysShown(!keysShown)}
+          keysShown={keysShown}
+          onWhole={() => {
+            flow.select([]);
+            setWhole(!isWhole);
+          }}
+          isWhole={isWhole}
+        />
         <div className="dra-sr" role="status" aria-live="polite">
           {editor.spoken}
         </div>

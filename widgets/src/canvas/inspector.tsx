@@ -1,6 +1,5 @@
 // The card of what is selected, and of the whole claim: nothing needs a drag.
 
-import { useEffect, useState } from "react";
 import { Button } from "../components/button";
 import { Field, Group, Wrong } from "../components/field";
 import { Fields } from "../components/form";
@@ -19,6 +18,8 @@ import { amountLabel, badgeOf, linkTitle, linkWords } from "./wording";
 interface Props {
   selected: readonly CanvasNode[];
   ends: number;
+  /** Whether the card of the whole claim is open; it is shown while nothing is selected. */
+  isWhole: boolean;
   onSelect(id: string): void;
   onDelete(): void;
   onLink(request: string): void;
@@ -28,29 +29,12 @@ interface Props {
   onClose(): void;
 }
 
-/** The card of what is selected; with nothing selected a button that opens the card of the claim. */
-export function Inspector({ selected, ends, onSelect, onDelete, onLink, onMove, onClaim, onClose }: Props) {
-  const { sketch, readOnly } = useCanvas();
-  const [isClaimShown, setClaimShown] = useState(false);
+/** The card of what is selected, or of the whole claim. */
+export function Inspector(props: Props) {
+  const { selected, ends, isWhole, onSelect, onDelete, onLink, onMove, onClaim, onClose } = props;
+  const { readOnly } = useCanvas();
   const count = selected.length + ends;
-  const whole = claimsOf(sketch).length ? "Pod" : "Claim";
-  useEffect(() => {
-    if (count) setClaimShown(false);
-  }, [count]);
-  if (count === 0 && !isClaimShown)
-    return (
-      <Button
-        className="dra-claim dra-cut"
-        label={`${whole} ${sketch.name ?? "claim"}: name, requests and links`}
-        onClick={() => setClaimShown(true)}
-      >
-        {whole} <b>{sketch.name ?? "claim"}</b>
-      </Button>
-    );
-  const close = () => {
-    setClaimShown(false);
-    onClose();
-  };
+  if (count === 0 && !isWhole) return null;
   const one = count === 1 ? selected[0] : undefined;
   return (
     <section className="dra-inspector" aria-label="What is selected">
@@ -62,7 +46,7 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink, onMove, 
             {ends === 1 && count === 1 ? "Disconnect" : "Delete"}
           </Button>
         )}
-        <Button kind="quiet" icon="cross" label="Close the card" title="Close (Esc)" onClick={close} />
+        <Button kind="quiet" icon="cross" label="Close the card" title="Close (Esc)" onClick={onClose} />
       </header>
       {count === 0 && <Overview onSelect={onSelect} onClaim={onClaim} />}
       {one && <One id={one.id} onSelect={onSelect} onLink={onLink} onMove={onMove} />}
