@@ -114,7 +114,7 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
       if (to && requests.some((name) => claimOf(name) !== to)) return onMove(requests, to, places);
       const own = moved.flatMap(({ id }) => (isClaimId(id) ? membersOf(flow.nodes, nameOf(id)) : [id]));
       const fixed = own.map((id) => placeKey(editor.sketch, id));
-      place(apart(editor.sketch, places, fixed, sizesOf(flow.nodes)));
+      place(apart(editor.sketch, places, fixed, sizesOf(editor.sketch, flow.nodes)));
     },
     [editor, flow.nodes, place, setDragged, onMove, pointOf],
   );

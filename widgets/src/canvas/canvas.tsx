@@ -94,7 +94,7 @@ function Desk() {
       ...placesOf(editor, flow.nodes),
       [own.name]: [at.x, at.y] as const,
     };
-    editor.edit(draw, places && apart(own.sketch, places, [own.name], sizesOf(flow.nodes)));
+    editor.edit(draw, places && apart(own.sketch, places, [own.name], sizesOf(editor.sketch, flow.nodes)));
     if (!name) return;
     flow.select([]);
     setQuiet(requestId(name));
@@ -122,7 +122,7 @@ function Desk() {
     const places: Record<string, Place> = { ...renamedPlaces(known, editor.sketch, moved.renamed) };
     // Moved by key or card, a box goes where there is room in the other frame.
     if (!at) for (const name of moved.names) delete places[name];
-    const next = at ? apart(moved.sketch, places, moved.names, sizesOf(flow.nodes)) : places;
+    const next = at ? apart(moved.sketch, places, moved.names, sizesOf(editor.sketch, flow.nodes)) : places;
     if (!editor.edit(() => moved.sketch, next)) return;
     const what = moved.names.map(shortName).join(", ");
     const links = `${moved.cut.length === 1 ? "the link" : "the links"} ${moved.cut.join(", ")}`;

@@ -3,7 +3,7 @@ import type { Edge, Node } from "@xyflow/react";
 import type { ClaimSketch, DeviceRequest, Link } from "../generated/models";
 import { claimOf, claimsOf, partOf } from "./claims";
 import type { Editor } from "./editor";
-import { around, claimKey, type Frame, frameOf, placed, podFrame } from "./frames";
+import { around, claimKey, type Frame, frameOf, gangFrame, placed, podFrame } from "./frames";
 import { BOX, KNOT, linkKey, type Place, type Places, type Sizes } from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
 import { type Badge, badgeOf, describeLink, describeRequest, linkTitle } from "./wording";
@@ -75,7 +75,7 @@ const causeOf = (editor: Known, kind: "request" | "link", name: string): string 
 
 export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[]): CanvasNode[] {
   const before = new Map(old.map((node) => [node.id, node]));
-  const sizes = measuredOf(editor.sketch, old);
+  const sizes = sizesOf(editor.sketch, old);
   const places = placed(editor.sketch, editor.positions, sizes);
   const common = (id: string, [x, y]: Place) => {
     const known = before.get(id);
@@ -130,7 +130,7 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
     };
   });
   const pod = podOf(editor, frames);
-  const inside = pod[0] ? rectOf(pod[0]) : around(editor.sketch, places, sizes);
+  const inside = pod[0] ? rectOf(pod[0]) : around(editor.sketch, editor.sketch, places, sizes);
   return [...boxes, ...knots, ...frames, ...pod, ...gangOf(editor, inside, common)];
 }
 
@@ -168,11 +168,11 @@ function gangOf(
   common: (id: string, place: Place) => Omit<FrameNode, "type" | "data">,
 ): FrameNode[] {
   if (!gang.words || !inside) return [];
-  const [pad, head] = [14, 30];
+  const { x, y, ...size } = gangFrame(inside);
   return [
     {
-      ...common(GANG, [inside.x - pad, inside.y - head]),
-      ...behind({ width: inside.width + 2 * pad, height: inside.height + head + pad }),
+      ...common(GANG, [x, y]),
+      ...behind(size),
       zIndex: -4000,
       draggable: false,
       connectable: false,
@@ -190,8 +190,8 @@ export const isFrame = (node: CanvasNode): node is FrameNode => node.type === "f
 export const framesOf = (nodes: readonly CanvasNode[]): ReadonlyMap<string, Frame> =>
   new Map(nodes.filter(isFrame).flatMap((node) => (node.data.claim ? [[node.data.claim, rectOf(node)]] : [])));
 
-/** The sizes of boxes and links as they are drawn, by the keys of their places. */
-const measuredOf = (sketch: ClaimSketch, nodes: readonly CanvasNode[]): Sizes =>
+/** The sizes of boxes and links as they are drawn, by the keys of their places: a long text makes a box higher. */
+export const sizesOf = (sketch: ClaimSketch, nodes: readonly CanvasNode[]): Sizes =>
   Object.fromEntries(
     nodes.flatMap((node) =>
       !isFrame(node) && node.measured?.width && node.measured.height
@@ -247,16 +247,6 @@ export function toEdges(editor: Known, old: readonly EndEdge[]): EndEdge[] {
 /** The key of the place of a box or knot. */
 export const placeKey = (sketch: ClaimSketch, id: string): string =>
   isRequestId(id) ? nameOf(id) : isClaimId(id) ? claimKey(nameOf(id)) : linkKey(sketch, nameOf(id));
-
-/** The sizes of boxes as they are drawn: a text of three lines makes one higher. */
-export const sizesOf = (nodes: readonly CanvasNode[]): Sizes =>
-  Object.fromEntries(
-    nodes.flatMap(({ id, measured }) =>
-      isRequestId(id) && measured?.width && measured.height
-        ? [[nameOf(id), { width: measured.width, height: measured.height }]]
-        : [],
-    ),
-  );
 
 /** Where all boxes stand now, to be kept: one moved box must not make the others jump. */
 export function placesOf(editor: Pick<Editor, "sketch">, nodes: readonly CanvasNode[]): Places {
