@@ -1,8 +1,8 @@
 // The card of what is selected, and of the whole claim: nothing needs a drag.
 
 import { Button } from "../components/button";
-import { Field, Group, Wrong } from "../components/field";
-import { Fields } from "../components/form";
+import { Wrong } from "../components/field";
+import { type FieldRow, Form } from "../components/form";
 import type { ClaimSketch } from "../generated/models";
 import { Icon, Strength } from "../view/icon";
 import { claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
@@ -137,71 +137,71 @@ function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): v
     onSelect(claimId(to));
   };
   return (
-    <div className="dra-stack dra-form">
-      <Fields
-        readOnly={readOnly}
-        fields={[
-          {
-            kind: "text",
-            label: "Name",
-            value: claim,
-            api: told?.field ?? "spec.resourceClaims[].name",
-            check: (name) => wrongName(taken, claim, name),
-            onSet: rename,
-          },
-        ]}
-      />
-      <Field label="Template" api="metadata.name">
-        <code>{told?.template ?? ""}</code>
-      </Field>
-      <Drawn sketch={partOf(sketch, claim)} onSelect={onSelect} />
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "text",
+          label: "Name",
+          value: claim,
+          api: told?.field ?? "spec.resourceClaims[].name",
+          check: (name) => wrongName(taken, claim, name),
+          onSet: rename,
+        },
+        { kind: "none", label: "Template", api: "metadata.name", more: <code>{told?.template ?? ""}</code> },
+        drawn(partOf(sketch, claim), onSelect),
+      ]}
+    >
       <p className="dra-hint">A link stays within a claim. Up to 32 devices per claim.</p>
-    </div>
+    </Form>
   );
 }
 
 function Overview({ onSelect, onClaim }: { onSelect(id: string): void; onClaim(): void }) {
   const { sketch, edit, readOnly } = useCanvas();
+  const claims = claimsOf(sketch).map((claim) => (
+    <Button key={claim} onClick={() => onSelect(claimId(claim))}>
+      {claim}
+    </Button>
+  ));
   return (
-    <div className="dra-stack dra-form">
-      <Fields
-        readOnly={readOnly}
-        fields={[
-          {
-            kind: "text",
-            label: "Name",
-            value: sketch.name ?? "claim",
-            api: "metadata.name",
-            check: (name) => wrongName(() => false, "", name),
-            onSet: (name) => edit((s) => ({ ...s, name })),
-          },
-        ]}
-      />
-      {claimsOf(sketch).length > 0 && (
-        <Group label="Claims" api="spec.resourceClaims">
-          {claimsOf(sketch).map((claim) => (
-            <Button key={claim} onClick={() => onSelect(claimId(claim))}>
-              {claim}
-            </Button>
-          ))}
-        </Group>
-      )}
-      <Drawn sketch={sketch} onSelect={onSelect} />
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "text",
+          label: "Name",
+          value: sketch.name ?? "claim",
+          api: "metadata.name",
+          check: (name) => wrongName(() => false, "", name),
+          onSet: (name) => edit((s) => ({ ...s, name })),
+        },
+        claims.length > 0 && { kind: "none", label: "Claims", api: "spec.resourceClaims", more: claims },
+        drawn(sketch, onSelect),
+      ]}
+    >
       {!readOnly && (
         <div className="dra-row">
           <Button onClick={onClaim}>+ Add a claim to the pod</Button>
         </div>
       )}
-    </div>
+    </Form>
   );
 }
+
+const drawn = (sketch: ClaimSketch, onSelect: (id: string) => void): FieldRow => ({
+  kind: "none",
+  label: "Draws",
+  group: "Requests and links",
+  more: <Drawn sketch={sketch} onSelect={onSelect} />,
+});
 
 /** The requests and links of a claim, or of all of them, each with a button to its card. */
 function Drawn({ sketch, onSelect }: { sketch: ClaimSketch; onSelect(id: string): void }) {
   const { status } = useCanvas();
   const [requests, links] = [requestsOf(sketch), linksOf(sketch)];
   return (
-    <Group label="Draws" name="Requests and links">
+    <>
       {requests.map((request) => (
         <Button key={request.name} onClick={() => onSelect(requestId(request.name))}>
           <Letter name={request.name} /> {shortName(request.name)}{" "}
@@ -214,6 +214,6 @@ function Drawn({ sketch, onSelect }: { sketch: ClaimSketch; onSelect(id: string)
         </Button>
       ))}
       {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
-    </Group>
+    </>
   );
 }
