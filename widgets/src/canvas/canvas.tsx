@@ -104,12 +104,14 @@ function Desk() {
         data-requests={requestsOf(editor.sketch).length}
         data-links={linksOf(editor.sketch).length}
         onKeyDown={onKeyDown}
-        onPointerDownCapture={(event) => {
+        onPointerDownCapture={() => {
           byMouse.current = true;
-          const target = event.target as Element;
-          const id = target.closest<HTMLElement>(".react-flow__node")?.dataset.id;
+        }}
+        // A click and not the press before it: a line that is drawn from a box must find the board as it was.
+        onClickCapture={({ target }) => {
+          const id = (target as Element).closest<HTMLElement>(".react-flow__node")?.dataset.id;
           // A person who counts up on a box goes on counting, or to the next box.
-          if (id) setQuiet(target.closest(".dra-stepper") ? id : "");
+          if (id) setQuiet((target as Element).closest(".dra-stepper") ? id : "");
         }}
         onPointerUpCapture={() => {
           byMouse.current = false;
@@ -119,7 +121,7 @@ function Desk() {
         }}
       >
         <Palette onAdd={add} onLeave={toBoard} />
-        <div className="dra-desk">
+        <div className="dra-desk dra-column">
           <Board flow={flow} setDragged={drag} onAdd={add} onMove={moveTo} onJoin={join} byMouse={byMouse}>
             {keysShown && (
               <KeysPanel

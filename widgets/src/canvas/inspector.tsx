@@ -38,7 +38,7 @@ export function Inspector(props: Props) {
   const one = count === 1 ? selected[0] : undefined;
   return (
     <section className="dra-inspector" aria-label="What is selected">
-      <header>
+      <header className="dra-row">
         <Title one={one} count={count} ends={ends} />
         <span className="dra-gap" />
         {count > 0 && !readOnly && (
@@ -73,7 +73,7 @@ function Title({ one, count, ends }: { one: CanvasNode | undefined; count: numbe
       {link ? <Strength must={mustOf(link)} /> : <Letter name={name} />}
       <h3>{link ? `Link: ${linkTitle(link)}` : `Request ${shortName(name)}`}</h3>
       {(told || cause) && (
-        <div className="dra-subtitle">
+        <div className="dra-row dra-subtitle">
           {told?.field && <code className="dra-api">{told.field}</code>}
           {told?.error || cause ? (
             <Wrong>
