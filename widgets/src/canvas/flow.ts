@@ -212,7 +212,7 @@ function boxData(editor: Known, request: DeviceRequest, candidate: boolean): Box
     request,
     badge: badgeOf(editor.sketch, editor.status, request.name),
     kind: (told?.kind !== "other" && told?.kind) || offer?.kind || told?.kind || "other",
-    title: told?.label || offer?.label || part?.deviceClassName || "",
+    title: offer?.label || told?.label || part?.deviceClassName || "",
     text: told?.text || (told?.total ? `${told.matching ?? 0} of ${told.total} match` : "counting \u2026"),
     error: told?.error ?? "",
     cause: causeOf(editor, "request", request.name),
