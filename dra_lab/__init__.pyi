@@ -8,7 +8,6 @@ from .gitops.gangs_of_file import read_gangs as read_gangs
 from .gitops.migration import migrate as migrate
 from .gitops.pending import explain as explain
 from .model.cluster import Cluster as Cluster
-from .model.fleet import FleetPlan as FleetPlan
 from .model.headroom import Bounded as Bounded
 from .model.headroom import Fit as Fit
 from .model.headroom import Headroom as Headroom

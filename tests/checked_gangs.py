@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dra_lab import Cluster, FleetPlan
+from dra_lab import Cluster, Plan
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.planner.gangs import plan_gangs
 
 
-def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), release=None, **options) -> FleetPlan:
+def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), release=None, **options) -> Plan:
     """Return what `plan_gangs` returns; assert that it keeps every rule of `check_gangs`."""
     given = {"hierarchies": list(hierarchies)} if hierarchies else {}
     plan = plan_gangs(cluster, [*gangs, *workloads], release=release, **given, **options)
@@ -16,7 +16,7 @@ def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), rele
     return plan
 
 
-def broken_gangs(cluster: Cluster, plan: FleetPlan, hierarchies=(), release=None) -> list[str]:
+def broken_gangs(cluster: Cluster, plan: Plan, hierarchies=(), release=None) -> list[str]:
     """Return the rules that a plan for gangs breaks, a line each."""
     found = check_gangs(with_documented_classes(cluster), plan, hierarchies, cluster.target_release(release))
     return [f"{finding.rule} {finding.subject}: {finding.message}" for finding in found]

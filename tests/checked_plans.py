@@ -10,7 +10,7 @@ from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import release_of
 from dra_lab.planner.fleet import plan_fleet
@@ -27,7 +27,7 @@ def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
     return plan
 
 
-def checked_fleet(cluster: Cluster, workloads, *, release=None, **options) -> FleetPlan:
+def checked_fleet(cluster: Cluster, workloads, *, release=None, **options) -> Plan:
     """Return what `plan_fleet` returns; assert `check_fleet` and its goals."""
     plan = plan_fleet(cluster, workloads, release=release, **options)
     assert not (broken := broken_rules(cluster, plan, release)), "\n".join(broken)
@@ -35,10 +35,10 @@ def checked_fleet(cluster: Cluster, workloads, *, release=None, **options) -> Fl
     return plan
 
 
-def broken_rules(cluster: Cluster, plan: Plan | FleetPlan, release=None) -> list[str]:
+def broken_rules(cluster: Cluster, plan: Plan, release=None) -> list[str]:
     """Return the rules that a plan breaks on the cluster that it was made for, and what is wrong with its goals."""
     target = release_of(release, cluster.default_release)
-    if isinstance(plan, FleetPlan):
+    if not plan.is_one_pod or plan.goal(UNPLACED):
         world, check, recount = cluster, check_fleet, wrong_sums
     else:
         known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, device, gpu, nic
 
 from dra_lab.findings import Finding, Severity
@@ -20,21 +23,13 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
+from dra_lab.model.goals import GOALS, GoalValue
+from dra_lab.model.headroom import NodeClass, NodeFit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import (
-    GOALS,
-    FirstFit,
-    FirstFitStatus,
-    GoalValue,
-    NodeClass,
-    NodeFit,
-    Placement,
-    Plan,
-    PlanStatus,
-    Shortfall,
-    Suggestion,
-)
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, Placement
+from dra_lab.model.plan import Plan, PlanStatus, plan_of_pod
+from dra_lab.model.reasons import Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch, How, Link
 
 RDMA = 'has(device.attributes["dra.net"].rdma) && device.attributes["dra.net"].rdma == true'
@@ -92,6 +87,17 @@ def taken(**devices: tuple[str, ...]) -> tuple[Placement, ...]:
     return tuple(Placement(r, DeviceID(drivers[r], "n1", name)) for r, names in devices.items() for name in names)
 
 
+def first_fit(devices: tuple[Placement, ...], values: tuple[GoalValue, ...] = (), **more) -> FirstFit:
+    """Make a first fit that allocates devices."""
+    return FirstFit(FirstFitStatus.ALLOCATED, (PlacedPod("pod", 0, "n1", devices, values),), values, **more)
+
+
+def with_pod(plan: Plan, **changes) -> Plan:
+    """Return a plan whose first pod is another one."""
+    first = plan.pods[0] if plan.pods else PlacedPod("pod", 0, "n1", ())
+    return replace(plan, pods=(changed(first, **changes), *plan.pods[1:]))
+
+
 def a_plan(**changes) -> Plan:
     """Make a plan for `busy_cluster`: best takes gpu-0 and gpu-2 with a and b, kube-scheduler takes gpu-1 for gpu-2."""
     fields = {
@@ -100,19 +106,17 @@ def a_plan(**changes) -> Plan:
         "cluster": "test",
         "release": "1.36",
         "node": "n1",
-        "placements": taken(gpu=("gpu-0", "gpu-2"), nic=("a", "b")),
+        "devices": taken(gpu=("gpu-0", "gpu-2"), nic=("a", "b")),
         "goals": goals(0, 0, 2, 0, 2),
         "node_classes": (
             NodeClass(("n1",), NodeFit.BEST, fits_idle=True),
             NodeClass(("n2",), NodeFit.WORSE, fits_idle=True),
             NodeClass(("n3",), NodeFit.NO, fits_idle=False),
         ),
-        "first_fit": FirstFit(
-            FirstFitStatus.ALLOCATED, taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2), steps=9
-        ),
+        "first_fit": first_fit(taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2), steps=9),
         "findings": (Finding("a-rule", Severity.WARNING, "nic", "One NIC has no RDMA.", "Look at it."),),
     }
-    return Plan(**(fields | changes))
+    return plan_of_pod(**(fields | changes))
 
 
 def hostile_cluster() -> Cluster:
@@ -129,7 +133,7 @@ def hostile_plan() -> Plan:
         sketch=ClaimSketch(name="x", requests=(request("gpu", GPU),)),
         cluster=HOSTILE,
         node=HOSTILE,
-        placements=(Placement("gpu", DeviceID(GPU, HOSTILE, HOSTILE)),),
+        devices=(Placement("gpu", DeviceID(GPU, HOSTILE, HOSTILE)),),
         node_classes=(NodeClass((HOSTILE,), NodeFit.BEST, label=HOSTILE),),
         first_fit=None,
         shortfalls=(Shortfall("count", HOSTILE, HOSTILE, advice=HOSTILE, node=HOSTILE),),

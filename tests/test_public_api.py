@@ -25,7 +25,6 @@ NAMES = [
     "Explanation",
     "Finding",
     "Fit",
-    "FleetPlan",
     "HardwareView",
     "Headroom",
     "How",

@@ -13,14 +13,14 @@ from dra_lab.checks.node_view import InUse, NodeView, broken
 from dra_lab.checks.plans import PodRules
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.names import MARK
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.placement import PlacedPod, SharedClaim
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 
 
-def check_fleet(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> tuple[Finding, ...]:
+def check_fleet(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> tuple[Finding, ...]:
     """Return every rule of DRA that the pods of a fleet break, as errors.
 
     Each pod keeps the rules of `check_plan` while the devices of all other pods are in use, so that their order does
@@ -49,7 +49,7 @@ def drawn(claims: Sequence[ClaimSketch]) -> ClaimSketch:
     return ClaimSketch("pod", tuple(requests), tuple(links))
 
 
-def _numbers(cluster: Cluster, plan: FleetPlan) -> Iterator[Finding]:
+def _numbers(cluster: Cluster, plan: Plan) -> Iterator[Finding]:
     """Each replica has a workload, an open node of the cluster and its own number, and no more exist than wanted."""
     for node in sorted(plan.on_node.keys() - cluster.node_by_name.keys()):
         yield broken("node", node, "the cluster has no such node")
@@ -70,7 +70,7 @@ def _numbers(cluster: Cluster, plan: FleetPlan) -> Iterator[Finding]:
         yield broken("replicas", "nodes", f"{missing} replicas are not placed, but all were asked for")
 
 
-def _devices(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> Iterator[Finding]:
+def _devices(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iterator[Finding]:
     matching, in_use = Matching(cluster, release), InUse(cluster)
     sketches = {name: drawn(claims) for name, claims in plan.claims_of.items()}
     placed: list[tuple[PlacedPod | SharedClaim, ClaimSketch]] = [

@@ -10,14 +10,15 @@ from dra_lab.checks.node_view import broken
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedPod, PlacedReplica, SharedClaim
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.placement import PlacedPod, PlacedReplica, SharedClaim
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
 
 
 def check_gangs(
-    cluster: Cluster, plan: FleetPlan, hierarchies: Sequence[Hierarchy], release: KubernetesRelease
+    cluster: Cluster, plan: Plan, hierarchies: Sequence[Hierarchy], release: KubernetesRelease
 ) -> tuple[Finding, ...]:
     """Return every rule that a plan for gangs breaks, as errors.
 
@@ -40,7 +41,7 @@ def check_gangs(
 
 
 class _Audit:
-    def __init__(self, cluster: Cluster, plan: FleetPlan, hierarchies: Sequence[Hierarchy]) -> None:
+    def __init__(self, cluster: Cluster, plan: Plan, hierarchies: Sequence[Hierarchy]) -> None:
         self.cluster, self.plan = cluster, plan
         self.hierarchies = {hierarchy.name: hierarchy for hierarchy in hierarchies}
         self.gangs = {gang.name: gang for gang in plan.gangs}

@@ -15,9 +15,11 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, capacity_taken
+from dra_lab.model.headroom import NodeFit
 from dra_lab.model.names import DeviceID, part_of, split_request
 from dra_lab.model.nodes import node_matches
-from dra_lab.model.plan import NodeFit, Placement, Plan
+from dra_lab.model.placement import Placement
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks, covers

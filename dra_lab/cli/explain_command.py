@@ -30,7 +30,8 @@ from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import gates_of
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, Plan
+from dra_lab.model.placement import FirstFit
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
 
@@ -152,7 +153,8 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
 
     if not node or not plan.sketch.requests:
         return None, {}
-    release, claims = cluster.target_release(KubernetesRelease(plan.release)), plan.claims or {"": plan.sketch}
+    release, own = cluster.target_release(KubernetesRelease(plan.release)), plan.workloads[0].claims
+    claims = {claim.name if len(own) > 1 else "": claim for claim in own}
     found = {name: why_not(cluster, sketch, node, release) for name, sketch in claims.items()}
     called = {name: f"{name}:" if name else "" for name in claims}
     merged = WhyNot(
@@ -163,8 +165,8 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
         {called[name] + request: users for name, one in found.items() for request, users in one.users.items()},
         use_known=cluster.claims_known,
     )
-    own = ((called[name], nouns(sketch, cluster, release)) for name, sketch in claims.items())
-    return merged, {name + request: noun for name, known in own for request, noun in known.items()}
+    every = ((called[name], nouns(sketch, cluster, release)) for name, sketch in claims.items())
+    return merged, {name + request: noun for name, known in every for request, noun in known.items()}
 
 
 def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> DeviceID:

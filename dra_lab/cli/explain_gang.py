@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.gang_options import gangs_of
+from dra_lab.cli.gang_options import asked_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.plan import Plan
 from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
 
@@ -32,18 +32,18 @@ def explain_gangs(options: argparse.Namespace) -> int:
     from dra_lab.findings import sort_findings
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.planner.gangs import plan_gangs
+    from dra_lab.planner.questions import plan_workloads
     from dra_lab.words.plan_outcome import plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
         if value:
             raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
     release = release_of(options)
-    given = gangs_of(options)
+    given = asked_of(options)
     found: list[tuple[Workload, GangChoice]] = []
     with command_waits() as (show, cancel):
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
-        plan = plan_gangs(given.cluster, given.every, progress=show, **limits)
+        plan = plan_workloads(given.cluster, given.every, progress=show, **limits)
         for one in given.gangs:
             common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
             choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)
@@ -62,31 +62,28 @@ def _asked(choices: Sequence[GangChoice], scheduler: str | None) -> Iterator[Gan
         yield by_name[name]
 
 
-def _parts(
-    options: argparse.Namespace, plan: FleetPlan, found: Sequence[tuple[Workload, GangChoice]]
-) -> Iterator[Part]:
+def _parts(options: argparse.Namespace, plan: Plan, found: Sequence[tuple[Workload, GangChoice]]) -> Iterator[Part]:
     """Yield the answer of the planner, then what each scheduler does."""
+    from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Sentence, Words
-    from dra_lab.words.fleet_document import fleet_sentence
-    from dra_lab.words.gang_document import choice_sentence, domains_table
+    from dra_lab.words.gang_document import choice_sentence, replay_table
 
-    yield Sentence(fleet_sentence(plan))
+    yield Sentence(answer_sentence(plan))
     for gang, choice in found:
         replay = choice.replay
         yield Words(choice_sentence(choice, gang))
         if options.detail == "all" and replay.domains:
-            yield domains_table(replay)
+            yield replay_table(replay)
         if options.scheduler and options.scheduler not in _REPLAYED:
             pin = _PIN if replay.verdict is GangVerdict.MAYBE else ""
             yield Words(f"dra-lab does not replay {replay.scheduler}. {pin}".rstrip())
 
 
 def _json(
-    plan: FleetPlan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
+    plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
 ) -> dict[str, Any]:
     from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.gang_json import choice_json
-    from dra_lab.words.plan_json import goal_value
+    from dra_lab.words.plain_values import plain_value
 
-    rows = [{"gang": gang.name, **choice_json(choice)} for gang, choice in found]
-    return answer_json("GangExplanation", outcome, findings, map(goal_value, plan.goals), schedulers=rows)
+    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
+    return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

@@ -14,10 +14,11 @@ from msgspec.structs import asdict, replace
 from dra_lab.course.lesson_text import LessonNeed, LessonText
 from dra_lab.index.node_index import NodeIndex, node_index
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedReplica
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement, Plan
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedReplica, Placement
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, Drawing, PodDrawing, asks
@@ -63,12 +64,12 @@ class DrawnAnswer:
         return tuple(plan.trace(node).end for plan in plans for node in self.plan.fitting_nodes)
 
     @cached_property
-    def fleet(self) -> FleetPlan:
+    def fleet(self) -> Plan:
         """Return the plan of as many pods as the lesson asks for."""
         return plan_fleet(self.cluster, [Workload("pod", self.sketch, replicas=self.lesson.replicas)])
 
     @cached_property
-    def gangs(self) -> FleetPlan | None:
+    def gangs(self) -> Plan | None:
         """Return the plan of the gang of the drawn claim, None if it is no gang."""
         pod = self.gang_pod
         return plan_gangs(self.cluster, [workload_of(pod)]) if pod and pod.gang else None
@@ -132,13 +133,18 @@ def _devices(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
     return answer.plan.fits and all(counted[name] == count for name, count in wanted.items())
 
 
+def _values(goals: Sequence[GoalValue], wanted: Mapping[str, int]) -> bool:
+    """Say whether the goals have wanted values."""
+    return wanted.items() <= {goal.goal: goal.value for goal in goals}.items()
+
+
 def _best(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
-    return answer.plan.fits and all(answer.plan.goal(goal) == value for goal, value in wanted.items())
+    return answer.plan.fits and _values(answer.plan.goals, wanted)
 
 
 def _first_fit(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
     found = answer.first_fits
-    kept = (one.goal(goal) == value for one in found for goal, value in wanted.items())
+    kept = (_values(one.goals, wanted) for one in found)
     return bool(found) and all(one.status is FirstFitStatus.ALLOCATED for one in found) and all(kept)
 
 

@@ -24,14 +24,12 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.file_text import expanded
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.manifest_target import KINDS, Target
-from dra_lab.words.fleet_json import fleet_json
 from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import FITS, plan_outcome
 
@@ -126,12 +124,11 @@ class _Subject:
 
 
 def make_bundle(
-    what: ClaimSketch | FleetPlan,
+    what: ClaimSketch | Plan,
     cluster: Cluster,
     target: Target,
     wanted: Wanted | None = None,
     *,
-    plan: Plan | None = None,
     written: Written | None = None,
 ) -> Bundle:
     """Return an export: the same drawings and target give the same bytes of every manifest, whatever is in use.
@@ -141,13 +138,12 @@ def make_bundle(
     digests of the inputs, so that a new version changes no manifest. `Wanted.annotate` adds them to the manifests too.
 
     Args:
-        what: The drawing of one pod, or the plan of workloads with replicas: then each has its templates and an
-            example, named after it.
+        what: A plan, or a drawing without one. If more than one pod is planned, each workload has its templates and
+            an example, named after it.
         cluster: The cluster that it was planned on.
         target: The release, version, kind and namespace.
         wanted: The other files. A person's own workload (`Wanted.workload`) gets the claims in place of an example;
             their names then end in a digest, because a template's spec is immutable.
-        plan: The plan of the drawing; default: none.
         written: The manifests with which kube-scheduler was simulated; default: as drawn, not simulated.
 
     Returns:
@@ -158,22 +154,33 @@ def make_bundle(
             the same name.
     """
     wanted, written = wanted or Wanted(), written or Written()
-    answer = what if isinstance(what, FleetPlan) else plan
-    if isinstance(what, FleetPlan) and target.kind == "claim":
+    answer = what if isinstance(what, Plan) else None
+    many = answer is not None and not answer.is_one_pod
+    if many and target.kind == "claim":
         raise InputError("kind claim: replicas would share the devices of one ResourceClaim; write a template")
     subjects = _subjects(what, written)
     if wanted.workload is not None and len(subjects) != 1:
         raise InputError("dra-lab can patch the file of one workload only; leave it out, or export each workload alone")
     target = _in_namespace(target, wanted.workload)
-    several = isinstance(what, FleetPlan) and wanted.workload is None
-    files = [_manifests(one, cluster, target, wanted, plan, several=several) for one in subjects]
+    several = many and wanted.workload is None
+    # a pod that was given as a drawing has its names
+    named = several or (answer is not None and answer.drawn is None)
+    files = [
+        _manifests(one, cluster, target, wanted, None if many else answer, named=named, several=several)
+        for one in subjects
+    ]
     _refuse_same_names(files, several=several)
     texts = {name: text for one in files for name, text in one.texts.items()}
     of_files = [finding for one in files for finding in one.findings]
-    findings = [*(what.findings if isinstance(what, FleetPlan) else of_files), *written.findings, *of_files]
+    findings = [
+        *(answer.findings if answer is not None and answer.drawn is None else of_files),
+        *written.findings,
+        *of_files,
+    ]
     findings += [finding for one in subjects for finding in one.findings]
-    findings += _unplaced(what) if isinstance(what, FleetPlan) else ()
-    drawings = [what] if isinstance(what, ClaimSketch) else [claim for one in subjects for claim in one.claims]
+    findings += _unplaced(answer) if answer is not None and many else ()
+    one_drawing = what if isinstance(what, ClaimSketch) else None if many else what.sketch
+    drawings = [one_drawing] if one_drawing else [claim for one in subjects for claim in one.claims]
     if wanted.annotate:
         inputs = _inputs(drawings, cluster)
         texts |= {name: _annotated(texts[name], inputs) for one in files for name in one.claim_files}
@@ -196,11 +203,12 @@ def write_bundle(folder: str | Path, bundle: Bundle, *, overwrite: bool = False)
     return write_files(expanded(folder), bundle.texts, bundle.record, overwrite=overwrite)
 
 
-def _subjects(what: ClaimSketch | FleetPlan, written: Written) -> list[_Subject]:
-    if isinstance(what, FleetPlan):
+def _subjects(what: ClaimSketch | Plan, written: Written) -> list[_Subject]:
+    if isinstance(what, Plan) and what.drawn is None:
         pods = [(one.name, one.claims, one.replicas) for one in what.workloads]
     else:
-        pods = [(what.name, claims_of(what), 1)]
+        drawing = what if isinstance(what, ClaimSketch) else what.sketch
+        pods = [(drawing.name, claims_of(drawing), 1)]
     found = []
     for number, (name, claims, replicas) in enumerate(pods):
         pins = written.pinned_plan.pins if written.pinned_plan else ()
@@ -223,7 +231,14 @@ def _in_namespace(target: Target, workload: WorkloadFile | None) -> Target:
 
 
 def _manifests(
-    subject: _Subject, cluster: Cluster, target: Target, wanted: Wanted, plan: Plan | None, *, several: bool
+    subject: _Subject,
+    cluster: Cluster,
+    target: Target,
+    wanted: Wanted,
+    plan: Plan | None,
+    *,
+    named: bool,
+    several: bool,
 ) -> ManifestFiles:
     return manifest_files(
         subject.written,
@@ -232,7 +247,7 @@ def _manifests(
         plan=plan,
         example_kind="none" if wanted.workload is not None else wanted.example,
         affinity=subject.affinity,
-        name=subject.name if several else "",
+        name=subject.name if named else "",
         notes=subject.notes,
         replicas=subject.replicas,
         several=several,
@@ -260,7 +275,7 @@ def _patched(wanted: Wanted, workload: WorkloadFile, files: ManifestFiles, subje
     return Patched(made.name, made.text, (*made.findings, *twice))
 
 
-def _unplaced(plan: FleetPlan) -> Iterator[Finding]:
+def _unplaced(plan: Plan) -> Iterator[Finding]:
     for workload in plan.workloads:
         left = workload.replicas - plan.placed[workload.name]
         if left:
@@ -310,16 +325,16 @@ def target_record(name: str, drawings: Sequence[ClaimSketch], cluster: Cluster, 
     }
 
 
-def _run_record(plan: Plan | FleetPlan | None, written: Written) -> dict[str, Any]:
+def _run_record(plan: Plan | None, written: Written) -> dict[str, Any]:
     """Return what `plan.json` says of the plan, of the run of first fit, and of pins."""
     record: dict[str, Any] = {} if written.replay is None else {"loop": written.replay.as_json()}
     if plan is not None:
         outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
-        value = fleet_json(plan) if isinstance(plan, FleetPlan) else plan_json(plan) | {"fits": outcome == FITS}
+        value = plan_json(plan) | {"fits": outcome == FITS} if plan.is_one_pod else plan_json(plan)
         record["plan"] = value | {"outcome": outcome}
         record["answer"] = export_answer(plan, written.replay)
     if written.pinned_plan is not None:
-        names = [workload.name for workload in plan.workloads] if isinstance(plan, FleetPlan) else []
+        names = [one.name for one in plan.workloads] if plan is not None and not plan.is_one_pod else []
         record["pins"] = [
             ({"workload": names[pin.workload]} if names else {}) | pin.as_json() for pin in written.pinned_plan.pins
         ]

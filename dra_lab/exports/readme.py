@@ -9,17 +9,15 @@ from dra_lab.errors import InputError
 from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload import COMPONENT_PATCH
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.manifest_target import ADMIN_LABEL, KINDS, MEANING, Target
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
-from dra_lab.words.fleet_document import fleet_goals_table
-from dra_lab.words.gang_document import workloads_table
-from dra_lab.words.plan_document import answer_sentence, goals_table
+from dra_lab.words.plan_document import goals_table, workloads_table
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Exported:
     cluster: Cluster
     target: Target
     claims: Sequence[ClaimSketch]
-    plan: Plan | FleetPlan | None
+    plan: Plan | None
     written: Written
     simulation: Simulation
 
@@ -57,7 +55,7 @@ def extra_texts(wanted: Sequence[str], files: Sequence[str], export: Exported) -
     if "report" not in wanted:
         return {}
     plan, texts = export.plan, {}
-    if isinstance(plan, Plan) and plan.node in export.cluster.node_by_name:
+    if plan is not None and plan.is_one_pod and plan.node in export.cluster.node_by_name:
         texts["picture.svg"] = hardware_svg(export.cluster, plan.node, plan=plan)
     parts = [
         f"# {marked_up(export.title)}",
@@ -77,9 +75,9 @@ def file_list(names: Sequence[str]) -> str:
     return "\n".join(f"- `{printable(name).replace('`', '')}`" for name in names)
 
 
-def _answer(cluster: Cluster, plan: Plan | FleetPlan | None) -> Iterator[str]:
-    if isinstance(plan, FleetPlan):
-        yield as_markdown([workloads_table(plan), fleet_goals_table(plan)])
+def _answer(cluster: Cluster, plan: Plan | None) -> Iterator[str]:
+    if plan is not None and not plan.is_one_pod:
+        yield as_markdown([workloads_table(plan), goals_table(plan)])
     elif plan is not None:
         yield marked_up(answer_sentence(plan, cluster))
         if plan.fits and plan.node in cluster.node_by_name:

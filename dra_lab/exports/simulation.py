@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.plan import GoalValue, Plan, PlanStatus
+from dra_lab.model.goals import GoalValue
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.pinning.replay_result import Miss, Replay
 from dra_lab.words.facts import goal_words, sentence
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
@@ -33,7 +33,7 @@ class Simulation(Struct, frozen=True):
 UNKNOWN = Simulation(None, "There is no answer yet, so kube-scheduler was not simulated.")
 
 
-def export_answer(plan: Plan | FleetPlan | None, replay: Replay | None) -> dict[str, Any]:
+def export_answer(plan: Plan | None, replay: Replay | None) -> dict[str, Any]:
     """Return the answer of an export as plain values.
 
     `outcome` is that of the plan, but what has a place there and never starts does not fit either. `asPlanned` says
@@ -66,7 +66,7 @@ def exit_status(answer: Mapping[str, Any], *, allow_worse: bool = False) -> int:
     return 2 if answer["asPlanned"] is None else 1
 
 
-def simulation_of(plan: Plan | FleetPlan | None, replay: Replay | None) -> Simulation:
+def simulation_of(plan: Plan | None, replay: Replay | None) -> Simulation:
     """Return the simulation of an export: `replay` is its run on the copy of kube-scheduler, None without a run."""
     if plan is None:
         return UNKNOWN
@@ -76,7 +76,7 @@ def simulation_of(plan: Plan | FleetPlan | None, replay: Replay | None) -> Simul
     why = sentence("; ".join(answer["reasons"][:3]))
     if replay is not None and replay.never_starts:
         return Simulation(False, "kube-scheduler starts no pod with these manifests.", why)
-    if answer["outcome"] != FITS and not (isinstance(plan, FleetPlan) and plan.pods):
+    if answer["outcome"] != FITS and not (plan.pods and not plan.is_one_pod):
         return _without_place(plan, answer["outcome"])
     if replay is None or answer["asPlanned"] is None:
         return Simulation(None, "Whether kube-scheduler allocates this plan is not known.", why)
@@ -85,16 +85,16 @@ def simulation_of(plan: Plan | FleetPlan | None, replay: Replay | None) -> Simul
     if replay.wanted > 1:
         return Simulation(True, f"kube-scheduler allocates all {replay.wanted:,} replicas as planned {EVERY_NODE}.")
     # an allocation that is better in an earlier goal may have fewer pairs: only a proven plan excludes that
-    goals = plan.goals if isinstance(plan, Plan) and plan.proven else ()
+    goals = plan.goals if plan.is_one_pod and plan.proven else ()
     pairs = next((goal for goal in goals if goal.goal == _PAIRS and goal.of), None)
     taken = f"{_pairs(pairs)} pairs" if pairs is not None else "devices as good as in the plan"
     return Simulation(True, f"kube-scheduler allocates {taken} {EVERY_NODE}.")
 
 
-def _without_place(plan: Plan | FleetPlan, outcome: str) -> Simulation:
+def _without_place(plan: Plan, outcome: str) -> Simulation:
     if outcome != DOES_NOT_FIT:
         return Simulation(None, "Whether this claim fits is not known, so kube-scheduler was not simulated.")
-    when_idle = {one.fits_idle for one in plan.node_classes} if isinstance(plan, Plan) else set[bool | None]()
+    when_idle = {one.fits_idle for one in plan.node_classes}
     if True in when_idle:
         return Simulation(False, "This claim does not fit now: its pods wait until devices are free.")
     if when_idle == {False}:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 
 
@@ -87,7 +86,7 @@ class Review:
     read_at: str = ""
     in_use: bool = False
     reviewed: tuple[Reviewed, ...] = ()
-    together: FleetPlan | None = None
+    together: Plan | None = None
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
     unread: str = ""

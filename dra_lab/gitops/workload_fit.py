@@ -18,7 +18,6 @@ from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
@@ -30,8 +29,8 @@ from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.planner.questions import how_many_more
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import COUNTING_ENDS, counted
-from dra_lab.words.plan_document import answer_sentence
 
 
 @dataclass(frozen=True)
@@ -292,7 +291,7 @@ def plan_together(
     release: KubernetesRelease,
     seconds: float,
     cancel: threading.Event | None = None,
-) -> FleetPlan | None:
+) -> Plan | None:
     """Return the plan of all workloads at once, None where they cannot be planned as one.
 
     Workloads that run on every node, share claims, have the same name in several files or have pods with different
@@ -317,7 +316,7 @@ def plan_together(
         return None
 
 
-def with_together(reviewed: Sequence[Reviewed], plan: FleetPlan) -> list[Reviewed]:
+def with_together(reviewed: Sequence[Reviewed], plan: Plan) -> list[Reviewed]:
     """Return the answers, open for each workload that fits alone if the plan of all at once leaves that undecided."""
     if short_of(plan):
         return list(reviewed)
@@ -332,14 +331,14 @@ def with_together(reviewed: Sequence[Reviewed], plan: FleetPlan) -> list[Reviewe
     ]
 
 
-def short_of(plan: FleetPlan | None) -> frozenset[str]:
+def short_of(plan: Plan | None) -> frozenset[str]:
     """Return the workloads that are short of replicas in a plan of all at once, if it is proven that not all fit."""
     if plan is None or not any(together_findings(plan)):
         return frozenset()
     return frozenset(w.name for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas)
 
 
-def together_findings(plan: FleetPlan) -> Iterator[Finding]:
+def together_findings(plan: Plan) -> Iterator[Finding]:
     """Yield an error where the workloads fit alone and not all at once."""
     short = [w for w in plan.workloads if plan.placed.get(w.name, 0) < w.replicas]
     unplaced = plan.goal(UNPLACED)

@@ -8,7 +8,7 @@ from dra_lab.errors import InputError
 from dra_lab.index.documented_classes import is_documented_only
 from dra_lab.manifests.versions import GROUP
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Shortfall
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import ClaimSketch
 
 UNREAD = ("right-missing", "kind-not-read", "dra-not-served")

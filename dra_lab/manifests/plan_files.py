@@ -13,8 +13,8 @@ from dra_lab.errors import InputError, ManifestError, SketchError, did_you_mean
 from dra_lab.findings import Origin
 from dra_lab.manifests.typed import convert
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
+from dra_lab.model.goals import goal_order
 from dra_lab.model.layers import check_layer
-from dra_lab.model.plan import goal_order
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease
 from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing, Kept, pod_drawing
 from dra_lab.model.sketch_rules import check_pods, check_sketch

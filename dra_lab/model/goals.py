@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from msgspec import Struct
+
+from dra_lab.errors import InputError
 
 
 class GoalWords(Struct, frozen=True):
@@ -77,6 +80,54 @@ GOAL_WORDS: Mapping[str, GoalWords] = {
 Goal 1 (replicas placed) and goal 8 (nodes used) are those of fleets: a claim is one replica on one node. `damage` is
 how many fewer replicas of the same claim fit on the node, every preferred link kept, once this one is there.
 """
+
+GOALS: Mapping[str, str] = {name: words.meaning for name, words in GOAL_WORDS.items()}
+"""The goals for one claim on one node, most important first, with what their values count."""
+
+FIXED_GOALS = tuple(name for name, words in GOAL_WORDS.items() if words.fixed)
+"""The goals that come first whatever a person prefers; the others may be put in any order."""
+
+DAMAGE = "damage"
+
+
+def named_goals(goals: Sequence[str]) -> tuple[str, ...]:
+    """Return goals one by one; a single text is read as on the command line, `roots,numa`."""
+    return tuple(filter(None, map(str.strip, goals.split(",")))) if isinstance(goals, str) else tuple(goals)
+
+
+def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
+    """Return all goals in order of importance: FIXED_GOALS, those given, the rest. Raises InputError for others."""
+    goals = named_goals(goals)
+    for goal in goals:
+        if goal not in GOALS:
+            raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in FIXED_GOALS)}")
+    return tuple(dict.fromkeys((*FIXED_GOALS, *goals, *GOALS)))
+
+
+@dataclass(frozen=True, slots=True)
+class GoalValue:
+    """One goal's value in a plan.
+
+    `value` counts what GOALS says. `bound` is the best value that could still exist (None when unknown). `proven` is
+    True when no better value exists, the goals before it being kept. `unknown` counts devices whose locality is
+    unknown, each of which counts as a place of its own. `at_most` says that `value` is only the most that it can be: of
+    `damage`, where counting the replicas took too long. `of` is how many devices the value is a part of: of `unpaired`,
+    the GPUs of a claim that asks for GPUs and NICs; 0 where it is not counted.
+    """
+
+    goal: str
+    value: int
+    bound: int | None = None
+    proven: bool = False
+    unknown: int = 0
+    at_most: bool = False
+    of: int = field(default=0, compare=False)
+
+    @property
+    def words(self) -> str:
+        """Return the value as it is shown: `2`, or `at most 2`."""
+        return f"at most {self.value}" if self.at_most else str(self.value)
+
 
 UNPLACED = "unplaced"
 NODES = "nodes"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from msgspec import Struct
 
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.printing import printed
 from dra_lab.model.sketch import ClaimSketch
 
@@ -78,6 +80,29 @@ class Fit(Struct, frozen=True):
         """Return `14 of 16; NICs in use on n41`."""
         known = "" if self.pods.exact else f", at most {self.pods.bound:,}"
         return "; ".join([f"{self.pods.value:,} of {self.size:,}{known}", *self.reasons])
+
+
+class NodeFit(StrEnum):
+    """How a node serves the claim: as well as the best, worse, not at all, or not decided."""
+
+    BEST = "best"
+    WORSE = "worse"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+CORDONED = "cordoned"
+"""The label of the class of nodes that are cordoned."""
+
+
+class NodeClass(Struct, frozen=True):
+    """Nodes that are equal for this claim: they offer it the same; sorted, the first represents all."""
+
+    nodes: tuple[str, ...]
+    fit: NodeFit
+    fits_idle: bool | None = None
+    goals: tuple[GoalValue, ...] = ()
+    label: str = ""
 
 
 class Headroom(Struct, frozen=True):

@@ -12,12 +12,12 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.names import NUMA_NODE, PCIE_ROOT
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.printing import printed
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.model.workload import Workload
 
@@ -312,7 +312,7 @@ class AddedNodes:
     shortfalls: tuple[Shortfall, ...] = ()
     cluster: Cluster = field(default_factory=Cluster, repr=False, compare=False)
     hierarchies: tuple[Hierarchy, ...] = field(default=(), repr=False)
-    plan: FleetPlan | None = field(default=None, repr=False)
+    plan: Plan | None = field(default=None, repr=False)
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
     parts: Mapping[str, float] = field(default_factory=dict)

@@ -1,48 +1,29 @@
-"""Plan: the answer to a drawing on a cluster; one value, read by pictures, exports, widgets and the command line."""
+"""Plan: where the pods of workloads go on a cluster; one value, read by pictures, exports, widgets and the CLI."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
-
-from msgspec import Struct
+from functools import cached_property
+from typing import Any, Protocol
 
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding, shortened
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
-from dra_lab.model.names import MARK, DeviceID
+from dra_lab.model.goals import NODES, UNPLACED, GoalValue
+from dra_lab.model.headroom import Fit, Headroom, NodeClass, NodeFit
+from dra_lab.model.names import DeviceID
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, PlacedReplica, Placement, SharedClaim, Start
 from dra_lab.model.printing import printed
-from dra_lab.model.reasons import Reasons
+from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
 from dra_lab.model.regret import Regret
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.trace import Trace
-
-GOALS: Mapping[str, str] = {name: words.meaning for name, words in GOAL_WORDS.items()}
-"""The goals for one claim on one node, most important first, with what their values count."""
-
-FIXED_GOALS = tuple(name for name, words in GOAL_WORDS.items() if words.fixed)
-"""The goals that come first whatever a person prefers; the others may be put in any order."""
-
-DAMAGE = "damage"
-
-
-def named_goals(goals: Sequence[str]) -> tuple[str, ...]:
-    """Return goals one by one; a single text is read as on the command line, `roots,numa`."""
-    return tuple(filter(None, map(str.strip, goals.split(",")))) if isinstance(goals, str) else tuple(goals)
-
-
-def goal_order(goals: Sequence[str]) -> tuple[str, ...]:
-    """Return all goals in order of importance: FIXED_GOALS, those given, the rest. Raises InputError for others."""
-    goals = named_goals(goals)
-    for goal in goals:
-        if goal not in GOALS:
-            raise InputError(f"goal {goal!r} is not known; use {', '.join(g for g in GOALS if g not in FIXED_GOALS)}")
-    return tuple(dict.fromkeys((*FIXED_GOALS, *goals, *GOALS)))
+from dra_lab.model.workload import Workload
 
 
 class PlanStatus(StrEnum):
@@ -57,153 +38,6 @@ class PlanStatus(StrEnum):
     STOPPED = "stopped"
     NOT_CHECKED = "not-checked"
     EMPTY = "empty"
-
-
-class NodeFit(StrEnum):
-    """How a node serves the claim: as well as the best, worse, not at all, or not decided."""
-
-    BEST = "best"
-    WORSE = "worse"
-    NO = "no"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class GoalValue:
-    """One goal's value in a plan.
-
-    `value` counts what GOALS says. `bound` is the best value that could still exist (None when unknown). `proven` is
-    True when no better value exists, the goals before it being kept. `unknown` counts devices whose locality is
-    unknown, each of which counts as a place of its own. `at_most` says that `value` is only the most that it can be: of
-    `damage`, where counting the replicas took too long. `of` is how many devices the value is a part of: of `unpaired`,
-    the GPUs of a claim that asks for GPUs and NICs; 0 where it is not counted.
-    """
-
-    goal: str
-    value: int
-    bound: int | None = None
-    proven: bool = False
-    unknown: int = 0
-    at_most: bool = False
-    of: int = field(default=0, compare=False)
-
-    @property
-    def words(self) -> str:
-        """Return the value as it is shown: `2`, or `at most 2`."""
-        return f"at most {self.value}" if self.at_most else str(self.value)
-
-
-class Placement(Struct, frozen=True, gc=False):
-    """A device chosen for a request.
-
-    `request` is the reference in its claim (`gpu`, or `gpu/aligned` for an alternative). `manifest_request` is the name
-    in the compiled claim (`gpu-0`) if it is known. `consumed` is the capacity it takes of a shareable device. `claim`
-    is the claim it is for, "" if the pod has one.
-    """
-
-    request: str
-    device: DeviceID
-    manifest_request: str = ""
-    consumed: Mapping[str, str] = {}
-    claim: str = ""
-
-    @property
-    def reference(self) -> str:
-        """Return the reference in the plan's drawing: `claim:request` where the pod has several claims."""
-        return f"{self.claim}{MARK}{self.request}" if self.claim else self.request
-
-
-class FirstFitStatus(StrEnum):
-    """What kube-scheduler's search ends with on one node."""
-
-    ALLOCATED = "allocated"
-    NONE = "none"
-    ERROR = "error"
-    STOPPED = "stopped"
-
-
-class Start(StrEnum):
-    """Whether a pod starts with a manifest: what kube-scheduler's search on every node that the pod may use gives.
-
-    `NEVER`: no node has its devices, or the search on one node ends every attempt. `OPEN`: a search did not end here.
-    """
-
-    NOT_SEARCHED = "not-searched"
-    STARTS = "starts"
-    NEVER = "never"
-    OPEN = "open"
-
-
-class FirstFit(Struct, frozen=True):
-    """What kube-scheduler's first fit takes on the plan's node.
-
-    `status` is `error` when the whole attempt of the pod would be given up (`message` says why), `stopped` when the
-    search was cut off after `steps` candidates. `goals` values the same goals as the plan's.
-    """
-
-    status: FirstFitStatus
-    placements: tuple[Placement, ...] = ()
-    goals: tuple[GoalValue, ...] = ()
-    message: str = ""
-    steps: int = 0
-    recorded: bool = True
-
-    def goal(self, name: str) -> int | None:
-        """Return the value of a goal, or None."""
-        return next((g.value for g in self.goals if g.goal == name), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Shortfall:
-    """A reason why the claim does not fit.
-
-    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`,
-    `links` (several at once), `attribute`, `node`, `limit`, `cordoned`.
-    `subject` is the request, link or node. `needed` and `available` are numbers of devices or groups on `node` ("" for
-    every node). `widest` is True if no node has more.
-    """
-
-    rule: str
-    subject: str
-    message: str
-    needed: int = 0
-    available: int = 0
-    node: str = ""
-    advice: str = ""
-    widest: bool = False
-
-    def __post_init__(self) -> None:
-        """Shorten what the names in a file put into the words."""
-        object.__setattr__(self, "message", shortened(self.message))
-        object.__setattr__(self, "advice", shortened(self.advice))
-
-
-CORDONED = "cordoned"
-"""The label of the class of nodes that are cordoned."""
-
-
-class NodeClass(Struct, frozen=True):
-    """Nodes that are equal for this claim: they offer it the same; sorted, the first represents all."""
-
-    nodes: tuple[str, ...]
-    fit: NodeFit
-    fits_idle: bool | None = None
-    goals: tuple[GoalValue, ...] = ()
-    label: str = ""
-
-
-class Suggestion(Struct, frozen=True):
-    """A change to the drawing that would help, with what it would bring.
-
-    `selectors` maps a request to CEL texts that are added to it; `sketch` is the drawing with the change made, where
-    it can be made for the person.
-    """
-
-    title: str
-    detail: str
-    source: str = ""
-    selectors: Mapping[str, tuple[str, ...]] = {}
-    sketch: ClaimSketch | None = None
 
 
 class Tracer(Protocol):
@@ -224,51 +58,79 @@ class Tracer(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """The answer: where the claim fits, the best allocation with its proof, what first fit takes, or the reasons.
+    """Where the pods of workloads go, with what is proven of it, what first fit takes, or the reasons why they do not.
 
-    `node` is the chosen node, "" when nothing fits; `placements` in request order. `first_fit` is kube-scheduler with
-    the compiled manifest, `first_fit_plain` with counts and selectors only, both on `node`; None if not requested.
-    If the pod has several claims, `claims` contains the drawing of each by name, and `sketch` all of them as one, each
-    request as `claim:request`. `allocated_claims` are those of its claims that have devices already. `tracer` makes the
-    traces of kube-scheduler's search. `admitted` are the nodes on which the pod may run, None for all; `start` whether
-    it starts with its manifest. `node_classes` covers every node once. `reasons` is there for a claim that fits
-    nowhere: counts, conflicts and relaxations behind the sentences of `shortfalls`. `regrets` compare with the two
-    first fits, where these allocated; `findings` include those of the cluster that matter. `on` is the cluster itself,
-    None for a plan that was read or comes from another process.
+    `goals` are in order of importance, each the sum over all placed pods: of GOALS for one pod, of FLEET_GOALS for more
+    and of GANG_GOALS with gangs. All are minimised; `bound` is the least value that could still exist, the goals before
+    it being kept, and `proven` says that no better one does. `status` is OPTIMAL only when every goal is proven, and
+    FEASIBLE when one is not. It is INFEASIBLE when it is proven that not one replica fits (with `objective` "nodes":
+    that not all of them do). It is STOPPED when it was ended before any answer, and NOT_CHECKED when required data
+    could not be read.
+
+    `shared` has the devices of claims that several pods use. `where` has for each gang what every domain of its
+    required level has, before the plan, and `node_classes` for one pod every node once. `first_fit` is kube-scheduler
+    with the manifests where the pods are, `first_fit_plain` with counts and selectors only; None if not requested.
+    `regrets` are their costs. `suggestions` and `reasons` are there for a pod that fits nowhere: counts, conflicts and
+    relaxations behind the sentences of `shortfalls`. `allocated_claims` are claims of the pod that have devices
+    already; `admitted` are the nodes on which it may run, None for all. `start` says whether the pods start with their
+    manifests. Numbers of nodes: `states` differ from each other, `not_examined` were not examined before the time
+    limit, and `cordoned` take no pods of gangs. `parts` are the seconds of each part of the work. `drawn` is the
+    drawing of one pod as it was given. `tracer` makes the traces of kube-scheduler's search, and `on` is the cluster
+    itself, None for a plan that was read or comes from another process.
 
     Example:
-        >>> from dra_lab import load_cluster, make_plan, read_sketch
-        >>> plan = make_plan(load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson"))
-        >>> plan.goal("numa")
+        >>> from dra_lab import Workload, load_cluster, make_plan, read_sketch
+        >>> cluster, lesson = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+        >>> make_plan(cluster, lesson).goal("numa").value
         1
+        >>> make_plan(cluster, Workload("lesson", lesson, replicas=2)).placed
+        {'lesson': 2}
     """
 
     status: PlanStatus
-    sketch: ClaimSketch
+    workloads: tuple[Workload, ...] = ()
     cluster: str = ""
     release: str = ""
-    node: str = ""
-    placements: tuple[Placement, ...] = ()
+    pods: tuple[PlacedPod, ...] = ()
     goals: tuple[GoalValue, ...] = ()
+    shared: tuple[SharedClaim, ...] = ()
+    where: tuple[Fit, ...] = ()
     node_classes: tuple[NodeClass, ...] = ()
     first_fit: FirstFit | None = None
     first_fit_plain: FirstFit | None = None
     shortfalls: tuple[Shortfall, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     findings: tuple[Finding, ...] = ()
-    seconds: float = field(default=0.0, compare=False)
     reasons: Reasons | None = None
     regrets: tuple[Regret, ...] = ()
-    claims: Mapping[str, ClaimSketch] = field(default_factory=dict)
+    objective: str = "replicas"
+    states: int = 0
+    not_examined: int = 0
+    cordoned: int = 0
+    start: Start = Start.NOT_SEARCHED
     allocated_claims: tuple[ResourceClaim, ...] = ()
     admitted: frozenset[str] | None = None
-    start: Start = Start.NOT_SEARCHED
+    drawn: ClaimSketch | None = None
+    seconds: float = field(default=0.0, compare=False)
+    parts: Mapping[str, float] = field(default_factory=dict, compare=False)
     tracer: Tracer | None = field(default=None, compare=False, repr=False)
     on: Cluster | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:
-        """Return the hash of the devices and where they are; plans that differ in their seconds alone are equal."""
-        return hash((self.status, self.cluster, self.release, self.node, tuple(self.chosen())))
+        """Return the hash of what is placed where; plans that differ in their seconds alone are equal."""
+        where = tuple((pod.name, pod.node) for pod in self.pods)
+        return hash((self.status, self.cluster, self.release, where, tuple(self.chosen())))
+
+    def __str__(self) -> str:
+        """Return the answer as a terminal shows it: sentence, devices, goals next to kube-scheduler's, reasons."""
+        return printed(self)
+
+    def __repr__(self) -> str:
+        """Return a one-line summary; `print` shows the whole answer."""
+        names = ", ".join(workload.name for workload in self.workloads)
+        placed = f"{sum(self.placed.values())} of {self.replicas} replicas placed"
+        where = f" on {self.nodes[0]}" if len(self.nodes) == 1 else ""
+        return f"<Plan of {names} for {self.cluster!r}, {self.status.value}: {placed}{where}; print it for more>"
 
     @property
     def fits(self) -> bool:
@@ -277,8 +139,46 @@ class Plan:
 
     @property
     def proven(self) -> bool:
-        """Say whether the allocation is proven best, or the misfit proven."""
+        """Say whether nothing better exists, or the misfit is proven."""
         return self.status in (PlanStatus.OPTIMAL, PlanStatus.INFEASIBLE)
+
+    @property
+    def is_one_pod(self) -> bool:
+        """Say whether one pod is asked for: then its nodes, its reasons and its search are known."""
+        return [(one.replicas, one.is_gang) for one in self.workloads] == [(1, False)]
+
+    @property
+    def replicas(self) -> int:
+        """Return how many replicas are wanted."""
+        return sum(workload.replicas for workload in self.workloads)
+
+    @cached_property
+    def placed(self) -> Mapping[str, int]:
+        """Return how many replicas of each workload are placed."""
+        counted = Counter(name for name, _ in {(pod.workload, pod.replica) for pod in self.pods})
+        return {workload.name: counted[workload.name] for workload in self.workloads}
+
+    @cached_property
+    def sketch(self) -> ClaimSketch:
+        """Return the drawing of the first pod, as it was given; of several claims, each request as `claim:request`."""
+        if self.drawn is not None:
+            return self.drawn
+        first = next((group for workload in self.workloads for group in workload.pods), None)
+        return pod_drawing(first.name, first.claims) if first is not None and first.claims else ClaimSketch()
+
+    @property
+    def node(self) -> str:
+        """Return the node of the first pod, "" if none has a place."""
+        return self.pods[0].node if self.pods else ""
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """Return the devices of the first pod, in the order of its requests."""
+        return self.pods[0].devices if self.pods else ()
+
+    def chosen(self) -> Mapping[DeviceID, str]:
+        """Return the request of every device of the first pod."""
+        return {placement.device: placement.reference for placement in self.placements}
 
     @property
     def fitting_nodes(self) -> tuple[str, ...]:
@@ -291,16 +191,108 @@ class Plan:
         """Return the nodes on which the claim would fit with nothing in use, sorted."""
         return tuple(sorted(node for c in self.node_classes if c.fits_idle for node in c.nodes))
 
-    def goal(self, name: str) -> int | None:
-        """Return the value of a goal.
+    @property
+    def claims_of(self) -> Mapping[tuple[str, str], tuple[ClaimSketch, ...]]:
+        """Return the claims of a pod by workload and group, and those that pods share under `GROUP/shared`."""
+        found: dict[tuple[str, str], tuple[ClaimSketch, ...]] = {}
+        for workload in self.workloads:
+            found[workload.name, ""] = workload.claims
+            found[workload.name, "/shared"] = workload.shared_claims
+            for group in workload.pods:
+                found[workload.name, group.name] = group.claims
+                found[workload.name, f"{group.name}/shared"] = group.shared_claims
+        return found
+
+    @property
+    def with_devices(self) -> tuple[PlacedPod | SharedClaim, ...]:
+        """Return what has devices: the pods, and the claims that several of them use."""
+        return (*self.pods, *self.shared)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes that are used, sorted."""
+        return tuple(sorted({pod.node for pod in self.pods}))
+
+    @property
+    def on_node(self) -> Mapping[str, tuple[PlacedPod, ...]]:
+        """Return the pods of every node that is used, by its name."""
+        found: dict[str, list[PlacedPod]] = {}
+        for pod in self.pods:
+            found.setdefault(pod.node, []).append(pod)
+        return {node: tuple(found[node]) for node in sorted(found)}
+
+    @property
+    def gangs(self) -> tuple[Workload, ...]:
+        """Return the workloads of which a replica is more than one pod anywhere."""
+        return tuple(workload for workload in self.workloads if workload.is_gang)
+
+    @property
+    def single_pods(self) -> tuple[PlacedPod, ...]:
+        """Return the pods of the other workloads."""
+        gangs = {gang.name for gang in self.gangs}
+        return tuple(pod for pod in self.pods if pod.workload not in gangs)
+
+    @cached_property
+    def placed_gangs(self) -> tuple[PlacedReplica, ...]:
+        """Return the replicas of gangs that have a place, in the order of the workloads."""
+        order = {gang.name: at for at, gang in enumerate(self.gangs)}
+        pods: dict[tuple[int, int], list[PlacedPod]] = {}
+        shared: dict[tuple[int, int], list[SharedClaim]] = {}
+        for pod in (pod for pod in self.pods if pod.workload in order):
+            pods.setdefault((order[pod.workload], pod.replica), []).append(pod)
+        for claim in self.shared:
+            shared.setdefault((order[claim.workload], claim.replica), []).append(claim)
+        return tuple(
+            PlacedReplica(mine[0].workload, key[1], mine[0].domain, tuple(mine), tuple(shared.get(key, ())))
+            for key, mine in sorted(pods.items())
+        )
+
+    @property
+    def why(self) -> Mapping[str, str]:
+        """Return for each domain how many pods it has for the first gang that is not placed, or the first one."""
+        short = [gang.name for gang in self.gangs if self.placed[gang.name] < gang.replicas]
+        return self.why_of((short or [gang.name for gang in self.gangs] or [""])[0])
+
+    def why_of(self, gang: str) -> Mapping[str, str]:
+        """Return for each domain of its required level how many pods of a gang it has, and what the others lack.
 
         Args:
-            name: The name of the goal, one of GOALS.
+            gang: The name of the gang.
 
         Returns:
-            The value, or None if the plan has none.
+            The words by domain: by its own value, or by its path where two domains have the same value.
         """
-        return next((g.value for g in self.goals if g.goal == name), None)
+        mine = [headroom for headroom in self.where if headroom.workload == gang]
+        values = Counter(headroom.members[-1:] for headroom in mine)
+        return {
+            "/".join(headroom.members if values[headroom.members[-1:]] > 1 else headroom.members[-1:]): str(headroom)
+            for headroom in mine
+        }
+
+    @property
+    def against_first_fit(self) -> Mapping[str, tuple[int, int]]:
+        """Return the plan's value and kube-scheduler's of each goal, over the nodes on which they were compared."""
+        found = self.first_fit
+        if found is None:
+            return {}
+        mine = {goal.goal: goal.value for goal in self.goals}
+        if found.status is FirstFitStatus.STOPPED:
+            nodes = frozenset(found.compared)
+            here = [goal for pod in self.pods if pod.node in nodes for goal in pod.goals]
+            mine = {name: sum(goal.value for goal in here if goal.goal == name) for name in mine}
+            mine |= {UNPLACED: 0, NODES: len(nodes)}
+        return {goal.goal: (mine[goal.goal], goal.value) for goal in found.goals if goal.goal in mine}
+
+    def goal(self, name: str) -> GoalValue | None:
+        """Return a goal with its bound.
+
+        Args:
+            name: One of GOALS, FLEET_GOALS or GANG_GOALS, these with the priority if there are several.
+
+        Returns:
+            The goal, or None if the plan has none of that name.
+        """
+        return next((goal for goal in self.goals if goal.goal == name), None)
 
     def trace(
         self,
@@ -331,15 +323,36 @@ class Plan:
             raise InputError("there is nothing to trace, because the plan has no request or its cluster was not read")
         return self.tracer.trace(node, links=links, time_limit=time_limit, cancel=cancel, progress=progress)
 
-    def __str__(self) -> str:
-        """Return the answer as a terminal shows it: sentence, devices, goals next to kube-scheduler's, reasons."""
-        return printed(self)
+    def checked_against(self, headroom: Iterable[Headroom]) -> Plan:
+        """Return the plan without its proof if more pods of a workload that is short fit: never both are reported.
 
-    def __repr__(self) -> str:
-        """Return what tells plans apart in a line; `print` tells the answer, the fields hold all of it."""
-        where = f" on {self.node}: {len(self.placements)} devices" if self.node else ""
-        return f"<Plan of {self.sketch.name!r} for {self.cluster!r}, {self.status.value}{where}; print it for more>"
+        Args:
+            headroom: How many more replicas of each workload fit after this plan.
 
-    def chosen(self) -> Mapping[DeviceID, str]:
-        """Return the request of every chosen device."""
-        return {placement.device: placement.reference for placement in self.placements}
+        Returns:
+            The same plan, or one that is not proven and has no bounds, with a Finding that says why.
+        """
+        short = {w.name for w in self.workloads if self.placed[w.name] < w.replicas}
+        more = [one for one in headroom if one.count.value and one.workload in short]
+        claimed = self.status is PlanStatus.INFEASIBLE or any(
+            goal.goal == UNPLACED and goal.bound for goal in self.goals
+        )
+        if not more or not claimed or self.objective != "replicas":
+            return self
+        fit = ", ".join(f"{one.count.value} more of {one.workload}" for one in more)
+        message = f"after this plan {fit} fit, so the plan is not the best, and nothing in it counts as proven"
+        advice = "Plan again with another time limit, and report this as a defect of dra-lab."
+        found = Finding("proof-withdrawn", Severity.WARNING, ", ".join(r.workload for r in more), message, advice)
+        status = PlanStatus.FEASIBLE if self.pods else PlanStatus.STOPPED
+        goals = tuple(replace(goal, bound=None, proven=False) for goal in self.goals)
+        reasons = () if self.pods else (Shortfall("limit", found.subject, message, advice=advice),)
+        return replace(self, status=status, goals=goals, shortfalls=reasons, findings=(*self.findings, found))
+
+
+def plan_of_pod(
+    status: PlanStatus, sketch: ClaimSketch, node: str = "", devices: tuple[Placement, ...] = (), **more: Any
+) -> Plan:
+    """Return the plan of one pod with a drawing; `more` are other fields of a Plan."""
+    name = sketch.name or "pod"
+    pods = (PlacedPod(name, 0, node, devices, more.get("goals", ())),) if node else ()
+    return Plan(status, (Workload(name, sketch),), pods=pods, drawn=sketch, **more)

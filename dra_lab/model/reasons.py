@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from msgspec import Struct
 
 from dra_lab.findings import shortened
@@ -141,3 +144,42 @@ class Reasons(Struct, frozen=True):
     conflicts: tuple[Conflict, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
     complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """A reason why the claim does not fit.
+
+    `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`,
+    `links` (several at once), `attribute`, `node`, `limit`, `cordoned`.
+    `subject` is the request, link or node. `needed` and `available` are numbers of devices or groups on `node` ("" for
+    every node). `widest` is True if no node has more.
+    """
+
+    rule: str
+    subject: str
+    message: str
+    needed: int = 0
+    available: int = 0
+    node: str = ""
+    advice: str = ""
+    widest: bool = False
+
+    def __post_init__(self) -> None:
+        """Shorten what the names in a file put into the words."""
+        object.__setattr__(self, "message", shortened(self.message))
+        object.__setattr__(self, "advice", shortened(self.advice))
+
+
+class Suggestion(Struct, frozen=True):
+    """A change to the drawing that would help, with what it would bring.
+
+    `selectors` maps a request to CEL texts that are added to it; `sketch` is the drawing with the change made, where
+    it can be made for the person.
+    """
+
+    title: str
+    detail: str
+    source: str = ""
+    selectors: Mapping[str, tuple[str, ...]] = {}
+    sketch: ClaimSketch | None = None

@@ -14,7 +14,8 @@ from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID, split_request
-from dra_lab.model.plan import FirstFit, Placement, Plan
+from dra_lab.model.placement import FirstFit, Placement
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks

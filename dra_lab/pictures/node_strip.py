@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from dra_lab.model.plan import CORDONED, NodeClass, NodeFit, Plan
+from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
+from dra_lab.model.plan import Plan
 from dra_lab.pictures.boxes import SIZE
 from dra_lab.pictures.captions import shorten, text_width
 from dra_lab.pictures.style import style_sheet

@@ -9,12 +9,9 @@ from typing import Any
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.graph_page import graph_frame, graph_page
 from dra_lab.pictures.hardware import hardware_svg
-
-AnyPlan = Plan | FleetPlan
 
 SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
 """What a picture marks: the plan, kube-scheduler with the manifest or with counts and selectors only, and both."""
@@ -54,7 +51,7 @@ class NodePicture:
 
 
 def picture(
-    answer: Cluster | Plan | FleetPlan,
+    answer: Cluster | Plan,
     node: str = "",
     *,
     plan: Any = None,
@@ -86,7 +83,7 @@ def picture(
         'lab-1'
     """
     cluster = answer if isinstance(answer, Cluster) else getattr(answer, "on", None)
-    if isinstance(answer, Plan | FleetPlan):
+    if isinstance(answer, Plan):
         plan, node = plan or answer, node or _first_node(answer)
         if cluster is None:
             raise InputError("the plan has no cluster to draw; draw it on one: picture(cluster, node, plan=plan)")
@@ -102,16 +99,14 @@ def picture(
     return _KINDS[kind](cluster, name, plan, show)
 
 
-def _first_node(plan: AnyPlan) -> str:
+def _first_node(plan: Plan) -> str:
     """Return the first node that a plan uses, or else one that a reason names."""
-    if isinstance(plan, Plan):
-        return plan.node or next((reason.node for reason in plan.shortfalls if reason.node), "")
-    return min((pod.node for pod in plan.pods), default="")
+    return min(plan.nodes, default="") or next((reason.node for reason in plan.shortfalls if reason.node), "")
 
 
-def _hardware(cluster: Cluster, node: str, plan: AnyPlan | None, show: str) -> NodePicture:
+def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> NodePicture:
     marked: Mapping[str, Any] = {"plan": plan, "show": show}
-    if isinstance(plan, FleetPlan):
+    if plan is not None and not plan.is_one_pod:
         here = [one for one in plan.with_devices if one.node == node]
         pods = {placed.device: one.workload for one in here for placed in one.devices}
         marked = {"pods": pods, "workloads": [workload.name for workload in plan.workloads]}
@@ -119,12 +114,12 @@ def _hardware(cluster: Cluster, node: str, plan: AnyPlan | None, show: str) -> N
     return NodePicture(node, svg, svg)
 
 
-def _graph(cluster: Cluster, node: str, plan: AnyPlan | None, _show: str) -> NodePicture:
-    one_pod = plan if isinstance(plan, Plan) else None
+def _graph(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodePicture:
+    one_pod = plan if plan is not None and plan.is_one_pod else None
     return NodePicture(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
 
 
-_KINDS: Mapping[str, Callable[[Cluster, str, AnyPlan | None, str], NodePicture]] = {
+_KINDS: Mapping[str, Callable[[Cluster, str, Plan | None, str], NodePicture]] = {
     "hardware": _hardware,
     "graph": _graph,
 }

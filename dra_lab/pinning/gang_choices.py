@@ -17,10 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
 from dra_lab.pinning.gang_fills import GangFills
@@ -78,7 +77,7 @@ def gang_choices(
     gang: Workload,
     hierarchy: Hierarchy | None,
     release: KubernetesRelease,
-    plan: FleetPlan,
+    plan: Plan,
     *,
     requests: Requests | None = None,
     budget: PinBudget | None = None,
@@ -378,7 +377,7 @@ class _Admitted:
 # ---------------------------------------------------------------- schedulers that are not replayed
 
 
-def _fits_nowhere(plan: FleetPlan, gang: Workload) -> bool:
+def _fits_nowhere(plan: Plan, gang: Workload) -> bool:
     """Say whether it is proven that no gang has a place."""
     headrooms = [headroom for headroom in plan.where if headroom.workload == gang.name]
     none = bool(headrooms) and all(headroom.proven and not headroom.replicas.value for headroom in headrooms)

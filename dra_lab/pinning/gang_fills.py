@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_replay import DomainReplay
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup
 from dra_lab.pinning.node_amounts import NodeAmounts, Requests

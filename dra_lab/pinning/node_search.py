@@ -15,7 +15,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import PCIE_ROOT
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget, budget_of

@@ -9,7 +9,6 @@ from typing import Any
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -44,7 +43,7 @@ class PinnedPlan:
     pins of one workload together, "" without pins or for several workloads.
     """
 
-    plan: Plan | FleetPlan
+    plan: Plan
     sketches: tuple[tuple[ClaimSketch, ...], ...]
     affinities: tuple[Affinity, ...]
     parts: tuple[Parts, ...]
@@ -70,7 +69,7 @@ class PinnedPlan:
 
 def pin_plan(
     cluster: Cluster,
-    plan: Plan | FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     *,
     time_limit: float = DEFAULT_SECONDS,
@@ -113,7 +112,7 @@ def pin_plan(
 
 
 def pin_whole(
-    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease, budget: PinBudget, seeds: int = SEEDS
+    cluster: Cluster, plan: Plan, release: KubernetesRelease, budget: PinBudget, seeds: int = SEEDS
 ) -> PinnedPlan:
     """Return the pins of a plan with one template for each of its workloads; see `pin_plan`."""
     on = with_documented_classes(cluster)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.plan import FirstFitStatus, Plan
+from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.node_pins import affinity_words, node_requirements
 from dra_lab.pinning.pin_budget import SEEDS_TO_COMPARE, TO_TRY_PINS, PinBudget
@@ -28,7 +28,7 @@ class PinSearch:
     def __init__(
         self,
         cluster: Cluster,
-        plan: Plan | FleetPlan,
+        plan: Plan,
         release: KubernetesRelease,
         expected: Sequence[PlannedReplica],
         budget: PinBudget,

@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import islice, permutations
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
@@ -26,7 +25,7 @@ from dra_lab.words.facts import goal_words
 
 def replay_plan(
     cluster: Cluster,
-    plan: Plan | FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     *,
     exported: Sequence[Sequence[ClaimSketch]] = (),
@@ -118,19 +117,18 @@ def _why_not(simulation: SchedulerSimulation) -> str:
 
 def expected_of(
     cluster: Cluster,
-    plan: Plan | FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     exported: Sequence[Sequence[ClaimSketch]] = (),
     parts: Sequence[Parts] = (),
 ) -> tuple[list[PodKind], list[PlannedReplica]]:
     """Return the pods of a plan, as planned or as exported, and its replicas; those without a place come last."""
     replicas = replicas_of(plan)
-    if isinstance(plan, FleetPlan):
-        replicas += [
-            PlannedReplica(index, number)
-            for index, workload in enumerate(plan.workloads)
-            for number in range(plan.placed[workload.name], workload.replicas)
-        ]
+    replicas += [
+        PlannedReplica(index, number)
+        for index, workload in enumerate(plan.workloads)
+        for number in range(plan.placed[workload.name], workload.replicas)
+    ]
     order = tuple(goal.goal for goal in replicas[0].goals) if replicas else ()
     pods = []
     for number, (name, planned) in enumerate(zip(names_of(plan), sketches_of(plan), strict=True)):

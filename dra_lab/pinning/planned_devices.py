@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID, split_request
-from dra_lab.model.plan import GoalValue, Placement, Plan
+from dra_lab.model.placement import Placement
+from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 
 
@@ -55,27 +56,23 @@ class Planned:
         return frozenset(chosen[request] for chosen in self.chosen if request in chosen)
 
 
-def sketches_of(plan: Plan | FleetPlan) -> tuple[tuple[ClaimSketch, ...], ...]:
+def sketches_of(plan: Plan) -> tuple[tuple[ClaimSketch, ...], ...]:
     """Return the drawings of a plan, by workload and claim."""
-    if isinstance(plan, Plan):
-        return (tuple(plan.claims.values()) or (plan.sketch,),)
     return tuple(workload.claims for workload in plan.workloads)
 
 
-def names_of(plan: Plan | FleetPlan) -> tuple[str, ...]:
+def names_of(plan: Plan) -> tuple[str, ...]:
     """Return the names of a plan's workloads."""
-    return (plan.sketch.name,) if isinstance(plan, Plan) else tuple(workload.name for workload in plan.workloads)
+    return tuple(workload.name for workload in plan.workloads)
 
 
-def replicas_of(plan: Plan | FleetPlan) -> list[PlannedReplica]:
+def replicas_of(plan: Plan) -> list[PlannedReplica]:
     """Return the placed replicas of a plan."""
-    if isinstance(plan, Plan):
-        return [PlannedReplica(0, 0, plan.node, plan.placements, plan.goals)] if plan.fits else []
     index = {name: number for number, name in enumerate(names_of(plan))}
     return [PlannedReplica(index[r.workload], r.replica, r.node, r.devices, r.goals) for r in plan.pods]
 
 
-def planned_of(plan: Plan | FleetPlan) -> Iterator[Planned]:
+def planned_of(plan: Plan) -> Iterator[Planned]:
     """Yield the planned devices of every claim of every workload that has placed replicas."""
     replicas = replicas_of(plan)
     for workload, sketches in enumerate(sketches_of(plan)):

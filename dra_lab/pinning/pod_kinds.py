@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.goals import GOAL_WORDS, goal_order
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.pod_claims import join_sketches

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.model.plan import FirstFit, FirstFitStatus, Plan, Start
+from dra_lab.model.placement import FirstFit, FirstFitStatus, Start
+from dra_lab.model.plan import Plan
 
 GIVES_UP = "manifest-gives-up"
 """Rule of the findings that say on which nodes kube-scheduler gives up the pod (`pinning.node_search`)."""

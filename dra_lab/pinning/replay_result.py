@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.plan import GoalValue
+from dra_lab.model.goals import GoalValue
 
 
 class Miss(Struct, frozen=True):

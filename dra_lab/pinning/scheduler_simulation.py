@@ -13,8 +13,9 @@ from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import RECORDED_RELEASES, gates_of
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import MARK, DeviceID
-from dra_lab.model.plan import FirstFitStatus, GoalValue, Placement
+from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning import node_search

@@ -13,7 +13,7 @@ from dra_lab.errors import Cancelled, ExportError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning import node_search

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.pinning.planned_devices import PlannedReplica
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from dra_lab.errors import ExportError, UnsupportedFeature
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.pinning.pin_budget import STEP, TO_FIND_PINS, PinBudget
@@ -22,7 +21,7 @@ from dra_lab.pinning.search_budget import WithinSearchBudget, within_search_budg
 class Written:
     """The plan, its pins, the drawings of each workload for which no search is too long, and their run."""
 
-    plan: Plan | FleetPlan | None = None
+    plan: Plan | None = None
     pinned_plan: PinnedPlan | None = None
     exported: tuple[WithinSearchBudget, ...] = ()
     replay: Replay | None = None
@@ -38,7 +37,7 @@ class Written:
 
 def what_is_written(
     cluster: Cluster,
-    plan: Plan | FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     budget: PinBudget,
     *,
@@ -62,7 +61,7 @@ def what_is_written(
 
 
 def _better(
-    cluster: Cluster, plan: Plan | FleetPlan, release: KubernetesRelease, pinned_plan: PinnedPlan, budget: PinBudget
+    cluster: Cluster, plan: Plan, release: KubernetesRelease, pinned_plan: PinnedPlan, budget: PinBudget
 ) -> Written:
     if not pinned_plan.pins:
         return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
@@ -86,7 +85,7 @@ def _better(
 
 def _run(
     cluster: Cluster,
-    plan: Plan | FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     pinned_plan: PinnedPlan | None,
     known: Replay | None,

@@ -11,8 +11,11 @@ from msgspec.structs import replace as changed
 from dra_lab.errors import Cancelled, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Placement, Plan, PlanStatus, Suggestion
+from dra_lab.model.goals import DAMAGE, GoalValue
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, Placement
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.model.reasons import Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import Choice
@@ -56,7 +59,7 @@ class Work(Struct, frozen=True):
     @property
     def several(self) -> bool:
         """Say whether several claims were planned together: then the drawing is the planner's own."""
-        return bool(self.plan.claims)
+        return len(self.plan.workloads[0].claims) > 1
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -119,13 +122,17 @@ def plan_of_fit(work: Work) -> Plan:
     )
     regrets = (regret_of(*row, goals, inner, scale.places) for row in zip(("manifest", "plain"), fits, strict=True))
     unwritable = any(f.rule == "link-not-writable" for f in compiled.findings)
-    drawn_fits = [f and changed(f, placements=tuple(_drawn(work, p) for p in f.placements)) for f in fits]
+    name = work.plan.workloads[0].name
+
+    def pods(devices: Sequence[Placement], values: tuple[GoalValue, ...]) -> tuple[PlacedPod, ...]:
+        return (PlacedPod(name, 0, node, tuple(_drawn(work, one) for one in devices), values),) if devices else ()
+
+    drawn_fits = [f and changed(f, pods=pods(f.placements, f.goals)) for f in fits]
     proven = work.choice.decided and work.choice.ended and work.choice.solution.proven
     return replace(
         work.plan,
         status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
-        node=node,
-        placements=tuple(_drawn(work, placement) for placement in inner),
+        pods=pods(inner, goals),
         goals=goals,
         node_classes=work.choice.classes,
         first_fit=drawn_fits[0],

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dra_lab.errors import InputError, a_kind
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import HOSTS, Workload
 
 MOST_WANTED = 1_000_000
 """More replicas, or gangs, are not planned at once."""
@@ -54,6 +54,19 @@ def several_pods(what: Any) -> tuple[Workload, ...] | None:
         if not isinstance(one, Workload):
             raise InputError(f"what[{number}] is a drawing or a Workload, not {a_kind(one)}")
     return every
+
+
+def is_one_pod(workloads: Sequence[Workload]) -> bool:
+    """Say whether workloads are one pod in all."""
+    return [(one.replicas, one.is_gang) for one in workloads] == [(1, False)]
+
+
+def as_pods(workload: Workload) -> Workload:
+    """Return a gang of one pod, which any node is a domain of, as a pod."""
+    beside = (workload.prefer_level, workload.priority, workload.every_shared_claim)
+    if (workload.size, *beside) != (1, "", 0, ()) or workload.least < 1 or workload.level not in ("", *HOSTS):
+        return workload
+    return Workload(workload.name, workload.claims, replicas=workload.replicas)
 
 
 def workloads_of(what: Any) -> tuple[Workload, ...]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from msgspec import Struct, json
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.memo import once_per_hardware
-from dra_lab.model.plan import GoalValue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from msgspec import Struct
 from msgspec.structs import replace as changed
 
-from dra_lab.model.plan import CORDONED, DAMAGE, GoalValue, NodeClass, NodeFit
+from dra_lab.model.goals import DAMAGE, GoalValue
+from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
 from dra_lab.planner.best_pods import Best, BestPods, Order, keep_pods, take_pods_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.solution import NodeSolution, report_goal

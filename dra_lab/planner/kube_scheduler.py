@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Trace
@@ -35,7 +35,8 @@ def with_goals(verdict: Verdict, compiled: CompiledPod, scale: Scale, order: Seq
         for result in allocation.devices.results
     )
     goals = value_placements(scale, placements, order)
-    return FirstFit(verdict.status, placements, goals, verdict.message, verdict.steps, verdict.recorded)
+    pods = (PlacedPod("", 0, "", placements, goals),)
+    return FirstFit(verdict.status, pods, goals, verdict.message, verdict.steps, verdict.recorded)
 
 
 class PlanTracer(Struct, frozen=True):

@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dra_lab.findings import Finding, Severity, sentence_case
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
+from dra_lab.model.headroom import CORDONED
 from dra_lab.model.names import PCIE_ROOT, DeviceID
-from dra_lab.model.plan import CORDONED, FirstFit, FirstFitStatus, Placement, Shortfall
-from dra_lab.model.reasons import SelectorFailure
+from dra_lab.model.placement import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.reasons import SelectorFailure, Shortfall
 from dra_lab.model.sketch import covers
 from dra_lab.planner.node.placement_values import Scale, broken_links
 from dra_lab.planner.scan import Scan, failing_devices

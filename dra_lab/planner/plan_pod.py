@@ -14,7 +14,10 @@ from dra_lab.findings import sentence_case
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import CORDONED, NodeClass, NodeFit, Plan, PlanStatus, Shortfall, goal_order
+from dra_lab.model.goals import goal_order
+from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.node.eligible import rules_of
@@ -56,9 +59,16 @@ def plan_pod(
     allowed = pod.allowed(cluster)
     findings = (*pod_findings(pod, allowed), *cluster.findings, *ignored_taint_rules(cluster, release))
     findings += cordoned_nodes(cluster) if pod.nodes is None else ()
-    plan = Plan(PlanStatus.EMPTY, sketch, cluster.name, str(release), findings=findings)
-    held = pod.claims if pod.several else {}
-    plan = replace(plan, claims=held, allocated_claims=pod.allocated, admitted=allowed)
+    plan = Plan(
+        PlanStatus.EMPTY,
+        (pod.workload,),
+        cluster.name,
+        str(release),
+        findings=findings,
+        allocated_claims=pod.allocated,
+        admitted=allowed,
+        drawn=None if pod.name else sketch,
+    )
     nowhere = allowed is not None and (not allowed or (bool(node) and node not in allowed))
     if not sketch.requests:
         return _elsewhere(plan, cluster, pod, node) if pod.allocated and nowhere else plan

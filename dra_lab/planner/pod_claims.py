@@ -15,7 +15,7 @@ from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import MARK, part_of
 from dra_lab.model.nodes import ObjectMeta, node_matches
-from dra_lab.model.plan import Placement
+from dra_lab.model.placement import Placement
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of, constrained, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
@@ -75,7 +75,7 @@ class PodClaims(Struct, frozen=True):
     nodes of `status.allocation.nodeSelector`. `nodes` are those that the pod's own spec admits, cordoned ones too if
     it tolerates them; None without a spec: all that are not cordoned. `repeated` are the ResourceClaims that were given
     more than once, which are one claim each. `drawn` is the drawing of all claims, None if they were given one by one.
-    `why_nowhere` says why no node admits the pod, "" if one does.
+    `why_nowhere` says why no node admits the pod, "" if one does. `name` is that of its workload, "" if it has none.
     """
 
     claims: Mapping[str, ClaimSketch]
@@ -85,6 +85,7 @@ class PodClaims(Struct, frozen=True):
     repeated: tuple[str, ...] = ()
     drawn: ClaimSketch | None = None
     why_nowhere: str = ""
+    name: str = ""
 
     @property
     def several(self) -> bool:
@@ -99,6 +100,12 @@ class PodClaims(Struct, frozen=True):
         if not self.several:
             return next(iter(self.claims.values()), ClaimSketch())
         return pod_drawing("pod", (replace(claim, name=name) for name, claim in self.claims.items()))
+
+    @property
+    def workload(self) -> Workload:
+        """Return the pod as a workload of one replica."""
+        claims = (replace(claim, name=name) if self.several else claim for name, claim in self.claims.items())
+        return Workload(self.name or self.sketch.name or "pod", claims)
 
     def allowed(self, cluster: Cluster) -> frozenset[str] | None:
         """Return the nodes on which the pod may start, None for all (docs/semantics.md 3.1.3)."""
@@ -132,7 +139,7 @@ def read_claims(given: Planned) -> PodClaims:
     if isinstance(given, (ClaimSketch, ResourceClaim)):
         return _collect([(_name(given), given)])
     if isinstance(given, Workload):
-        return _collect([(sketch.name, sketch) for sketch in given.claims])
+        return replace(_collect([(sketch.name, sketch) for sketch in given.claims]), name=given.name)
     if isinstance(given, Mapping):
         return _collect(given.items())
     return _collect([(_name(claim), claim) for claim in given])

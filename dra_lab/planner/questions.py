@@ -6,21 +6,21 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any
 
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import NODES, UNPLACED, named_goals
 from dra_lab.model.headroom import Headroom
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import Plan, named_goals
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import given, several_pods, workload_given
+from dra_lab.planner.arguments import as_pods, given, is_one_pod, several_pods, workload_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
@@ -28,35 +28,15 @@ from dra_lab.planner.waiting import awaited
 from dra_lab.sources import own_profiles
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
-AnyPlan = Plan | FleetPlan
 OnePod = ClaimSketch | ResourceClaim | PodClaims | Mapping[str, ClaimSketch | ResourceClaim]
-ManyPods = Workload | Sequence[Workload | ClaimSketch]
 
 
-class Options(TypedDict, total=False):
-    """The keywords of a question, for the type checker."""
-
-    node: str
-    after: AnyPlan | None
-    release: KubernetesRelease | str | None
-    goals: Sequence[str]
-    drivers: Any
-    time_limit: float | None
-    progress: Callable[[Progress], None] | None
-    cancel: threading.Event | None
-    solver: str
-
-
-@overload
-def make_plan(cluster: Cluster, what: OnePod | Sequence[ResourceClaim], **options: Unpack[Options]) -> Plan: ...
-@overload
-def make_plan(cluster: Cluster, what: ManyPods, **options: Unpack[Options]) -> FleetPlan: ...
 def make_plan(
     cluster: Cluster,
-    what: Any,
+    what: OnePod | Sequence[ResourceClaim] | Workload | Sequence[Workload | ClaimSketch],
     *,
     node: str = "",
-    after: AnyPlan | None = None,
+    after: Plan | None = None,
     release: KubernetesRelease | str | None = None,
     goals: Sequence[str] = (),
     drivers: Any = None,
@@ -64,7 +44,7 @@ def make_plan(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
-) -> AnyPlan:
+) -> Plan:
     """Return where pods go, best first, with a proof or a bound of each goal, or the reasons why they do not fit.
 
     One pod goes on the node with the best values, then the first by name. Claims that hold devices already keep them
@@ -87,9 +67,9 @@ def make_plan(
         solver: Name of the PuLP solver.
 
     Returns:
-        The plan of one pod (`Plan`) or of many pods (`FleetPlan`). An answer that was ended
-        early is not proven; if there is none, the status is STOPPED. It is NOT_CHECKED if what the claims need of the
-        cluster could not be read.
+        The plan. One pod has the same answer as a drawing, as a Workload of one replica, and as a gang of one pod. An
+        answer that was ended early is not proven; if there is none, the status is STOPPED. It is NOT_CHECKED if what
+        the claims need of the cluster could not be read.
 
     Raises:
         InputError: An argument is not what it has to be, or a node or goal is unknown.
@@ -117,19 +97,38 @@ def make_plan(
         "solver": solver,
     }
     pods = several_pods(what)
-    if pods is None:
-        return replace(plan_pod(on, what, node=node, goals=goals, **common), on=on)
+    if pods is not None:
+        return replace(plan_workloads(on, pods, node=node, goals=goals, **common), on=on)
+    pod: Any = what
+    return replace(plan_pod(on, pod, node=node, goals=goals, **common), on=on)
+
+
+def plan_workloads(
+    cluster: Cluster,
+    workloads: Sequence[Workload],
+    *,
+    node: str = "",
+    goals: Sequence[str] = (),
+    objective: str = "replicas",
+    first_fit: bool = True,
+    **common: Any,
+) -> Plan:
+    """Return the plan of workloads; see `make_plan`, and `plan_fleet` for `objective` and `first_fit`."""
+    workloads = tuple(map(as_pods, workloads))
+    if is_one_pod(workloads):
+        own = [goal for goal in named_goals(goals) if goal not in (UNPLACED, NODES)]
+        return plan_pod(cluster, workloads[0], node=node, goals=own, **common)
     if node:
         raise InputError("node is for one pod; many pods go where there is room")
-    if not any(one.is_gang for one in pods):
+    if not any(one.is_gang for one in workloads):
         from dra_lab.planner.fleet.plan_fleet import plan_fleet
 
-        return replace(plan_fleet(on, pods, goals=goals, **common), on=on)
+        return plan_fleet(cluster, workloads, goals=goals, objective=objective, first_fit=first_fit, **common)
     if goals:
         raise InputError("goals have one order for gangs; leave them out")
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
-    return replace(plan_gangs(on, pods, **common), on=on)
+    return plan_gangs(cluster, workloads, **common)
 
 
 @awaited
@@ -137,7 +136,7 @@ def how_many_more(
     cluster: Cluster,
     what: ClaimSketch | Workload,
     *,
-    after: AnyPlan | None = None,
+    after: Plan | None = None,
     release: KubernetesRelease | str | None = None,
     drivers: Any = None,
     hierarchies: Sequence[Hierarchy] | None = None,
@@ -202,7 +201,7 @@ def how_many_more(
 
 
 def _asked(
-    cluster: Cluster, after: AnyPlan | None, drivers: Any, release: KubernetesRelease | str | None
+    cluster: Cluster, after: Plan | None, drivers: Any, release: KubernetesRelease | str | None
 ) -> tuple[Cluster, KubernetesRelease]:
     """Return the cluster with the pods of a plan and a person's profiles, and the release."""
     on = given("cluster", cluster, Cluster)

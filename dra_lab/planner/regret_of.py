@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Placement, PlanStatus
+from dra_lab.model.placement import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.plan import Plan
 from dra_lab.model.regret import GoalRegret, PathShare, Regret
 from dra_lab.topology.bandwidth import PATHS, pair_paths
 from dra_lab.topology.locality import Locality, localities
@@ -53,7 +54,7 @@ def regret_of(
     return Regret(against, differing, *paths)
 
 
-def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
+def fleet_regret(cluster: Cluster, plan: Plan) -> Regret | None:
     """Return what the first fit costs over all replicas that it placed nodes for; None where it was not simulated.
 
     A GPU's NIC is one of its own replica. Where not every node was compared, all of it is about the nodes that were.
@@ -61,7 +62,7 @@ def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
     found = plan.first_fit
     if found is None:
         return None
-    nodes = frozenset(found.compared if found.status is PlanStatus.STOPPED else plan.nodes)
+    nodes = frozenset(found.compared if found.status is FirstFitStatus.STOPPED else plan.nodes)
     pairs = plan.against_first_fit
     differing = tuple(
         GoalRegret(goal.goal, *pairs[goal.goal])
@@ -69,7 +70,7 @@ def fleet_regret(cluster: Cluster, plan: FleetPlan) -> Regret | None:
         if goal.goal in pairs and pairs[goal.goal][0] != pairs[goal.goal][1]
     )
     paths = (
-        sum((_paths(localities(cluster, r.node), r.devices) for r in p.pods if r.node in nodes), Counter[str]())
-        for p in (plan, found)
+        sum((_paths(localities(cluster, r.node), r.devices) for r in pods if r.node in nodes), Counter[str]())
+        for pods in (plan.pods, found.pods)
     )
     return Regret("manifest", differing, *map(_shares, paths))

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.plan import DAMAGE, GoalValue, Placement
+from dra_lab.model.goals import DAMAGE, GoalValue
+from dra_lab.model.placement import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.best_pods import tabled_replicas

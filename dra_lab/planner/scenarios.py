@@ -12,7 +12,6 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, SolverError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 
@@ -62,7 +61,7 @@ class ScenarioAnswer:
     """
 
     scenario: str
-    plan: Plan | FleetPlan | None = None
+    plan: Plan | None = None
     error: DraLabError | None = None
     seconds: float = 0.0
 
@@ -143,11 +142,11 @@ def _answer(at: int, scenario: Scenario, cancel: threading.Event | None) -> tupl
     return at, ScenarioAnswer(scenario.name, plan, failed, time.monotonic() - began)
 
 
-def _plan(scenario: Scenario, cancel: threading.Event) -> Plan | FleetPlan:
+def _plan(scenario: Scenario, cancel: threading.Event) -> Plan:
     # The planner is imported only for an answer.
-    from dra_lab.planner.questions import AnyPlan, make_plan
+    from dra_lab.planner.questions import make_plan
 
-    plan: AnyPlan = make_plan(
+    plan = make_plan(
         scenario.cluster,
         scenario.what,
         release=scenario.release,

@@ -14,7 +14,7 @@ from dra_lab.model.allocation import AllocationResult
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import RECORDED_RELEASES, Gates, gates_of
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.scheduler.allocating import Books
 from dra_lab.scheduler.candidates import NodeView, held_devices, view_node

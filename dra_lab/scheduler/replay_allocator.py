@@ -14,7 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.model.nodes import Node
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import GATES, KubernetesRelease, has_gate
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.candidates import held_devices, view_node

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
 from dra_lab.model.cluster import cluster_fingerprint
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Kept, KnownValue, claims_of
@@ -25,8 +24,8 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import manifest
 from dra_lab.session.session_fleet import SessionFleet, numbered
 from dra_lab.topology.layered import with_layers
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.kept_values import values_of_plan
-from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.plan_json import plan_json
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Comparing(Job[None]):
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("compare"))
         self._session, self._fleet = session, fleet
-        self._answers: dict[str, Plan | FleetPlan] = {}  # of kept plans that are not simulated yet, by name
+        self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
 
     @property
@@ -249,15 +248,14 @@ def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str
     return found
 
 
-def simulated(kept: Kept, answer: Plan | FleetPlan, cluster: Cluster, stop: threading.Event) -> Simulation:
+def simulated(kept: Kept, answer: Plan, cluster: Cluster, stop: threading.Event) -> Simulation:
     """Return what kube-scheduler does with a kept plan's manifest, as an export says it. Raises Cancelled."""
-    from dra_lab.session.outputs import Drawn, bundle, fleet_bundle
+    from dra_lab.session.outputs import Planned, bundle
     from dra_lab.sketch.manifest_target import Target
 
     target = Target(cluster.target_release(KubernetesRelease(kept.release)))
-    if isinstance(answer, FleetPlan):
-        return fleet_bundle(fleet_cluster(cluster, kept.workloads), answer, target, cancel=stop).simulation
-    return bundle(Drawn(kept.sketch, cluster, answer), target, cancel=stop).simulation
+    on = fleet_cluster(cluster, kept.workloads)
+    return bundle(Planned(on, answer, kept.sketch), target, cancel=stop).simulation
 
 
 def _achieved(found: Simulation) -> dict[str, KnownValue]:

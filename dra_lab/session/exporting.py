@@ -20,7 +20,7 @@ from dra_lab.findings import Finding
 from dra_lab.manifests.pod_templates import PodField
 from dra_lab.model.cluster import Cluster
 from dra_lab.session.job import Job, Run
-from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_bundle, fleet_of, not_selected
+from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected
 from dra_lab.sketch.manifest_target import Target
 from dra_lab.sketch.object_names import object_name
 from dra_lab.topology.gang_levels import gang_with_levels
@@ -279,18 +279,11 @@ class Exporting:
         """Return what makes the files, and whether there is a place for a pod. Raises what planning refused."""
         session, runs = self._session, self._runs
         target = Target(session.release, choice.api_version, choice.kind, choice.namespace)
-        if not self.of_fleet:
-            drawn = drawn_of(session)
-            fits = drawn.plan is not None and drawn.plan.fits
-            return lambda wanted, pin, stop: bundle(drawn, target, wanted, pin=pin, cancel=stop, runs=runs), fits
-        if self.gang:
+        if self.of_fleet and self.gang:
             return self._gang_question(choice), False
-        cluster, plan = fleet_of(self._fleet)
-
-        def made(wanted: Wanted, pin: bool, stop: threading.Event) -> Bundle:  # noqa: FBT001
-            return fleet_bundle(cluster, plan, target, wanted, pin=pin, cancel=stop, runs=runs)
-
-        return made, bool(plan.pods)
+        asked = fleet_of(self._fleet) if self.of_fleet else drawn_of(session)
+        fits = asked.plan is not None and asked.plan.fits
+        return lambda wanted, pin, stop: bundle(asked, target, wanted, pin=pin, cancel=stop, runs=runs), fits
 
     def _gang_question(self, choice: ExportChoice) -> Made:
         """Return what makes the files of the gang. Raises what planning refused."""

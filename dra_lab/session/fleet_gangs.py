@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.headroom import NODE, Headroom
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.what_if import uncordoned, when_idle
 from dra_lab.model.workload import HOST, Workload
 from dra_lab.pinning.gang_choices import GangChoice
@@ -29,7 +28,7 @@ CHOICE_SECONDS = 6.0
 """Seconds for what all schedulers do with one gang."""
 
 
-def known_of_gangs(question: FleetQuestion, plan: FleetPlan, common: Mapping[str, Any]) -> Iterator[GangAnswer]:
+def known_of_gangs(question: FleetQuestion, plan: Plan, common: Mapping[str, Any]) -> Iterator[GangAnswer]:
     """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers.
 
     `common` are arguments of every question to the planner.
@@ -55,9 +54,7 @@ def known_of_gangs(question: FleetQuestion, plan: FleetPlan, common: Mapping[str
         yield known
 
 
-def _node_headroom(
-    question: FleetQuestion, gang: Workload, fleet: FleetPlan, common: Mapping[str, Any]
-) -> NodeHeadroom:
+def _node_headroom(question: FleetQuestion, gang: Workload, fleet: Plan, common: Mapping[str, Any]) -> NodeHeadroom:
     from dra_lab.planner.questions import how_many_more
 
     member = Workload(gang.name, gang.pods[0].claims)
@@ -76,7 +73,7 @@ def _by_node(headroom: Headroom) -> dict[str, int]:
     return {node: fit.replicas.value for fit in headroom.where if fit.kind == NODE for node in fit.members}
 
 
-def _choices(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: threading.Event) -> tuple[GangChoice, ...]:
+def _choices(question: FleetQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> tuple[GangChoice, ...]:
     """Return what schedulers do with a gang; nothing for what they cannot be asked."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
@@ -89,7 +86,7 @@ def _choices(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: thr
     return ()
 
 
-def _verdicts(question: FleetQuestion, gang: Workload, plan: FleetPlan, stop: threading.Event) -> GangVerdicts | str:
+def _verdicts(question: FleetQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> GangVerdicts | str:
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
     from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.regret import with_measured
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, GangAnswer, with_amounts
 from dra_lab.session.job import Run
@@ -72,24 +71,23 @@ def _asked(question: FleetQuestion, run: Run[FleetAnswer]) -> dict[str, Any]:
     return {"release": question.release, "cancel": run.stop, "progress": run.report}
 
 
-def _planner(question: FleetQuestion, run: Run[FleetAnswer]) -> Callable[[float | None], FleetPlan]:
+def _planner(question: FleetQuestion, run: Run[FleetAnswer]) -> Callable[[float | None], Plan]:
     """Return what plans the workloads in a number of seconds."""
     from dra_lab.planner.fleet.pinned import plan_pinned
+    from dra_lab.planner.questions import plan_workloads
 
     cluster, workloads, pins, common = question.cluster, question.workloads, question.pins, _asked(question, run)
-    if not question.has_gangs:
+    if pins and not question.has_gangs:
         return lambda seconds: plan_pinned(cluster, workloads, pins, goals=question.goals, time_limit=seconds, **common)
     if pins:
         names = " and ".join(pins)
         raise InputError(f"{names}: a plan with gangs takes no pinned pods. Unpin them, or give up the gangs")
-    from dra_lab.planner.gangs.plan_gangs import plan_gangs
+    goals = () if question.has_gangs else question.goals
+    common |= {"goals": goals, "first_fit": False}
+    return lambda seconds: plan_workloads(cluster, workloads, time_limit=seconds, **common)
 
-    return lambda seconds: plan_gangs(cluster, workloads, time_limit=seconds, **common)
 
-
-def _plans(
-    find: Callable[[float | None], FleetPlan], run: Run[FleetAnswer], time_limit: float | None
-) -> Iterator[FleetPlan]:
+def _plans(find: Callable[[float | None], Plan], run: Run[FleetAnswer], time_limit: float | None) -> Iterator[Plan]:
     """Yield a first plan, and if that is not proven, the better one of it and one with the time that is left."""
     began = time.monotonic()
     plan = find(FIRST_SECONDS)
@@ -99,7 +97,7 @@ def _plans(
         yield better(plan, find(left))
 
 
-def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
+def better(before: Plan, now: Plan) -> Plan:
     """Return the better of two plans of one question: the later one, unless its goals are worse."""
     if not now.goals:
         return before if before.goals else now
@@ -110,7 +108,7 @@ def better(before: FleetPlan, now: FleetPlan) -> FleetPlan:
     return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
 
 
-def _beside_first_fit(question: FleetQuestion, plan: FleetPlan, run: Run[FleetAnswer]) -> FleetPlan:
+def _beside_first_fit(question: FleetQuestion, plan: Plan, run: Run[FleetAnswer]) -> Plan:
     """Return a plan with what kube-scheduler takes instead, and the bandwidths that a person measured."""
     from dra_lab.planner.fleet.plan_fleet import with_first_fit
 
@@ -125,7 +123,7 @@ def _beside_first_fit(question: FleetQuestion, plan: FleetPlan, run: Run[FleetAn
     return changed(plan, regrets=with_measured(plan.regrets, question.measured))
 
 
-def stranded_devices(question: FleetQuestion, plan: FleetPlan, node: str) -> WhyStranded:
+def stranded_devices(question: FleetQuestion, plan: Plan, node: str) -> WhyStranded:
     """Return why devices of a node are stranded after a plan."""
     from dra_lab.planner.fleet.why_stranded import WhyStranded, why_stranded
 

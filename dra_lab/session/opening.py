@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import goal_order, named_goals
+from dra_lab.model.goals import goal_order, named_goals
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.model.sketch_rules import check_sketch

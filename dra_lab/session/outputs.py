@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,6 @@ from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, PodDrawing, claims_of
@@ -58,12 +57,12 @@ def manifest(session: Answering) -> ManifestText:
     return manifest_yaml(session.sketch, session.cluster, session.release, plan=plan)
 
 
-class Drawn(NamedTuple):
-    """A drawing, its cluster and its answer, None if there is none yet; the pinned node and the goals in front."""
+class Planned(NamedTuple):
+    """A plan to be exported with its cluster, or a drawing without a plan; its pinned node and its goals."""
 
-    sketch: ClaimSketch
     cluster: Cluster
     plan: Plan | None
+    sketch: ClaimSketch = ClaimSketch()
     node: str = ""
     goals: tuple[str, ...] = ()
 
@@ -72,20 +71,13 @@ Runs = dict[object, "Written"]
 """What is written, by what it depends on."""
 
 
-def drawn_of(session: Answering) -> Drawn:
+def drawn_of(session: Answering) -> Planned:
     """Return what an export of a session is made of, as it is now."""
     plan = None if session.stale else session.answer
-    return Drawn(session.sketch, session.cluster, plan, session.drawing.node, session.drawing.goals)
+    return Planned(session.cluster, plan, session.sketch, session.drawing.node, session.drawing.goals)
 
 
-class DrawnFleet(NamedTuple):
-    """The planned workloads of a fleet, and the cluster that they are planned on."""
-
-    cluster: Cluster
-    plan: FleetPlan
-
-
-def fleet_of(fleet: SessionFleet) -> DrawnFleet:
+def fleet_of(fleet: SessionFleet) -> Planned:
     """Return what an export of a session's fleet is made of.
 
     Raises InputError if there is no workload or no plan of them, and what planning them raised.
@@ -102,7 +94,7 @@ def fleet_of(fleet: SessionFleet) -> DrawnFleet:
     # what an export simulates is kube-scheduler with its manifests, so the comparison of the screen is no part of it
     question = fleet.answer.question
     findings = (*plan.findings, *_not_pinned(question.pins), *not_selected(question.pods))
-    return DrawnFleet(question.cluster, replace(plan, first_fit=None, regrets=(), findings=findings))
+    return Planned(question.cluster, replace(plan, first_fit=None, regrets=(), findings=findings))
 
 
 def not_selected(pods: Sequence[PodDrawing]) -> Iterator[Finding]:
@@ -122,7 +114,7 @@ def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
 
 
 def export(
-    answer: Answering | Plan | FleetPlan,
+    answer: Answering | Plan,
     folder: str | Path,
     *,
     pin: bool = False,
@@ -165,19 +157,18 @@ def export(
         >>> [file.name for file in export(plan, "manifests", pin=True)]
         ['resourceclaimtemplate.yaml', 'pod.yaml', 'kustomization.yaml', 'plan.json']
     """
-    if isinstance(answer, FleetPlan) and answer.gangs:
+    if not isinstance(answer, Plan):
+        asked, release = drawn_of(answer), answer.release
+    elif answer.gangs:
         raise InputError("a gang is written for one scheduler; use gang_files")
-    release = release_of_text(answer.release) if isinstance(answer, Plan | FleetPlan) else answer.release
-    release = KubernetesRelease(release.version, {**release.gates, **(gates or {})})
-    target = Target(release, api_version, kind, namespace)
-    if not isinstance(answer, Plan | FleetPlan):
-        made = bundle(drawn_of(answer), target, wanted, pin=pin)
     elif answer.on is None:
         raise InputError("the plan has no cluster; plan again with make_plan, then export")
-    elif isinstance(answer, FleetPlan):
-        made = fleet_bundle(answer.on, answer, target, wanted, pin=pin)
     else:
-        made = bundle(Drawn(answer.sketch, answer.on, answer), target, wanted, pin=pin)
+        asked, release = Planned(answer.on, answer, answer.sketch), release_of_text(answer.release)
+    target = Target(
+        KubernetesRelease(release.version, {**release.gates, **(gates or {})}), api_version, kind, namespace
+    )
+    made = bundle(asked, target, wanted, pin=pin)
     if made.is_worse and not allow_worse:
         raise ExportError(made.refusal("pin=True", "allow_worse=True"))
     return write_bundle(folder, made, overwrite=overwrite)
@@ -194,7 +185,7 @@ def measure(
 
 
 def bundle(
-    drawn: Drawn,
+    asked: Planned,
     target: Target,
     wanted: Wanted | None = None,
     *,
@@ -204,82 +195,41 @@ def bundle(
 ) -> Bundle:
     """Return the files of an export, with what running first fit on them gave; see `export`.
 
-    The replicas of a workload's file are planned together. `runs` keeps runs from one export of a drawing to the next.
+    The replicas of a workload's file are planned together. `runs` keeps runs from one export of a plan to the next.
     Raises Cancelled when `cancel` is set, and InputError for what cannot be written.
     """
-    workload = wanted.workload if wanted else None
-    replicas = workload.pods if workload and target.kind == "template" and not drawn.node else 1
-
-    def make() -> Written:
-        plan = _replicas(drawn, target.release, replicas) if replicas > 1 else drawn.plan
-        return _written(drawn.cluster, plan, drawn.sketch, target.release, cancel, pin=pin)
-
-    run = _known_run(runs, (target.release, replicas, pin), make, cancel)
-    if isinstance(run.plan, FleetPlan):
-        return make_bundle(run.plan, drawn.cluster, target, wanted, written=run)
-    return make_bundle(drawn.sketch, drawn.cluster, target, wanted, plan=drawn.plan, written=run)
-
-
-def _known_run(runs: Runs | None, key: object, make: Callable[[], Written], cancel: threading.Event | None) -> Written:
-    """Return the run of a key, made if it is not among `runs`. Raises Cancelled when `cancel` is set."""
-    found = runs.get(key) if runs is not None else None
-    if found is None:
-        found = make()
+    workload, plan = wanted.workload if wanted else None, asked.plan
+    many = plan is not None and not plan.is_one_pod
+    replicas = workload.pods if workload and target.kind == "template" and not asked.node and not many else 1
+    key = (target.release, replicas, pin)
+    run = runs.get(key) if runs is not None else None
+    if run is None:
+        run = _written(asked, target.release, replicas, cancel, pin=pin)
         if cancel is not None and cancel.is_set():
             raise Cancelled("the export was cancelled")
         if runs is not None:
-            runs[key] = found
-    return found
+            runs[key] = run
+    what = run.plan if replicas > 1 or many else plan
+    return make_bundle(asked.sketch if what is None else what, asked.cluster, target, wanted, written=run)
 
 
 def _written(
-    cluster: Cluster,
-    plan: Plan | FleetPlan | None,
-    sketch: ClaimSketch | None,
-    release: KubernetesRelease,
-    cancel: threading.Event | None,
-    *,
-    pin: bool,
+    asked: Planned, release: KubernetesRelease, replicas: int, cancel: threading.Event | None, *, pin: bool
 ) -> Written:
     """Return what is written of a plan; without one that fits, what kube-scheduler's search does with a drawing."""
     from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.pinning.search_budget import within_search_budget
     from dra_lab.pinning.written_manifests import Written, what_is_written
+    from dra_lab.planner.questions import plan_workloads
 
-    budget = budget_of(EXPORT_SECONDS, cancel)
-    if isinstance(plan, FleetPlan) or (plan is not None and plan.fits):
-        return what_is_written(cluster, plan, release, budget, pin=pin)
+    budget, plan = budget_of(EXPORT_SECONDS, cancel), asked.plan
+    if replicas > 1:
+        pods = [Workload(object_name(asked.sketch.name), asked.sketch, replicas=replicas)]
+        plan = plan_workloads(asked.cluster, pods, release=release, goals=asked.goals, first_fit=False)
+    if plan is not None and (plan.fits or not plan.is_one_pod):
+        return what_is_written(asked.cluster, plan, release, budget, pin=pin)
     try:
-        claims = claims_of(sketch or ClaimSketch())
-        return Written(exported=(within_search_budget(claims, cluster, release, budget=budget),))
+        claims = claims_of(asked.sketch)
+        return Written(exported=(within_search_budget(claims, asked.cluster, release, budget=budget),))
     except UnsupportedFeature:
         return Written()
-
-
-def _replicas(drawn: Drawn, release: KubernetesRelease, replicas: int) -> FleetPlan:
-    from dra_lab.planner.fleet import plan_fleet
-
-    workloads = [Workload(object_name(drawn.sketch.name), drawn.sketch, replicas=replicas)]
-    return plan_fleet(drawn.cluster, workloads, release=release, goals=drawn.goals, first_fit=False)
-
-
-def fleet_bundle(
-    cluster: Cluster,
-    plan: FleetPlan,
-    target: Target,
-    wanted: Wanted | None = None,
-    *,
-    pin: bool = False,
-    cancel: threading.Event | None = None,
-    runs: Runs | None = None,
-) -> Bundle:
-    """Return the files of several workloads of a plan, with what running first fit on them gave; see `export`.
-
-    `runs` keeps runs from one export of a plan to the next. Raises Cancelled when `cancel` is set, and InputError for
-    what cannot be written.
-    """
-    key = (target.release, pin)
-    run = _known_run(runs, key, lambda: _written(cluster, plan, None, target.release, cancel, pin=pin), cancel)
-    if not isinstance(run.plan, FleetPlan):
-        raise TypeError("a fleet is planned as a fleet")
-    return make_bundle(run.plan, cluster, target, wanted, written=run)

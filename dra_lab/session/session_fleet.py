@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.layers import Layer
+from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.session.answering import Answering
@@ -186,7 +186,7 @@ class SessionFleet(Job[FleetAnswer]):
 
     # -- the answer
 
-    def plan(self) -> FleetPlan:
+    def plan(self) -> Plan:
         """Return the plan of the workloads; waits for it. Raises what the planner raises, and Cancelled."""
         self._is_wanted = True
         answer = self.answer

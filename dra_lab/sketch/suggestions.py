@@ -12,7 +12,7 @@ from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
-from dra_lab.model.plan import Suggestion
+from dra_lab.model.reasons import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, LinkKind, asks, covers
 from dra_lab.sketch.cluster_candidates import reference_candidates

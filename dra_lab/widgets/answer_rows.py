@@ -7,18 +7,20 @@ from typing import Any, Literal
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import FIXED_GOALS, GoalValue
 from dra_lab.model.headroom import Headroom
 from dra_lab.model.memo import once_per_hardware
-from dra_lab.model.plan import FIXED_GOALS, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sketch.links import link_words
 from dra_lab.widgets.part_rows import without_text
 from dra_lab.widgets.wire import Row
+from dra_lab.words.answer_sentence import headline
 from dra_lab.words.document import Table, cell_words
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import goal_number, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.plan_document import headline
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
 from dra_lab.words.verdict import Tile, fixes, goal_title, scheduler_sentences, tiles
 
@@ -239,7 +241,7 @@ def _goal_row(plan: Plan, goal: GoalValue) -> GoalRow:
 def _reached(fit: FirstFit | None, goal: str) -> str:
     if fit is None:
         return ""
-    value = fit.goal(goal)
+    value = fit.value(goal)
     return str(value) if fit.status is FirstFitStatus.ALLOCATED and value is not None else search_end(fit)
 
 
@@ -248,7 +250,7 @@ def _better(plan: Plan, goal: GoalValue) -> str:
     if goal.at_most:
         return ""
     for fit, words in ((plan.first_fit, "with this manifest"), (plan.first_fit_plain, "without links")):
-        value = fit.goal(goal.goal) if fit is not None else None
+        value = fit.value(goal.goal) if fit is not None else None
         if value is not None and value != goal.value:
             side = "better" if value > goal.value else "worse"
             return f"{abs(value - goal.value)} {side} than {words}"

@@ -8,7 +8,8 @@ import traitlets
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Placement, Plan, PlanStatus
+from dra_lab.model.placement import Placement
+from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.session import Session
 from dra_lab.session.comparing import MOST_COMPARED
@@ -210,7 +211,7 @@ def _places(snapshot: Cluster, kept: Kept) -> Iterator[PlaceRow]:
     places = localities(cluster, kept.node)
     taken = {str(device): kept.devices[str(device)] for device in places if str(device) in kept.devices}
     placements = tuple(Placement(request, device) for device in places if (request := taken.get(str(device))))
-    plan = Plan(PlanStatus.FEASIBLE, kept.sketch, kept.cluster, kept.release, kept.node, placements)
+    plan = plan_of_pod(PlanStatus.FEASIBLE, kept.sketch, kept.node, placements)
     states = device_states(cluster, kept.node, sketch=kept.sketch, on_top=shown(plan, kept.node, "best"))
     letter, colour = letters(kept.sketch), colours(kept.sketch)
     rows: dict[tuple[str, str], list[ChipRow]] = {}

@@ -7,8 +7,10 @@ from typing import Literal
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import kind_words
+from dra_lab.model.goals import DAMAGE
+from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import CORDONED, DAMAGE, NodeClass, NodeFit, Plan
+from dra_lab.model.plan import Plan
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words

@@ -12,7 +12,7 @@ from dra_lab.errors import SketchError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.numbers import unsigned_number
-from dra_lab.model.plan import Suggestion
+from dra_lab.model.reasons import Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pod_start import with_start
 from dra_lab.widgets.answer_rows import (

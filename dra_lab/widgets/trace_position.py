@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, split_request
-from dra_lab.model.plan import FirstFit, Placement, Plan, PlanStatus
+from dra_lab.model.placement import FirstFit, Placement
+from dra_lab.model.plan import Plan, PlanStatus, plan_of_pod
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Step, StepKind, Trace, Window
@@ -204,7 +205,7 @@ class TracePosition:
     def allocated(self, plan: Plan) -> Plan:
         """Return a plan whose devices are those that the search holds now, for the picture."""
         placements = tuple(Placement(self.trace.drawn(one.claim, one.request), one.device) for one in self.window.held)
-        return Plan(PlanStatus.FEASIBLE, plan.sketch, plan.cluster, plan.release, self.trace.node, placements)
+        return plan_of_pod(PlanStatus.FEASIBLE, plan.sketch, self.trace.node, placements)
 
     # -- moving and predicting
 

@@ -9,8 +9,9 @@ import traitlets
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.headroom import NodeFit
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import NodeFit, Plan
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.why.why_not import why_not

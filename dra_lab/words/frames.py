@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.gang_verdicts import GangVerdicts
-from dra_lab.model.goals import FLEET_GOALS
+from dra_lab.model.goals import FLEET_GOALS, GOALS
 from dra_lab.model.headroom import DOMAIN, NODE, NODES_TOGETHER, Headroom, Stranded
 from dra_lab.model.node_type import AddedNodes
-from dra_lab.model.plan import GOALS, Plan
+from dra_lab.model.placement import PlacedPod
+from dra_lab.model.plan import Plan
 from dra_lab.model.regret import PathShare
 from dra_lab.model.trace import Trace
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.added_document import added_table
 from dra_lab.words.cluster_frames import audit_frame, counters_frame, devices_frame, in_use_frame
 from dra_lab.words.document import as_frame, frame_of
-from dra_lab.words.fleet_document import fleet_goals_table
-from dra_lab.words.gang_document import workloads_table
 from dra_lab.words.gang_verdicts_document import questions_table
-from dra_lab.words.plan_document import goals_table
+from dra_lab.words.plan_document import goals_table, workloads_table
 from dra_lab.words.trace_document import trace_frame
 
 if TYPE_CHECKING:
@@ -36,8 +34,7 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
     The first view of an answer is its default. The columns are in `columns` of the result.
 
     - `Cluster`: devices, in-use, counters, audit, findings.
-    - plan of one pod: devices, nodes, goals, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
-    - plan of many pods: devices, workloads, goals, pods, bandwidth, reasons, findings.
+    - `Plan`: devices, workloads, nodes, goals, pods, reasons, tests, changes, conflicts, scarcity, bandwidth, findings.
     - `how_many_more`, one or several: nodes.
     - `stranded`, `nodes_to_add`: nodes.
     - `gang_verdicts`: questions.
@@ -95,13 +92,9 @@ def _views_of(answer: Any) -> _Views:
     return found
 
 
-def _devices(plan: Plan | FleetPlan) -> pd.DataFrame:
-    if isinstance(plan, Plan):
-        every: tuple[PlacedPod | SharedClaim, ...] = (PlacedPod(plan.sketch.name, 0, plan.node, plan.placements),)
-    else:
-        every = plan.with_devices
+def _devices(plan: Plan) -> pd.DataFrame:
     rows = []
-    for one in sorted(every, key=lambda one: (one.workload, one.replica)):
+    for one in sorted(plan.with_devices, key=lambda one: (one.workload, one.replica)):
         number = one.number if isinstance(one, PlacedPod) else None
         for placed in one.devices:
             takes = ", ".join(f"{key}: {amount}" for key, amount in placed.consumed.items())
@@ -126,11 +119,11 @@ def _findings(findings: Iterable[Finding]) -> pd.DataFrame:
     return frame_of(rows, ("severity", "rule", "subject", "message", "advice", "origin"))
 
 
-def _findings_of(answer: Cluster | Plan | FleetPlan) -> pd.DataFrame:
+def _findings_of(answer: Cluster | Plan) -> pd.DataFrame:
     return _findings(answer.findings)
 
 
-def _reasons(plan: Plan | FleetPlan) -> pd.DataFrame:
+def _reasons(plan: Plan) -> pd.DataFrame:
     rows = [[s.rule, s.subject, s.node, s.needed, s.available, s.message, s.advice] for s in plan.shortfalls]
     return frame_of(rows, ("rule", "subject", "node", "needed", "available", "message", "advice"))
 
@@ -177,7 +170,7 @@ def _path_cells(shares: Iterable[PathShare]) -> Iterator[list[object]]:
         yield [*cells, "; ".join(share.sources), "; ".join(share.against)]
 
 
-def _bandwidth(plan: Plan | FleetPlan) -> pd.DataFrame:
+def _bandwidth(plan: Plan) -> pd.DataFrame:
     """Return one row for each kind of path between GPUs and NICs, of the plan and of each first fit."""
     allocations = [("best", plan.regrets[0].best)] if plan.regrets else []
     allocations += [(regret.against, regret.theirs) for regret in plan.regrets]
@@ -185,7 +178,7 @@ def _bandwidth(plan: Plan | FleetPlan) -> pd.DataFrame:
     return frame_of(rows, ("allocation", *_PATH_COLUMNS))
 
 
-def _pods_against_first_fit(plan: FleetPlan) -> pd.DataFrame:
+def _pods_against_first_fit(plan: Plan) -> pd.DataFrame:
     """Return one row for each pod and goal, beside the value of the pod that first fit put in its place."""
     theirs = {(r.workload, r.replica): r for r in (plan.first_fit.pods if plan.first_fit else ())}
     rows = []
@@ -238,12 +231,10 @@ def _scenarios(answers: Iterable[ScenarioAnswer]) -> pd.DataFrame:
     return frame_of(rows, ("scenario", "status", "proven", "placed", "wanted", "used", *goals, "seconds", "error"))
 
 
-def _numbers(plan: Plan | FleetPlan | None) -> tuple[int | None, int | None, int | None]:
+def _numbers(plan: Plan | None) -> tuple[int | None, int | None, int | None]:
     if plan is None:
         return None, None, None
-    if isinstance(plan, FleetPlan):
-        return len(plan.pods), sum(w.replicas * w.size for w in plan.workloads), len(plan.nodes)
-    return int(plan.fits), 1, int(plan.fits)
+    return len(plan.pods), sum(w.replicas * w.size for w in plan.workloads), len(plan.nodes)
 
 
 _OF_ONE: Mapping[type, _Views] = {
@@ -256,23 +247,16 @@ _OF_ONE: Mapping[type, _Views] = {
     },
     Plan: {
         "devices": _devices,
+        "workloads": lambda plan: as_frame(workloads_table(plan)),
         "nodes": _nodes_of_plan,
         "goals": lambda plan: as_frame(goals_table(plan)),
+        "pods": _pods_against_first_fit,
         "reasons": _reasons,
         "tests": _tests,
         "changes": _changes,
         "conflicts": _conflicts,
         "scarcity": _scarcity,
         "bandwidth": _bandwidth,
-        "findings": _findings_of,
-    },
-    FleetPlan: {
-        "devices": _devices,
-        "workloads": lambda plan: as_frame(workloads_table(plan)),
-        "goals": lambda plan: as_frame(fleet_goals_table(plan)),
-        "pods": _pods_against_first_fit,
-        "bandwidth": _bandwidth,
-        "reasons": _reasons,
         "findings": _findings_of,
     },
     Headroom: {"nodes": lambda headroom: _nodes_of_headroom([headroom])},

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dra_lab.findings import Finding, shortened, sort_findings
-from dra_lab.model.goals import FLEET_GOALS
-from dra_lab.model.plan import GOALS, Shortfall, Suggestion
-from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation
+from dra_lab.model.goals import FLEET_GOALS, GOALS
+from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.regret import YOURS, PathShare, Regret
 from dra_lab.words.document import Item, Lines, Part, Picture, Table, escaped
 from dra_lab.words.facts import FIRST_FITS, counted, sentence

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan, Shortfall, Suggestion
+from dra_lab.model.plan import Plan
+from dra_lab.model.reasons import Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text, escaped
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 SHOWN = (
     "dra_lab.findings.Finding",
     "dra_lab.model.cluster.Cluster",
-    "dra_lab.model.fleet.FleetPlan",
     "dra_lab.model.headroom.LargestJob",
     "dra_lab.model.headroom.Headroom",
     "dra_lab.model.headroom.Stranded",
@@ -29,8 +29,8 @@ SHOWN = (
     "dra_lab.model.gang_verdicts.GangVerdicts",
     "dra_lab.model.node_type.AddedNodes",
     "dra_lab.model.plan.Plan",
-    "dra_lab.model.plan.Shortfall",
-    "dra_lab.model.plan.Suggestion",
+    "dra_lab.model.reasons.Shortfall",
+    "dra_lab.model.reasons.Suggestion",
     "dra_lab.model.pod_reason.Explanation",
     "dra_lab.model.pod_reason.PodReason",
     "dra_lab.model.reasons.Reasons",
@@ -120,7 +120,6 @@ def _advice(value: Shortfall | Suggestion) -> Iterable[Part]:
 
 def _other(value: object) -> Iterable[Part]:
     """Return the document of a reason, or of an answer about a fleet."""
-    from dra_lab.model.fleet import FleetPlan
     from dra_lab.model.gang_replay import GangReplay
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.headroom import Headroom, LargestJob, Stranded
@@ -130,22 +129,20 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.model.regret import Regret
     from dra_lab.model.trace import Trace
     from dra_lab.planner.scenarios import ScenarioAnswer
-    from dra_lab.words import fleet_document
+    from dra_lab.words import capacity_document
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
         case GangReplay() | GangVerdicts() | AddedNodes():
             return _gang(value)
-        case FleetPlan():
-            return fleet_document.fleet_parts(value)
         case Headroom():
-            return fleet_document.headroom_parts(value)
+            return capacity_document.headroom_parts(value)
         case LargestJob():
-            return fleet_document.job_parts(value)
+            return capacity_document.job_parts(value)
         case Stranded():
-            return fleet_document.stranded_parts(value)
+            return capacity_document.stranded_parts(value)
         case ScenarioAnswer():
-            return fleet_document.scenario_parts(value)
+            return capacity_document.scenario_parts(value)
         case Explanation() | PodReason():
             return _pods(value)
         case Reasons():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from dra_lab.model.plan import FirstFit
+from dra_lab.model.placement import FirstFit
 from dra_lab.model.trace import Check, Step, StepKind, Trace
 from dra_lab.words.document import Part, Sentence, Table, Words, frame_of
 from dra_lab.words.facts import counted, goal_words, telling

@@ -8,7 +8,7 @@ from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFit
+from dra_lab.model.placement import FirstFit
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 from dra_lab.model.trace import Held, Trace

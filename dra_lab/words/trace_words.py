@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.names import PCIE_ROOT, DeviceID
-from dra_lab.model.plan import FirstFit, FirstFitStatus
+from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.trace import Check, Reason, Step, StepKind, Trace
 from dra_lab.words.facts import counted, sentence
 

@@ -9,10 +9,11 @@ from typing import Literal
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.goals import DAMAGE, GOAL_WORDS, GoalValue
 from dra_lab.model.headroom import Headroom
-from dra_lab.model.plan import DAMAGE, FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus, Shortfall
-from dra_lab.model.reasons import Scarcity
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Scarcity, Shortfall
 from dra_lab.model.regret import PathShare
 from dra_lab.model.sketch import How, Link, asks
 from dra_lab.sketch.links import LEVEL_WORDS, listed
@@ -20,7 +21,9 @@ from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
 from dra_lab.words.facts import (
     COUNTING_ENDS,
+    compared_words,
     counted,
+    goal_meaning,
     goal_number,
     goal_proof,
     goal_words,
@@ -59,6 +62,9 @@ _VERBS: Mapping[str, str] = {"numa": "uses", "roots": "uses", "preferences": "le
 def scheduler_sentences(plan: Plan) -> Iterator[str]:
     """Yield what kube-scheduler does beside the plan: with the manifest if that is worse, and without the links."""
     first_fit, plain = plan.first_fit, plan.first_fit_plain
+    if not plan.is_one_pod:
+        yield from _with_the_same_replicas(plan)
+        return
     if first_fit is not None and links_say_nothing(plan):
         yield f"kube-scheduler {_does(plan, first_fit)}."
         return
@@ -71,6 +77,16 @@ def scheduler_sentences(plan: Plan) -> Iterator[str]:
         yield f"With this YAML, kube-scheduler {_does(plan, first_fit)}."
     if plain is not None:
         yield f"Without {links}, kube-scheduler {_does(plan, plain)}."
+    yield from _bandwidth(plan)
+
+
+def _with_the_same_replicas(plan: Plan) -> Iterator[str]:
+    if plan.first_fit is None:
+        return
+    pairs = {goal: values for goal, values in plan.against_first_fit.items() if values[0] != values[1]}
+    worse = [f"{goal_meaning(goal)} {theirs - mine:+,}" for goal, (mine, theirs) in pairs.items()]
+    difference = ", ".join(worse) or "as good"
+    yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {difference}."
     yield from _bandwidth(plan)
 
 

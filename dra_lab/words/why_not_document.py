@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dra_lab.model.goals import DAMAGE
+from dra_lab.model.headroom import CORDONED
 from dra_lab.model.names import MARK, DeviceID
-from dra_lab.model.plan import CORDONED, DAMAGE, Plan, Shortfall
-from dra_lab.model.reasons import Funnel, FunnelStep
+from dra_lab.model.plan import Plan
+from dra_lab.model.reasons import Funnel, FunnelStep, Shortfall
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner.why.why_not import FailedTest, WhyNot
 from dra_lab.words.document import clean

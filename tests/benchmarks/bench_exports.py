@@ -26,7 +26,6 @@ from small_claims import request
 
 from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -42,10 +41,10 @@ FIRST = int(os.environ.get("DRA_LAB_BENCH_FIRST", "20000"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("DRA_LAB_BENCH_SEEDS", "150")))
 SAMPLES = ("eks-p4d/gpu-nic-pairs", "eks-p4d/any-nic-pairs", "dgx-h100/gpu-nic-cpu", "mi300x/gpu-nic-pairs")
 MIG = ClaimSketch(name="slices", requests=(request("part", "mig.nvidia.com", 2),))
-Planned = tuple[Cluster, Plan | FleetPlan]
+Planned = tuple[Cluster, Plan]
 
 
-def fleet(cluster: Cluster, sketch: ClaimSketch, replicas: int) -> FleetPlan:
+def fleet(cluster: Cluster, sketch: ClaimSketch, replicas: int) -> Plan:
     """Return the plan of as many replicas of one claim."""
     return plan_fleet(cluster, [Workload(sketch.name, (sketch,), replicas=replicas)], release=RELEASE, first_fit=False)
 

@@ -6,7 +6,7 @@ import resource
 import time
 
 from dra_lab.checks.fleets import check_fleet
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
 from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
@@ -14,7 +14,7 @@ from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
 RELEASE = KubernetesRelease("1.36")
 
 
-def summary(plan: FleetPlan) -> str:
+def summary(plan: Plan) -> str:
     """Return what is proven, the first goal that is not with its gap, and the seconds of each part."""
     unproven = next((goal for goal in plan.goals if not goal.proven), None)
     if unproven is None:

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.node_type import NewDomains, NodeType
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.planner.gangs import nodes_to_add, plan_gangs
@@ -157,7 +157,7 @@ CASES: dict[str, tuple[Callable[[str], Case], float]] = {
 }
 
 
-def summary(plan: FleetPlan) -> str:
+def summary(plan: Plan) -> str:
     """Return the goals with their bounds."""
     goals = [f"{g.goal} {g.value:,}" + ("" if g.proven else f" (>= {g.bound})") for g in plan.goals]
     parts = ", ".join(f"{part} {seconds:.1f}" for part, seconds in plan.parts.items())

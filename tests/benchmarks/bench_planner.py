@@ -12,7 +12,7 @@ from statistics import median, quantiles
 from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import goal_order
+from dra_lab.model.goals import goal_order
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.planner import make_plan

@@ -13,9 +13,9 @@ def set_up():
     """One plan, and a fleet of that plan."""
     from dataclasses import replace
 
-    from dra_lab import FleetPlan, KubernetesRelease, Workload, load_cluster, make_plan, read_sketch
-    from dra_lab.model.fleet import PlacedPod
+    from dra_lab import KubernetesRelease, Plan, Workload, load_cluster, make_plan, read_sketch
     from dra_lab.model.headroom import Bounded, Fit
+    from dra_lab.model.placement import PlacedPod
     from dra_lab.model.plan import PlanStatus
     from dra_lab.pictures import charts
 
@@ -25,7 +25,7 @@ def set_up():
     sketch = read_sketch("sample:eks-p4d/gpu-nic-pairs")
     plan = make_plan(cluster, sketch, release=KubernetesRelease("1.36"))
     replicas = (PlacedPod("pairs", 0, plan.node, plan.placements, plan.goals),)
-    fleet = FleetPlan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), pods=replicas, goals=plan.goals)
+    fleet = Plan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), pods=replicas, goals=plan.goals)
     each = tuple(Fit("w", "node", (name,), Bounded(at, at + at % 2)) for at, name in enumerate(cluster.node_names))
     none = (Fit("w", "node", cluster.node_names, Bounded(0, 0)),)
     return charts, renamed, fleet, each, none

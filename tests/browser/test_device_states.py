@@ -11,7 +11,7 @@ from small_nodes import a_slice, cluster, device, gpu
 from small_plans import GPU, SKETCH, a_plan, busy_cluster
 
 from dra_lab import DeviceID, load_cluster
-from dra_lab.model.plan import Placement
+from dra_lab.model.placement import Placement
 from dra_lab.pictures.hardware import hardware_svg
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -28,7 +28,7 @@ def pictures() -> list[str]:
     ill = cluster(a_slice(GPU, device("gpu-9", {"type": "gpu", "healthy": False})))
     unknown = cluster(a_slice(GPU, gpu(0)), claims_known=False)
     return [
-        hardware_svg(busy, "n1", plan=a_plan(placements=chosen), sketch=SKETCH),
+        hardware_svg(busy, "n1", plan=a_plan(devices=chosen), sketch=SKETCH),
         hardware_svg(ill, "n1"),
         hardware_svg(unknown, "n1"),
         hardware_svg(mig, mig.node_names[0]),

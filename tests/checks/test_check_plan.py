@@ -9,6 +9,7 @@ from checked_plans import broken_rules
 from msgspec.structs import replace as changed
 from small_claims import a_class, alternative, holding, one_of, request
 from small_nodes import ROOT, a_slice, cluster, device
+from small_plans import first_fit, with_pod
 
 from dra_lab import (
     ClaimSketch,
@@ -25,9 +26,11 @@ from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
+from dra_lab.model.headroom import NodeClass, NodeFit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
-from dra_lab.model.plan import FirstFit, FirstFitStatus, NodeClass, NodeFit, Placement, Plan, PlanStatus
+from dra_lab.model.placement import Placement
+from dra_lab.model.plan import Plan, PlanStatus, plan_of_pod
 from dra_lab.model.sketch import How
 from dra_lab.model.slices import CounterSet
 from dra_lab.planner.fleet import plan_fleet
@@ -143,7 +146,7 @@ def rules(plan, on=CLUSTER, release=RELEASE) -> set[str]:
 
 def of(sketch, placements, **fields) -> Plan:
     """Return a plan on n1."""
-    return Plan(PlanStatus.FEASIBLE, sketch, node="n1", placements=placements, **fields)
+    return plan_of_pod(PlanStatus.FEASIBLE, sketch, "n1", placements, **fields)
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -163,7 +166,7 @@ def test_the_first_fit_of_a_plan_keeps_the_rules_but_for_links():
     """kube-scheduler takes no device twice, and need not keep what a manifest cannot express."""
     plan = of(TOGETHER, taken(("a", "a0"), ("b", "a1")))
     for devices, found in ((("a0", "b0"), set()), (("a0", "a0"), {"taken-twice"})):
-        first = FirstFit(FirstFitStatus.ALLOCATED, taken(*zip("ab", devices, strict=True)))
+        first = first_fit(taken(*zip("ab", devices, strict=True)))
         assert rules(replace(plan, first_fit=first)) == found
 
 
@@ -175,7 +178,7 @@ def test_a_partition_is_hidden_while_its_gate_is_off():
 STATEMENTS = {
     "a fit without devices": ("status", of(ONE, ())),
     "a misfit with devices": ("status", replace(of(ONE, taken(("a", "a0"))), status=PlanStatus.INFEASIBLE)),
-    "a cordoned node": ("node", replace(of(ONE, ()), node="n3")),
+    "a cordoned node": ("node", with_pod(of(ONE, ()), node="n3")),
     "a node that no class has": (
         "nodes",
         of(ONE, taken(("a", "a0")), node_classes=(NodeClass(("n1",), NodeFit.BEST),)),

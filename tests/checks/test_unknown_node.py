@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from checked_plans import checked_plan
+from small_plans import with_pod
 
 from dra_lab import KubernetesRelease, load_cluster, read_sketch
 from dra_lab.checks.plans import check_plan
@@ -21,7 +20,7 @@ CLUSTER = load_cluster("sample:eks-p4d")
 def plan_findings(cluster, node):
     """Check a plan that says it is for a node."""
     plan = checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-    return check_plan(cluster, replace(plan, node=node), KubernetesRelease("1.36"))
+    return check_plan(cluster, with_pod(plan, node=node), KubernetesRelease("1.36"))
 
 
 QUESTIONS = [hardware_svg, graph_page, plan_findings]

@@ -20,7 +20,7 @@ from dra_lab.errors import InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.sketch import pod_drawing
-from dra_lab.session.outputs import fleet_bundle
+from dra_lab.session.outputs import Planned, bundle
 from dra_lab.sketch.manifest_target import Target
 
 R136 = KubernetesRelease("1.36")
@@ -43,7 +43,7 @@ def planned(*workloads):
 
 def test_a_pod_of_several_claims_names_a_template_for_each():
     plan = planned(Workload("both", (ONE, WIRE), replicas=2))
-    texts = fleet_bundle(nodes(), plan, TARGET, Wanted("deployment")).texts
+    texts = bundle(Planned(nodes(), plan), TARGET, Wanted("deployment")).texts
     shown = yaml.safe_load(texts["deployment-both.yaml"])
     pod = shown["spec"]["template"]["spec"]
     assert shown["spec"]["replicas"] == 2
@@ -56,20 +56,20 @@ def test_a_pod_of_several_claims_names_a_template_for_each():
 def test_a_pod_of_several_claims_is_written_as_its_drawing_is():
     """The templates and the entries have the names of an export of the pod alone."""
     plan = planned(Workload("both", (ONE, WIRE), replicas=1))
-    fleet = fleet_bundle(nodes(), plan, TARGET).texts
+    fleet = bundle(Planned(nodes(), plan), TARGET).texts
     alone = make_bundle(pod_drawing("both", (ONE, WIRE)), nodes(), TARGET).texts
     templates = [name for name in alone if name.startswith("resourceclaimtemplate-")]
     assert {name: fleet[name] for name in templates} == {name: alone[name] for name in templates}
-    one, other = (yaml.safe_load(text)["spec"] for text in (fleet["pod-both.yaml"], alone["pod.yaml"]))
+    one, other = (yaml.safe_load(text)["spec"] for text in (fleet["pod.yaml"], alone["pod.yaml"]))
     assert one["resourceClaims"] == other["resourceClaims"]
 
 
 def test_every_file_is_in_the_kustomization_and_classes_are_written_once():
-    bundle = fleet_bundle(
-        nodes(), planned(Workload("a", (ONE,), replicas=1), Workload("b", (ONE,), replicas=1)), TARGET
+    made = bundle(
+        Planned(nodes(), planned(Workload("a", (ONE,), replicas=1), Workload("b", (ONE,), replicas=1))), TARGET
     )
-    listed = yaml.safe_load(bundle.texts["kustomization.yaml"])["resources"]
-    assert sorted([*listed, "kustomization.yaml"]) == sorted(bundle.texts)
+    listed = yaml.safe_load(made.texts["kustomization.yaml"])["resources"]
+    assert sorted([*listed, "kustomization.yaml"]) == sorted(made.texts)
     assert sum(name.startswith("deviceclass-") for name in listed) == len(
         {name for name in listed if name.startswith("deviceclass-")}
     )
@@ -77,7 +77,7 @@ def test_every_file_is_in_the_kustomization_and_classes_are_written_once():
 
 def test_the_record_holds_the_plan_and_the_run_of_all_workloads():
     plan = planned(Workload("a", (ONE,), replicas=1), Workload("b", (WIRE,), replicas=2))
-    record = fleet_bundle(nodes(), plan, TARGET, pin=True).record
+    record = bundle(Planned(nodes(), plan), TARGET, pin=True).record
     assert [workload["name"] for workload in record["plan"]["workloads"]] == ["a", "b"]
     assert record["loop"]["wanted"] == 3
 
@@ -90,7 +90,7 @@ def test_replicas_without_a_place_are_reported():
 
 def test_replicas_cannot_share_one_claim():
     with pytest.raises(InputError, match="template"):
-        make_bundle(planned(Workload("a", (ONE,), replicas=1)), nodes(), Target(R136, kind="claim"))
+        make_bundle(planned(Workload("a", (ONE,), replicas=2)), nodes(), Target(R136, kind="claim"))
 
 
 def test_two_claims_of_one_name_are_refused():
@@ -115,7 +115,7 @@ def test_the_command_line_writes_the_folder_of_several_claims(tmp_path, capsys):
     output = capsys.readouterr()
     assert "3 of 3 as planned" in output.err
     record = json.loads((tmp_path / "plan.json").read_text())
-    assert record["plan"]["kind"] == "FleetPlan"
+    assert record["plan"]["kind"] == "Plan"
     assert (tmp_path / "deployment-any-nic-pairs.yaml").exists()
 
 
@@ -136,7 +136,7 @@ def test_the_readme_of_a_deployment_of_ones_own_has_the_plan_of_its_replicas(tmp
     own.write_text("kind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: main}]}}}\n")
     plan = planned(Workload("both", (ONE,), replicas=2))
     wanted = Wanted(workload=read_workload(own), extra=("report",))
-    readme = fleet_bundle(nodes(), plan, TARGET, wanted).texts["README.md"]
+    readme = bundle(Planned(nodes(), plan), TARGET, wanted).texts["README.md"]
     assert "| both |" in readme
     assert "There is no answer yet" not in readme
 

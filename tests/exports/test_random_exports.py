@@ -15,7 +15,7 @@ from random_exports import irregular_export, random_export
 from dra_lab import DraLabError, KubernetesRelease
 from dra_lab.errors import ExportError
 from dra_lab.exports.bundle import Wanted
-from dra_lab.session.outputs import fleet_bundle
+from dra_lab.session.outputs import Planned, bundle
 from dra_lab.sketch.manifest_target import Target
 
 R136 = KubernetesRelease("1.36")
@@ -41,7 +41,7 @@ def planned(seed, drawn=random_export):
 def exported(cluster, plan, judge, seed, **how):
     """Return (files, what is announced, runs) of an export; None where none is written for a reason that is allowed."""
     try:
-        made = fleet_bundle(cluster, plan, Target(R136), Wanted("deployment"), **how)
+        made = bundle(Planned(cluster, plan), Target(R136), Wanted("deployment"), **how)
     except ExportError as error:
         if any(reason in str(error) for reason in REFUSED):
             return None

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
-from dra_lab import ClaimSketch, Finding, FleetPlan, Workload, load_cluster, read_manifests
+from dra_lab import ClaimSketch, Finding, Plan, Workload, load_cluster, read_manifests
 from dra_lab.errors import Cancelled
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.report_text import review_text
 from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
-from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.goals import GoalValue
+from dra_lab.model.plan import PlanStatus
 
 CLUSTER = load_cluster("sample:eks-p4d")
 
@@ -32,7 +33,7 @@ def test_sound_manifests_fit_a_proven_number_of_times(tmp_path):
     review = check(tmp_path, claim=TEMPLATE, work=DEPLOYMENT)
     (train,) = review.reviewed
     assert (review.valid, train.wanted, train.times, train.proven) == (True, 3, 16, True)
-    assert train.plan.goal("unpaired") == 0
+    assert train.plan.goal("unpaired").value == 0
 
 
 def test_a_check_that_is_cancelled_says_nothing_of_the_manifests(tmp_path):
@@ -47,7 +48,7 @@ def test_a_check_that_is_cancelled_says_nothing_of_the_manifests(tmp_path):
 def test_workloads_are_said_not_to_fit_together_where_that_is_proven(bound, expected):
     """The bound proves it, whether or not other goals are proven."""
     unplaced = GoalValue("unplaced", 2, bound)
-    plan = FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),), replicas=2),), goals=(unplaced,))
+    plan = Plan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),), replicas=2),), goals=(unplaced,))
     assert [f.rule for f in together_findings(plan)] == ["workloads-do-not-fit-together"] * expected
 
 

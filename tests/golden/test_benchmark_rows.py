@@ -10,7 +10,7 @@ import pytest
 from golden_file import GoldenFile, LeastPods, in_a_file
 
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, Workload
-from dra_lab.model.plan import GoalValue
+from dra_lab.model.goals import GoalValue
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.gangs import plan_gangs
 from dra_lab.planner.plan_pod import plan_pod

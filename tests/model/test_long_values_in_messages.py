@@ -9,7 +9,7 @@ import pytest
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.findings import MAX_TEXT, Finding, Origin, Severity, shortened
-from dra_lab.model.plan import Shortfall
+from dra_lab.model.reasons import Shortfall
 
 LONG = "x" * 1_000_000
 WORDS = "x y " * 250_000

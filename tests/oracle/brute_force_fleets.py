@@ -10,9 +10,8 @@ from brute_force import COUNTED, BruteForce, Claims, TooLarge, by_name, may_pair
 from msgspec.structs import replace
 from random_devices import FABRIC
 
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.goals import NODES, UNPLACED
-from dra_lab.model.plan import DAMAGE, PlanStatus
+from dra_lab.model.goals import DAMAGE, NODES, UNPLACED
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 
@@ -248,7 +247,7 @@ def proven(plan) -> bool:
     return all(goal.proven for goal in plan.goals if goal.goal in COUNTED)
 
 
-def hold_to(expected: tuple[int, ...] | None, plan: FleetPlan, seed: str) -> bool:
+def hold_to(expected: tuple[int, ...] | None, plan: Plan, seed: str) -> bool:
     """Hold a plan to the values that trying everything found (None: no plan); say whether it is as good.
 
     What is proven is equal, and no bound is above what exists.

@@ -16,9 +16,9 @@ from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.allocation import AllocationResult, ResourceClaimStatus
 from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus, Placement
+from dra_lab.model.placement import FirstFitStatus, Placement
+from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
 from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
@@ -141,7 +141,7 @@ class Judge:
         return self._known[key]
 
 
-def goal_values(judge: Judge, plan: FleetPlan, workload: str, own: Sequence[tuple[str, AllocationResult]], node: str):
+def goal_values(judge: Judge, plan: Plan, workload: str, own: Sequence[tuple[str, AllocationResult]], node: str):
     """Return the values of the devices of a placed pod by the drawing of its planned workload; first broken links."""
     (drawn,) = next(w.claims for w in plan.workloads if w.name == workload)
     sketch = expand(drawn, judge.cluster, judge.release).sketch
@@ -180,7 +180,7 @@ def _paired(judge: Judge, sketch) -> bool:
     return {"gpu", "nic"} <= kinds
 
 
-def kept(judge: Judge, plan: FleetPlan, outcome: Outcome) -> tuple[int, int]:
+def kept(judge: Judge, plan: Plan, outcome: Outcome) -> tuple[int, int]:
     """Return how many planned replicas are served no worse than planned, and how many are planned."""
     served: dict[str, list[tuple[int, ...]]] = {}
     for workload, own, node in outcome.served:

@@ -18,10 +18,9 @@ from oracle_families import FAMILIES, random_claims
 from oracle_truth import Goals, Truth
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import Headroom, Stranded
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.workload import Workload
 from dra_lab.planner.fleet import largest_job, stranded
 from dra_lab.planner.questions import how_many_more
@@ -116,7 +115,7 @@ class Case:
 
     # ---------------------------------------------------------------- the questions
 
-    def ask_fleet(self, objective: str = "replicas", **more) -> FleetPlan:
+    def ask_fleet(self, objective: str = "replicas", **more) -> Plan:
         """Ask `plan_fleet`: as many as can be, or all on the fewest nodes."""
         question = f"plan_fleet {objective}"
         plan = checked_fleet(
@@ -134,14 +133,14 @@ class Case:
             self.goals(question, plan.goals, self.truth.least_goals(placed, nodes_first=all_on_few))
         return plan
 
-    def _all_placed(self, question: str, plan: FleetPlan, fits: bool) -> None:
+    def _all_placed(self, question: str, plan: Plan, fits: bool) -> None:
         self.asked[f"{question} {'proven' if plan.proven else 'open'}"] += 1
         if plan.status is PlanStatus.INFEASIBLE and fits:
             self.say(question, "it says that not all fit, but they do")
         if plan.pods and (not fits or len(plan.pods) != sum(self.replicas)):
             self.say(question, f"{len(plan.pods)} replicas are placed")
 
-    def ask_headroom(self, at: int = 0, after: FleetPlan | None = None) -> Headroom:
+    def ask_headroom(self, at: int = 0, after: Plan | None = None) -> Headroom:
         """Ask `how_many_more` of one workload, now or after a plan."""
         question = "how_many_more" if after is None else "how_many_more after"
         headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
@@ -159,7 +158,7 @@ class Case:
                 )
         return headroom
 
-    def ask_after(self, plan: FleetPlan) -> None:
+    def ask_after(self, plan: Plan) -> None:
         """Ask what more fits beside a plan: nothing does where the plan says so."""
         missing = plan.goal(UNPLACED)
         for at, workload in enumerate(self.workloads):

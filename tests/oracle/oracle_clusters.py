@@ -24,10 +24,9 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Counter as Amount
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceCounterConsumption
-from dra_lab.model.fleet import PlacedPod
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import Placement
+from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
 

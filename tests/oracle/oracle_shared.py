@@ -19,9 +19,8 @@ from random_devices import FABRIC, NIC
 from dra_lab.model import nodes as api
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import Headroom, Stranded
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.planner.questions import how_many_more
@@ -135,7 +134,7 @@ class SharedCase(Case):
     def _each_stranded(self, found: Stranded) -> None:
         """Leave single nodes: they share what is usable."""
 
-    def ask_headroom(self, at: int = 0, after: FleetPlan | None = None) -> Headroom:
+    def ask_headroom(self, at: int = 0, after: Plan | None = None) -> Headroom:
         """Ask `how_many_more`; what is left after a plan depends on which NICs it took."""
         headroom = how_many_more(self.cluster, self.workloads[at], after=after, time_limit=SECONDS)
         most = self.truth.total() - (len(after.pods) if after is not None else 0)

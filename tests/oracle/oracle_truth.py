@@ -11,8 +11,7 @@ from oracle_clusters import Free, Node
 from oracle_drawings import Drawn
 from oracle_frontier import frontier, joined
 
-from dra_lab.model.goals import NODES
-from dra_lab.model.plan import DAMAGE
+from dra_lab.model.goals import DAMAGE, NODES
 from dra_lab.model.sketch import MAX_DEVICES
 
 COUNTED = ("numa", "unpaired", "roots")

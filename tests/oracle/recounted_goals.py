@@ -11,9 +11,8 @@ from dra_lab.checks.fleets import drawn
 from dra_lab.checks.node_view import InUse, NodeView
 from dra_lab.checks.plans import PodRules
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.goals import NODES, UNPLACED
-from dra_lab.model.plan import GoalValue, Plan, PlanStatus
+from dra_lab.model.goals import NODES, UNPLACED, GoalValue
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, asks
 
@@ -32,7 +31,7 @@ def wrong_goals(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Ite
                 yield from _wrong_values(fit.goals, values, "first fit")
 
 
-def wrong_sums(cluster: Cluster, plan: FleetPlan, release: KubernetesRelease) -> Iterator[str]:
+def wrong_sums(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iterator[str]:
     """Yield what is wrong with the goals of each replica of a fleet, and with their sums."""
     yield from _wrong_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.status is PlanStatus.OPTIMAL and not plan.goals:

@@ -15,8 +15,8 @@ from dra_lab import (
     ClaimSketch,
     Cluster,
     DeviceID,
-    FleetPlan,
     KubernetesRelease,
+    Plan,
     Workload,
     chart,
     load_cluster,
@@ -25,9 +25,10 @@ from dra_lab import (
     with_more_nodes,
 )
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import PlacedPod
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, StrandedKind, StrandedNodes
-from dra_lab.model.plan import GoalValue, Placement, PlanStatus
+from dra_lab.model.placement import PlacedPod, Placement
+from dra_lab.model.plan import PlanStatus
 from dra_lab.pictures.charts.amounts import node_amounts
 from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
 from dra_lab.planner.scenarios import ScenarioAnswer
@@ -76,10 +77,10 @@ def strings(part, path: tuple[str, ...] = ()):
         yield from strings(value, path)
 
 
-def fleet_of(*placements: Placement) -> FleetPlan:
+def fleet_of(*placements: Placement) -> Plan:
     """Return a fleet plan with one replica, on the node whose pool its first device is in."""
     replica = PlacedPod("w", 0, placements[0].device.pool, tuple(placements))
-    return FleetPlan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), pods=(replica,))
+    return Plan(PlanStatus.FEASIBLE, (Workload("w", (ClaimSketch(),)),), pods=(replica,))
 
 
 @pytest.mark.parametrize("sample", [sample.name for sample in samples()])
@@ -187,13 +188,13 @@ def test_regret_tells_best_first_fit_and_difference(plan):
     assert worse == [plain[goal.goal] - goal.value for goal in plan.goals]
 
 
-def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> FleetPlan:
+def a_fleet(placed: dict[str, int], *, bound: int, proven: bool) -> Plan:
     """Return a fleet plan that wants 5 replicas of every workload and has places for some of them."""
     replicas = tuple(PlacedPod(name, at, f"n{at}", ()) for name, count in placed.items() for at in range(count))
     missing = 5 * len(placed) - len(replicas)
     goals = (GoalValue("unplaced", missing, bound, proven=proven),)
     workloads = tuple(Workload(name, (), replicas=5) for name in placed)
-    return FleetPlan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, pods=replicas, goals=goals)
+    return Plan(PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE, workloads, pods=replicas, goals=goals)
 
 
 def test_scenarios_stand_beside_each_other_with_what_is_placed_of_each_workload():
@@ -257,5 +258,5 @@ def test_nothing_in_a_chart_points_to_the_network(cluster, plan):
 def test_nothing_to_draw_is_reported_in_words():
     """Empty questions give a chart with a sentence."""
     assert "No devices to show" in str(chart(Cluster()))
-    assert "nothing to compare" in str(chart(FleetPlan(PlanStatus.STOPPED, ())))
+    assert "nothing to compare" in str(chart(Plan(PlanStatus.STOPPED, ())))
     assert chart(Cluster()).to_dict()

@@ -9,7 +9,7 @@ from small_nodes import NUMA, ROOT, a_slice, cluster, device, gpu
 from small_plans import a_plan, busy_cluster, held
 
 from dra_lab import DeviceID, load_cluster
-from dra_lab.model.plan import Placement
+from dra_lab.model.placement import Placement
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.tree_svg import tree_svg
 
@@ -78,7 +78,7 @@ def test_a_block_counts_what_is_chosen_in_use_and_free():
     names = [DeviceID("dra.cpu", "n1", f"cpudev{n:03}") for n in range(64)]
     world = cluster(a_slice("dra.cpu", *cpus), claims=(held(names[0]),))
     chosen = tuple(Placement("gpu", name) for name in names[4:6])
-    svg = hardware_svg(world, "n1", plan=a_plan(placements=chosen), sketch=None)
+    svg = hardware_svg(world, "n1", plan=a_plan(devices=chosen), sketch=None)
     block = next(e for e in ET.fromstring(svg).iter() if e.get("data-ids"))
     assert block.get("aria-label").startswith("64 CPUs A 2 · 1 in use")
     assert "chosen: cpudev004, cpudev005" in block.get("aria-label")

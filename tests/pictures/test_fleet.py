@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from small_plans import a_plan, hostile_plan
 
-from dra_lab.model.plan import NodeClass, NodeFit
+from dra_lab.model.headroom import NodeClass, NodeFit
 from dra_lab.pictures.node_strip import fleet_svg, fleet_tiles, short_labels
 
 

@@ -14,8 +14,8 @@ from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_
 
 from dra_lab import Cluster
 from dra_lab.manifests.plan_files import decode_drawing
-from dra_lab.model.plan import PlanStatus, Shortfall
-from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity, Shortfall
 from dra_lab.model.sketch import Drawing, Kept
 from dra_lab.pictures.page_program import plan_in
 from dra_lab.pictures.report import report_page
@@ -80,7 +80,7 @@ def test_ids_are_unique(page: str):
 def test_reasons_of_a_misfit_are_on_the_page():
     """A claim that does not fit still gives a page: reasons and the first node's hardware."""
     reason = Shortfall("link", "pair", "No root has both", needed=2, available=0, node="n1", advice="Try NUMA.")
-    plan = a_plan(status=PlanStatus.INFEASIBLE, node="", placements=(), goals=(), first_fit=None, shortfalls=(reason,))
+    plan = a_plan(status=PlanStatus.INFEASIBLE, node="", devices=(), goals=(), first_fit=None, shortfalls=(reason,))
     words = " ".join(" ".join(Page(report_page(busy_cluster(), plan)).words).split())
     assert "No root has both (n1). Try NUMA." in words
     assert "gpu-0" in words
@@ -97,7 +97,7 @@ def hostile_reasons() -> Reasons:
 
 def test_what_is_in_the_way_what_was_tried_and_what_is_left_are_on_the_page():
     """Conflicts, changes with their gain, and the counts after each test; hostile names stay text."""
-    plan = a_plan(status=PlanStatus.INFEASIBLE, node="", placements=(), goals=(), first_fit=None)
+    plan = a_plan(status=PlanStatus.INFEASIBLE, node="", devices=(), goals=(), first_fit=None)
     text = report_page(busy_cluster(), replace(plan, reasons=hostile_reasons()))
     words = " ".join(Page(text).words)
     for part in (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from random_clusters import random_fleet, random_sketch
 
 from dra_lab import DraLabError, KubernetesRelease, Workload, load_cluster, pin_plan, read_sketch, samples
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation

@@ -25,7 +25,7 @@ from dra_lab import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.pin_budget import budget_of
 from dra_lab.pinning.plan_replay import replay_plan

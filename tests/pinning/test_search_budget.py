@@ -125,11 +125,11 @@ def test_the_ladder_keeps_as_many_pairs_as_the_plan(gpus, nics, kept):
     """On aligned, partly aligned and unaligned nodes the alternatives `aligned`, then `any`, lose what must be lost."""
     on = cluster(*a_node("n1", gpus, nics))
     plan = checked_plan(on, pairs(2), release=R136)
-    assert plan.goal("preferences") == 2 - kept
+    assert plan.goal("preferences").value == 2 - kept
     replay = replay_plan(on, plan, R136)
     assert "preferred links" not in replay.sentence
     assert plan.first_fit is not None
-    assert plan.first_fit.goal("preferences") == 2 - kept
+    assert plan.first_fit.value("preferences") == 2 - kept
 
 
 def test_a_node_with_an_odd_nic_is_excluded_even_though_the_pod_never_fits_there():

@@ -12,7 +12,7 @@ from small_nodes import a_slice, gpu
 
 from dra_lab import ClaimSketch
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 
 FAILS = "device.attributes['gpu.nvidia.com'].nothing == 1"
 
@@ -68,6 +68,6 @@ def test_check_plan_holds_it_of_alternatives_that_were_not_taken(trouble):
     plan = planned(whole, wanted)
     assert [placement.request for placement in plan.placements] == ["r/one"]
     broken = node(a_slice(GPU, gpu(0)), a_slice("other.example", gpu(0), count=2))
-    fails = replace(plan, sketch=ClaimSketch(requests=(one_or_all(FAILS),)))
+    fails = replace(plan, drawn=ClaimSketch(requests=(one_or_all(FAILS),)))
     cluster, held = (broken, plan) if trouble == "pool" else (whole, fails)
     assert "plan-all" in " ".join(broken_rules(cluster, held, RELEASE))

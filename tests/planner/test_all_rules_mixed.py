@@ -20,7 +20,9 @@ from rules_occur import occurs
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, without_nodes
 from dra_lab.gitops.extended import extended_claim, served_by_plugin
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.plan import DAMAGE, NodeFit, Plan, goal_order
+from dra_lab.model.goals import DAMAGE, goal_order
+from dra_lab.model.headroom import NodeFit
+from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import asks
 
 CASES = int(os.environ.get("DRA_LAB_RANDOM_MIXED", "2000"))

@@ -22,7 +22,6 @@ from dra_lab import (
     stranded,
 )
 from dra_lab.errors import InputError
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import Bounded
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.planner.fleet import plan_fleet
@@ -108,7 +107,7 @@ def test_what_is_one_pod_many_pods_or_gangs():
     """A drawing is one pod; workloads and lists of drawings are many; a gang makes a plan with gangs."""
     other = msgspec.structs.replace(CLAIM, name="other")
     found = [make_plan(CLUSTER, what) for what in (CLAIM, pods(), [CLAIM, other], [pods(), gang()])]
-    assert [type(plan) for plan in found] == [Plan, FleetPlan, FleetPlan, FleetPlan]
+    assert [type(plan) for plan in found] == [Plan, Plan, Plan, Plan]
     assert found[2].placed == {CLAIM.name: 1, "other": 1}
 
 

@@ -71,4 +71,4 @@ def test_a_demand_is_met_and_the_root_reported_as_not_known():
 def test_nothing_else_takes_it_for_a_place(link):
     """A preference is not kept by empty texts, and pairs are not formed of them."""
     plan = checked_plan(node(), pair(**link), release=RELEASE)
-    assert not plan.fits if link.get("how") else plan.goal("preferences") == 1
+    assert not plan.fits if link.get("how") else plan.goal("preferences").value == 1

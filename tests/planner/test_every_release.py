@@ -13,7 +13,7 @@ from dra_lab import KubernetesRelease, make_plan
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import RELEASES
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import compile_claim

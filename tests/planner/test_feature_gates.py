@@ -15,7 +15,8 @@ from dra_lab import ClaimSketch, KubernetesRelease, Link, Session, read_manifest
 from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.model.plan import FirstFitStatus, PlanStatus
+from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.release import RELEASES
 from dra_lab.sources import load_texts
 

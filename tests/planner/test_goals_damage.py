@@ -18,8 +18,9 @@ from small_nodes import a_slice, gpu
 from dra_lab import How, KubernetesRelease, Link
 from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest
 from dra_lab.model.device import CapacityRequestPolicy, Device, DeviceAttribute, DeviceCapacity
+from dra_lab.model.goals import goal_order
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
-from dra_lab.model.plan import PlanStatus, goal_order
+from dra_lab.model.plan import PlanStatus
 
 RELEASE = KubernetesRelease("1.36")
 CASES = int(os.environ.get("DRA_LAB_RANDOM_DAMAGE", "60"))
@@ -78,7 +79,7 @@ def test_what_is_used_up_still_counts_as_all():
         node(a_slice(CPU, *cpus), a_slice(GPU, gpu(0))), DeviceRequest(name="r", first_available=ways), ask("one", CPU)
     )
     assert {placement.device.device for placement in plan.placements} == {"a", "b"}
-    assert plan.goal("damage") == 1
+    assert plan.goal("damage").value == 1
 
 
 def test_a_bound_far_above_what_fits_is_no_end_of_the_count():
@@ -97,7 +98,7 @@ def test_a_bound_far_above_what_fits_is_no_end_of_the_count():
     tied = Link("tied", ("one", "two"), where=TAG, how=How.APART)
     plan = planned(node(a_slice(CPU, *cpus, free)), *pair, links=(tied,))
     assert plan.proven
-    assert plan.goal("damage") == 1
+    assert plan.goal("damage").value == 1
 
 
 def test_what_no_pod_can_take_by_itself_is_no_room():
@@ -110,7 +111,7 @@ def test_what_no_pod_can_take_by_itself_is_no_room():
     parts = counted(part("p0", memory=3), part("p1", memory=3), memory=5)
     plan = planned(node(*parts, far, nodes=nodes), ask("r"))
     assert names(plan)[0] in ("p0", "p1")
-    assert plan.goal("damage") == 1
+    assert plan.goal("damage").value == 1
 
 
 @pytest.mark.parametrize("alone", [(), (0, 1)])
@@ -119,7 +120,7 @@ def test_shares_that_take_nothing_cost_nothing(alone):
     free = [Device(name=name, allow_multiple_allocations=True) for name in "ab"]
     plan = planned(node(a_slice(GPU, *free, *map(gpu, alone))), ask("r", count=2))
     assert plan.proven
-    assert plan.goal("damage") == 0
+    assert plan.goal("damage").value == 0
 
 
 def test_a_large_partition_may_cost_more_than_one_replica():

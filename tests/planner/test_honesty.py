@@ -49,7 +49,7 @@ def test_cancelled_after_the_first_answer():
         if progress.stage == "alternatives":
             cancel.set()
 
-    seed = next(s for s in range(300) if (p := plan_of(s)).fits and (p.goal("roots") or 0) > 1)
+    seed = next(s for s in range(300) if (p := plan_of(s)).fits and p.goal("roots").value > 1)
     plan = plan_of(seed, goals=("damage",), cancel=cancel, progress=stop)
     assert plan.status is PlanStatus.FEASIBLE
     assert plan.placements

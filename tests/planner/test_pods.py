@@ -9,7 +9,7 @@ import pytest
 from checked_plans import broken_rules, checked_plan
 from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, device, gpu, nic
-from small_plans import held, request
+from small_plans import held, request, with_pod
 
 from dra_lab import ClaimSketch, KubernetesRelease, Link, Workload
 from dra_lab.errors import InputError
@@ -34,7 +34,8 @@ from dra_lab.model.nodes import (
     NodeSelectorTerm,
     ObjectMeta,
 )
-from dra_lab.model.plan import Placement, PlanStatus
+from dra_lab.model.placement import Placement
+from dra_lab.model.plan import PlanStatus
 from dra_lab.model.slices import CounterSet
 
 RELEASE = KubernetesRelease("1.36")
@@ -136,20 +137,21 @@ def test_placements_say_their_claim():
         ("train", "gpu", "train:gpu"),
         ("serve", "gpu", "serve:gpu"),
     ]
-    assert tuple(plan.claims) == ("train", "serve")
+    assert [claim.name for claim in plan.workloads[0].claims] == ["train", "serve"]
     assert [p.reference for p in plan.first_fit.placements] == ["train:gpu", "serve:gpu"]
 
 
 def test_one_claim_is_as_it_was():
     """A pod with one claim gives the plan of that claim."""
     on = node(a_slice(GPU, gpu(0), gpu(1)))
-    plans = [replace(planned(on, given), seconds=0.0) for given in (gpus(1), (gpus(1),), Workload("w", (gpus(1),)))]
-    assert plans[0] == plans[1] == plans[2]
+    first, *others = [planned(on, given) for given in (gpus(1), (gpus(1),), Workload("gpus", (gpus(1),)))]
+    assert all(replace(plan, drawn=first.drawn) == first for plan in others)
 
 
 def test_claims_of_one_name_are_numbered():
     """Names in a pod are told apart."""
-    assert tuple(planned(node(a_slice(GPU, gpu(0), gpu(1))), (gpus(1), gpus(1))).claims) == ("gpus", "gpus-2")
+    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), (gpus(1), gpus(1)))
+    assert [claim.name for claim in plan.workloads[0].claims] == ["gpus", "gpus-2"]
 
 
 def test_names_that_stand_between_names_are_refused():
@@ -227,10 +229,10 @@ def test_an_allocated_claim_elsewhere_is_a_reason():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda p: replace(p, placements=(p.placements[0], changed(p.placements[1], device=p.placements[0].device))),
-        lambda p: replace(p, placements=p.placements[:1]),
-        lambda p: replace(p, placements=(*p.placements, Placement("gpu", DeviceID(GPU, "n1", "gpu-2"), claim="a"))),
-        lambda p: replace(p, placements=(p.placements[0], changed(p.placements[1], claim="c"))),
+        lambda p: with_pod(p, devices=(p.placements[0], changed(p.placements[1], device=p.placements[0].device))),
+        lambda p: with_pod(p, devices=p.placements[:1]),
+        lambda p: with_pod(p, devices=(*p.placements, Placement("gpu", DeviceID(GPU, "n1", "gpu-2"), claim="a"))),
+        lambda p: with_pod(p, devices=(p.placements[0], changed(p.placements[1], claim="c"))),
         lambda p: replace(p, allocated_claims=(allocated("kept", "n2"),)),
     ],
     ids=["twice", "missing", "too many", "no such claim", "tied elsewhere"],

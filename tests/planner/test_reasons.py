@@ -69,7 +69,7 @@ def test_four_pairs_fit(p4d):
     """Four GPU-NIC pairs with RDMA fit on a p4d node, each at its own root, proven."""
     plan = planned(p4d, pairs(4, RDMA))
     assert plan.status is PlanStatus.OPTIMAL
-    assert (plan.goal("unpaired"), plan.goal("roots"), plan.goal("numa")) == (0, 4, 2)
+    assert (plan.goal("unpaired").value, plan.goal("roots").value, plan.goal("numa").value) == (0, 4, 2)
 
 
 def test_five_pairs_do_not(p4d):
@@ -94,8 +94,8 @@ def test_seven_pairs_without_rdma(p4d):
 def test_links_are_what_helps(p4d):
     """What kube-scheduler takes without links leaves a GPU without a NIC; with the manifest it does not."""
     plan = planned(p4d, pairs(2, RDMA))
-    assert plan.goal("unpaired") == plan.first_fit.goal("unpaired") == 0
-    assert plan.first_fit_plain.goal("unpaired") == 1
+    assert plan.goal("unpaired").value == plan.first_fit.value("unpaired") == 0
+    assert plan.first_fit_plain.value("unpaired") == 1
 
 
 def test_no_pair_on_gb200(gb200):
@@ -117,14 +117,14 @@ def test_suggestion_holds(gb200):
     offer = next(s for s in plan.suggestions if s.selectors)
     better = planned(gb200, offer.sketch)
     assert better.fits
-    assert better.goal("numa") == 1
+    assert better.goal("numa").value == 1
 
 
 def test_numa_link_that_cannot_be_written(gb200):
     """The plan keeps a must-link on the NUMA node through the known locality and marks it as not writable."""
     plan = planned(gb200, pairs(2, RDMA, where="numaNode", how=How.TOGETHER))
     assert plan.fits
-    assert plan.goal("numa") == 1
+    assert plan.goal("numa").value == 1
     finding = next(f for f in plan.findings if f.rule == "link-not-writable")
     assert "gpu" in finding.message
     assert "dra.net/numaNode" in finding.message
@@ -134,7 +134,7 @@ def test_preference_is_valued(gb200):
     """The same pair as a preference fits and costs one."""
     plan = planned(gb200, pairs(1, RDMA, must=False))
     assert plan.fits
-    assert plan.goal("preferences") == 1
+    assert plan.goal("preferences").value == 1
 
 
 def test_every_node_is_there_once():

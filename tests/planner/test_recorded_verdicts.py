@@ -16,7 +16,8 @@ from checked_plans import broken_rules
 from dra_lab import KubernetesRelease, make_plan
 from dra_lab.cli import main
 from dra_lab.model.allocation import AllocationResult
-from dra_lab.model.plan import FirstFitStatus, Placement, Plan, PlanStatus
+from dra_lab.model.placement import FirstFitStatus, Placement
+from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.replay_allocator import read_case
 
@@ -95,7 +96,7 @@ class Recorded:
                 placements.append(Placement(device.request, device.id, claim=claim))
         given = {str(number): claim for number, claim in enumerate(self.claims)}
         asked = make_plan(self.cluster, given, release=self.release, time_limit=0)
-        plan = Plan(PlanStatus.FEASIBLE, asked.sketch, node=node, placements=tuple(placements))
+        plan = plan_of_pod(PlanStatus.FEASIBLE, asked.sketch, node, tuple(placements))
         return broken_rules(self.cluster, plan, self.release)
 
 

@@ -9,7 +9,7 @@ from checked_plans import checked_fleet, checked_plan
 from random_clusters import random_cluster, random_sketch
 
 from dra_lab import KubernetesRelease, Workload, load_cluster, read_sketch
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 
 RELEASE = KubernetesRelease("1.36")
 

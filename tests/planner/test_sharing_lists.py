@@ -19,7 +19,8 @@ from dra_lab.model.device import (
 )
 from dra_lab.model.driver_profile import DriverProfile
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import FirstFitStatus, Plan
+from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.plan import Plan
 from dra_lab.model.slices import ResourceSlice
 
 LISTS = KubernetesRelease("1.37", {"DRAListTypeAttributes": True})

@@ -18,7 +18,7 @@ from dra_lab.model.device import (
     DeviceCounterConsumption,
     DeviceTaint,
 )
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.slices import (
     DeviceTaintRule,
     DeviceTaintRuleSpec,

@@ -10,7 +10,7 @@ import pytest
 
 from dra_lab import KubernetesRelease
 from dra_lab.model.gates import RECORDED_RELEASE
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.replay_allocator import read_case
 

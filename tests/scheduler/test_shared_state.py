@@ -17,7 +17,7 @@ from dra_lab.model.device import (
     DeviceTaint,
 )
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.slices import CounterSet, ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.scheduler.first_fit import first_fit
 

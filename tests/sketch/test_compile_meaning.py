@@ -13,7 +13,7 @@ from random_devices import TAG
 from dra_lab import ClaimSketch, How, KubernetesRelease
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.sketch import asks
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import compile_claim

@@ -15,7 +15,7 @@ from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.device import CapacityRequestPolicy, DeviceCapacity
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import compile_claim
 

@@ -11,7 +11,7 @@ from dra_lab.findings import Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.file_places import FilePlace, FilePlaces
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.cluster_candidates import reference_candidates

@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
-from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.model.plan import PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.workload import Workload
 from dra_lab.words.added_document import added_sentence
 from dra_lab.words.frames import frame

@@ -7,16 +7,20 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as changed
-from small_plans import HOSTILE, a_plan, busy_cluster, goals, hostile_cluster, hostile_plan, taken
+from small_plans import HOSTILE, a_plan, busy_cluster, first_fit, goals, hostile_cluster, hostile_plan, taken
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, Plan, PlanStatus
+from dra_lab.model.goals import GoalValue
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.document import as_text
 from dra_lab.words.frames import frame
-from dra_lab.words.plan_document import answer_sentence, plan_text
+from dra_lab.words.plan_document import plan_parts
 from dra_lab.words.plan_json import plan_json
 
-PLAIN = FirstFit(FirstFitStatus.ALLOCATED, taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
+PLAIN = first_fit(taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
 
 
 def test_without_claims_the_answer_does_not_speak_of_now():
@@ -63,8 +67,8 @@ def test_what_is_not_proven_says_which_goal_is_open():
 
 
 def test_nothing_drawn_and_nothing_known_have_their_own_sentences():
-    empty = Plan(PlanStatus.EMPTY, ClaimSketch())
-    stopped = Plan(PlanStatus.STOPPED, ClaimSketch())
+    empty = plan_of_pod(PlanStatus.EMPTY, ClaimSketch())
+    stopped = plan_of_pod(PlanStatus.STOPPED, ClaimSketch())
     assert answer_sentence(empty) == "Nothing is drawn yet."
     assert answer_sentence(stopped).startswith("Not answered")
 
@@ -73,7 +77,7 @@ def test_hostile_texts_cannot_steer_a_terminal():
     """Escape sequences and marks that turn the direction of writing are replaced, line ends included."""
     plan = hostile_plan()
     escaped = replace(plan, findings=(replace(plan.findings[0], message="\x1b[2J\nforged: line\u202e"),))
-    text = plan_text(escaped, hostile_cluster())
+    text = as_text(plan_parts(escaped, hostile_cluster())) + "\n"
     assert not any(character in text for character in ("\x1b", "\u202e"))
     assert "\nforged" not in text
 

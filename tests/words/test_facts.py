@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from small_plans import a_plan
 
-from dra_lab.model.plan import FirstFit, FirstFitStatus, GoalValue, PlanStatus
+from dra_lab.model.goals import GoalValue
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import PlanStatus
 from dra_lab.words.facts import goal_words, proof_words, taken_words
 
 VALUES = [

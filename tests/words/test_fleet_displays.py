@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.fleet import FleetPlan, PlacedPod
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind
-from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
+from dra_lab.model.placement import PlacedPod
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.workload import Workload
 
 HOSTILE = "<script>alert(1)</script>"
-FLEET = FleetPlan(
+FLEET = Plan(
     PlanStatus.FEASIBLE,
     (Workload(HOSTILE, (), replicas=3),),
     pods=tuple(PlacedPod(HOSTILE, at, f"n{at // 2}", ()) for at in range(3)),
@@ -36,7 +38,7 @@ def test_an_answer_about_a_fleet_is_shown_in_words_and_escaped(shell, answer, wo
 
 def test_nodes_that_hold_the_same_are_one_row(shell):
     """A plan over many nodes stays a small table: what a node holds, and how many do."""
-    many = FleetPlan(
+    many = Plan(
         PlanStatus.FEASIBLE,
         (Workload("w", (), replicas=600),),
         pods=tuple(PlacedPod("w", n, f"n{n % 300}", ()) for n in range(600)),

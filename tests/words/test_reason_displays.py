@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GoalValue, Placement, Plan, PlanStatus, Shortfall, Suggestion
-from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation
+from dra_lab.model.placement import Placement
+from dra_lab.model.plan import PlanStatus, plan_of_pod
+from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.regret import GoalRegret, Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.answer_rows import why_row
@@ -53,7 +55,7 @@ def test_a_plan_without_its_cluster_tells_devices_and_goals_in_a_terminal(shell)
     """`make_plan` gives no cluster along: what is taken and how good it is stand there all the same."""
     taken = Placement(request="gpu", device=DeviceID("gpu.example.com", "n1", "gpu-7"))
     goals = (GoalValue("numa", 1, 1, proven=True), GoalValue("roots", 3, None))
-    plan = Plan(PlanStatus.FEASIBLE, ClaimSketch(), node="n1", placements=(taken,), goals=goals)
+    plan = plan_of_pod(PlanStatus.FEASIBLE, ClaimSketch(), "n1", (taken,), goals=goals)
     text = shell.display_formatter.format(plan)[0]["text/plain"]
     assert "gpu.example.com/n1/gpu-7" in text
     assert [line.split()[-2:] for line in text.splitlines() if "spanned" in line] == [
@@ -64,5 +66,5 @@ def test_a_plan_without_its_cluster_tells_devices_and_goals_in_a_terminal(shell)
 
 def test_what_was_not_found_out_is_reported_in_the_planner():
     """Relaxations that time did not reach are not silently left out."""
-    plan = Plan(PlanStatus.INFEASIBLE, ClaimSketch(), reasons=Reasons(relaxations=(UNTRIED,)))
+    plan = plan_of_pod(PlanStatus.INFEASIBLE, ClaimSketch(), reasons=Reasons(relaxations=(UNTRIED,)))
     assert why_row(plan).tried == ("Not known, the time limit was reached: Prefer 'pairs'",)

@@ -14,17 +14,17 @@ from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.sketch.manifest_target import Target
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import marked_up, printable
 from dra_lab.words.facts import counted
-from dra_lab.words.fleet_document import fleet_sentence
-from dra_lab.words.gang_json import gang_json
+from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, plan_outcome
 
 FRAGMENTS = ("kueue-configuration.yaml",)
@@ -43,7 +43,7 @@ class PlannedGang(Struct, frozen=True):
 
     gang: Workload
     hierarchy: Hierarchy | None
-    plan: FleetPlan
+    plan: Plan
     cluster: Cluster
     read: Cluster
     release: KubernetesRelease
@@ -111,7 +111,7 @@ def gang_bundle(
     record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.every_shared_claim], planned.read, target)
     record["scheduler"] = files.scheduler
     record["notExpressed"] = list(files.not_expressed)
-    record["plan"] = gang_json(plan)
+    record["plan"] = plan_json(plan)
     findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *_quota(planned, scheduler)))
     return Bundle(texts, record, sort_findings(findings), _outcome(gang, plan), scheduler=scheduler)
 
@@ -124,12 +124,12 @@ def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
         yield from quota_findings(planned.cluster, planned.gang, planned.queue, **common)
 
 
-def _outcome(gang: Workload, plan: FleetPlan) -> Simulation:
+def _outcome(gang: Workload, plan: Plan) -> Simulation:
     """Return whether the gang has its place; what the scheduler does with the files is not simulated.
 
     A gang that has its place is written even if others of the same plan have none.
     """
-    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(plan_outcome(plan)), fleet_sentence(plan)
+    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(plan_outcome(plan)), answer_sentence(plan)
     if len(plan.workloads) > 1:
         placed = plan.placed[gang.name]
         achieves = True if placed == gang.replicas else achieves
@@ -145,7 +145,7 @@ def title_of(scheduler: str) -> str:
 def _readme(
     files: GangFiles,
     gang: Workload,
-    plan: FleetPlan,
+    plan: Plan,
     release: KubernetesRelease,
     pinned: Sequence[Sequence[str]],
     names: Sequence[str],
@@ -154,7 +154,7 @@ def _readme(
     parts = [
         f"# {marked_up(gang.name)}",
         f"A gang of {gang.size:,} pods for {title} and Kubernetes {release}.",
-        marked_up(fleet_sentence(plan)),
+        marked_up(answer_sentence(plan)),
         *_pins(pinned),
         *_section(f"What {title} cannot express", files.not_expressed),
         *_section("Before you apply", [str(finding) for finding in files.findings]),

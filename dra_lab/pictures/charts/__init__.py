@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.charts.fits_chart import fits_chart
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def chart(
-    answer: Any, kind: str = "", *, plan: FleetPlan | None = None, stranded: Stranded | None = None
+    answer: Any, kind: str = "", *, plan: Plan | None = None, stranded: Stranded | None = None
 ) -> alt.TopLevelMixin:
     """Return a chart of an answer. The first kind of an answer is its default.
 
@@ -60,7 +59,7 @@ def chart(
         charts: Mapping[str, Callable[[], alt.TopLevelMixin]] = {
             "use": lambda: utilisation_chart(answer, plan, stranded)
         }
-    elif isinstance(answer, Plan | FleetPlan):
+    elif isinstance(answer, Plan):
         charts = {"regret": lambda: regret_chart(answer)}
     else:
         charts = _of_several(answer)

@@ -11,10 +11,10 @@ from dra_lab.index.pools import Pool, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.driver_profile import kind_words
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import Stranded
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.sketch.device_use import keeps_away
 from dra_lab.sketch.kind_counts import guessed_only
@@ -55,9 +55,7 @@ class Amounts:
         return self.in_use, self.planned, self.free, self.stranded, self.blocked
 
 
-def node_amounts(
-    cluster: Cluster, fleet: FleetPlan | None = None, stranded: Stranded | None = None
-) -> tuple[Amounts, ...]:
+def node_amounts(cluster: Cluster, fleet: Plan | None = None, stranded: Stranded | None = None) -> tuple[Amounts, ...]:
     """Return the amounts of every node and kind, by node name and then in the order of KINDS.
 
     `fleet` adds what its replicas take; `stranded` says how much of what is then free is stranded. Devices that several
@@ -118,7 +116,7 @@ def _with_stranded(amounts: Amounts, stranded: int) -> Amounts:
     return replace(amounts, stranded=lost, free=amounts.free - lost)
 
 
-def _planned(fleet: FleetPlan | None) -> Mapping[DeviceID, Mapping[str, Fraction]]:
+def _planned(fleet: Plan | None) -> Mapping[DeviceID, Mapping[str, Fraction]]:
     """Return what the replicas take of each device: capacities, {} where they take it whole."""
     found: dict[DeviceID, dict[str, Fraction]] = {}
     for placement in (p for one in (fleet.with_devices if fleet else ()) for p in one.devices):

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.goals import FLEET_GOALS
-from dra_lab.model.plan import GOALS, GoalValue, Plan, PlanStatus
+from dra_lab.model.goals import FLEET_GOALS, GOALS, GoalValue
+from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.plan import Plan
 from dra_lab.model.regret import PathShare
 from dra_lab.words.document import clean, plain_table
 from dra_lab.words.facts import FIRST_FITS, counted, goal_proof, proof_words, taken_words
@@ -31,7 +31,7 @@ _SHARES = ("placed by", "GPUs", "path to the NIC", "bandwidth left")
 _PLAIN = ("goal", "who", "value", "worse by", "proof")
 
 
-def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
+def regret_chart(answer: Plan) -> alt.TopLevelMixin:
     """Return a chart of every goal: the plan's value, and the value that kube-scheduler's first fit reaches instead.
 
     For a plan of one claim, first fit is on the plan's node: with the manifest, and with counts and selectors only. For
@@ -54,8 +54,8 @@ def regret_chart(answer: Plan | FleetPlan) -> alt.TopLevelMixin:
     return finish(_chart(rows, paths), heading, _subtitle(answer), plain)
 
 
-def _subtitle(answer: Plan | FleetPlan) -> list[str]:
-    if isinstance(answer, FleetPlan):
+def _subtitle(answer: Plan) -> list[str]:
+    if not answer.is_one_pod:
         proof = "best: proven" if answer.proven else "best so far: not every goal is proven"
         count = f"{len(answer.pods):,} replicas on {len(answer.nodes):,} nodes"
         if answer.first_fit is None:
@@ -76,15 +76,15 @@ def _subtitle(answer: Plan | FleetPlan) -> list[str]:
     return [proof, *failed]
 
 
-def _compared(answer: FleetPlan) -> frozenset[str]:
+def _compared(answer: Plan) -> frozenset[str]:
     """Return the nodes on which a fleet was compared with first fit."""
     found = answer.first_fit
-    whole = found is None or found.status is not PlanStatus.STOPPED
+    whole = found is None or found.status is not FirstFitStatus.STOPPED
     return frozenset(answer.nodes if whole or found is None else found.compared)
 
 
-def _values(answer: Plan | FleetPlan) -> Mapping[str, Sequence[GoalValue]]:
-    if isinstance(answer, FleetPlan):
+def _values(answer: Plan) -> Mapping[str, Sequence[GoalValue]]:
+    if not answer.is_one_pod:
         if answer.first_fit is None:
             return {"best": answer.goals}
         pairs = answer.against_first_fit
@@ -94,11 +94,11 @@ def _values(answer: Plan | FleetPlan) -> Mapping[str, Sequence[GoalValue]]:
     return {"best": answer.goals, **{who: f.goals for who, f in fits.items() if f is not None and f.placements}}
 
 
-def _rows(answer: Plan | FleetPlan) -> list[dict[str, Any]]:
+def _rows(answer: Plan) -> list[dict[str, Any]]:
     values = _values(answer)
     best = {goal.goal: goal for goal in values["best"]}
-    part = isinstance(answer, FleetPlan) and len(_compared(answer)) < len(answer.nodes)
-    meanings = FLEET_GOALS if isinstance(answer, FleetPlan) else GOALS
+    part = not answer.is_one_pod and len(_compared(answer)) < len(answer.nodes)
+    meanings = GOALS if answer.is_one_pod else FLEET_GOALS
     rows = []
     for name, goal in best.items():
         for who, goals in values.items():
@@ -170,7 +170,7 @@ PathRow = tuple[str, str, PathShare]
 """The planner or scheduler that placed the devices, its colour, and GPUs with the same kind of path to their NICs."""
 
 
-def _paths(answer: Plan | FleetPlan) -> list[PathRow]:
+def _paths(answer: Plan) -> list[PathRow]:
     """Return how the GPUs reach their NICs, the plan's way first, where some first fit has another way."""
     if not any(regret.paths_differ for regret in answer.regrets):
         return []

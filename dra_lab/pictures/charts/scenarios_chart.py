@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.model.fleet import FleetPlan
+from dra_lab.model.goals import UNPLACED
+from dra_lab.model.plan import Plan
 from dra_lab.pictures.charts.chart_states import ChartState
 from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.planner.scenarios import ScenarioAnswer
@@ -58,15 +59,14 @@ def _placed(answer: ScenarioAnswer) -> _Placed:
     plan = answer.plan
     if plan is None:
         return _Placed(answer.scenario, {}, 0, f"not answered: {answer.error}")
-    if not isinstance(plan, FleetPlan):
-        return _Placed(answer.scenario, {plan.sketch.name: int(plan.fits)}, 1, "" if plan.proven else "not proven")
-    wanted = sum(workload.replicas for workload in plan.workloads)
-    return _Placed(answer.scenario, dict(plan.placed), wanted, _open(plan, wanted))
+    return _Placed(answer.scenario, dict(plan.placed), plan.replicas, _open(plan, plan.replicas))
 
 
-def _open(plan: FleetPlan, wanted: int) -> str:
+def _open(plan: Plan, wanted: int) -> str:
     """Say how many replicas may fit at most, where it is not proven that no more do."""
-    missing = next((goal for goal in plan.goals if goal.goal == "unplaced"), None)
+    missing = plan.goal(UNPLACED)
+    if plan.is_one_pod:
+        return "" if plan.proven else "not proven"
     if missing is None or missing.proven:
         return ""
     return "more may fit" if missing.bound is None else f"at most {wanted - missing.bound:,}"

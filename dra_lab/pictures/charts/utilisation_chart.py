@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import Stranded
+from dra_lab.model.plan import Plan
 from dra_lab.pictures.charts.amounts import Amounts, amount_names, node_amounts
 from dra_lab.pictures.charts.chart_states import AMOUNT_STATES, ChartState
 from dra_lab.pictures.charts.rows import Band, of_nodes
@@ -24,7 +24,7 @@ _WIDE, _NARROW = 0.11, 0.045
 
 
 def utilisation_chart(
-    cluster: Cluster, fleet: FleetPlan | None = None, stranded: Stranded | None = None
+    cluster: Cluster, fleet: Plan | None = None, stranded: Stranded | None = None
 ) -> alt.TopLevelMixin:
     """Return how much of each kind of device is in use, planned, free or stranded on every node.
 

@@ -14,19 +14,17 @@ from dra_lab.model.allocation import (
 )
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.placement import PlacedPod, SharedClaim
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, asks, claims_of
+from dra_lab.model.sketch import ClaimSketch, asks
 
 _NAMESPACE = "dra-lab-plan"
 
 
-def cluster_after(
-    cluster: Cluster, plan: Plan | FleetPlan | None, release: KubernetesRelease | str | None = None
-) -> Cluster:
+def cluster_after(cluster: Cluster, plan: Plan | None, release: KubernetesRelease | str | None = None) -> Cluster:
     """Return the cluster with an allocated claim for each pod of a plan, the same object without a plan.
 
     Raises InputError for what is no plan.
@@ -63,12 +61,7 @@ def with_pods(
 
 def _pods(plan: Any) -> Iterator[tuple[PlacedPod | SharedClaim, set[tuple[str, str]]]]:
     """Yield each pod and shared claim of a plan, and its requests with admin access, which take nothing."""
-    if isinstance(plan, Plan):
-        if plan.fits:
-            name = plan.sketch.name or "pod"
-            yield PlacedPod(name, 0, plan.node, plan.placements), admin_requests(claims_of(plan.sketch))
-        return
-    if not isinstance(plan, FleetPlan):
+    if not isinstance(plan, Plan):
         raise InputError(f"after is a plan, not a {type(plan).__name__}")
     admin = {name: admin_requests(claims) for name, claims in plan.claims_of.items()}
     for pod in plan.pods:

@@ -14,7 +14,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.plan import FirstFitStatus, Placement
+from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.sketch import asks
 from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget

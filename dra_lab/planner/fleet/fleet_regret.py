@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from dra_lab.errors import Cancelled, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.fleet import FleetPlan, PlacedPod
-from dra_lab.model.plan import FirstFitStatus, Placement, PlanStatus
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, Placement
+from dra_lab.model.plan import Plan
 from dra_lab.model.what_if import part_of_cluster
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.first_fit_pods import PodAsWritten
@@ -31,7 +31,7 @@ class _Trial:
     replicas: list[PlacedPod] = field(default_factory=list)
 
 
-def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan | None:
+def first_fit_of(fleet: FleetProblem, plan: Plan, order: Sequence[str], budget: Budget) -> FirstFit | None:
     """Return what first fit takes where the plan's pods stand: those planned for a node, one after the other, on it.
 
     Other plugins decide which node kube-scheduler would pick, so the result does not depend on that. Pods come in the
@@ -55,16 +55,11 @@ def first_fit_of(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], bud
     goals = [counted[goal] for goal in order]
     if len(compared) < len(on_node):
         goals[0] = replace(goals[0], value=planned - len(trial.replicas))
-    return FleetPlan(
-        PlanStatus.FEASIBLE if len(compared) == len(on_node) else PlanStatus.STOPPED,
-        plan.workloads,
-        plan.cluster,
-        plan.release,
+    return FirstFit(
+        FirstFitStatus.ALLOCATED if len(compared) == len(on_node) else FirstFitStatus.STOPPED,
         tuple(trial.replicas),
         tuple(goals),
-        findings=tuple(_findings(len(compared), len(on_node), budget.shares.compare)),
-        objective=plan.objective,
-        compared=tuple(compared),
+        compared=tuple(compared) if len(compared) < len(on_node) else (),
     )
 
 

@@ -14,10 +14,10 @@ from msgspec.structs import replace as changed
 from dra_lab.errors import InputError
 from dra_lab.model.claims import ALL, CapacityRequirements, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import LargestJob
 from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText, format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
@@ -39,7 +39,7 @@ def largest_job(
     claim: ClaimSketch,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | None = None,
+    after: Plan | None = None,
     scale: Sequence[str] = (),
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,

@@ -11,9 +11,10 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedPod
-from dra_lab.model.goals import NODES, UNPLACED
-from dra_lab.model.plan import GoalValue, PlanStatus, Shortfall
+from dra_lab.model.goals import NODES, UNPLACED, GoalValue
+from dra_lab.model.placement import PlacedPod
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Progress
@@ -34,7 +35,7 @@ def plan_pinned(
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
-) -> FleetPlan:
+) -> Plan:
     """Return where the replicas of workloads go if some of them must run on given nodes.
 
     Args:
@@ -57,7 +58,7 @@ def plan_pinned(
     target = cluster.target_release(release)
     ends = None if time_limit is None else time.monotonic() + time_limit
 
-    def plan(on: Cluster, wanted: Sequence[Workload], before: FleetPlan | None) -> FleetPlan:
+    def plan(on: Cluster, wanted: Sequence[Workload], before: Plan | None) -> Plan:
         left = None if ends is None else max(0.0, ends - time.monotonic())
         common = {"release": target, "goals": goals, "progress": progress, "cancel": cancel}
         return plan_fleet(cluster_after(on, before, target), wanted, time_limit=left, first_fit=False, **common)  # type: ignore[arg-type]
@@ -65,7 +66,7 @@ def plan_pinned(
     on_nodes = {w.name: {node: n for node, n in pins.get(w.name, {}).items() if n} for w in workloads}
     if not any(on_nodes.values()):
         return plan(cluster, workloads, None)
-    whole = FleetPlan(PlanStatus.EMPTY, tuple(workloads), cluster.name, str(target))
+    whole = Plan(PlanStatus.EMPTY, tuple(workloads), cluster.name, str(target))
     lost: list[Shortfall] = []
     for node in sorted({node for nodes in on_nodes.values() for node in nodes}):
         here = [replace(w, replicas=on_nodes[w.name].get(node, 0)) for w in workloads]
@@ -87,7 +88,7 @@ def plan_pinned(
     return _bounded(replace(whole, findings=free.findings, shortfalls=(*lost, *rest.shortfalls)), free)
 
 
-def _not_there(wanted: Sequence[Workload], found: FleetPlan | None, node: str) -> Iterator[Shortfall]:
+def _not_there(wanted: Sequence[Workload], found: Plan | None, node: str) -> Iterator[Shortfall]:
     """Yield why pods that are pinned to a node have no place there."""
     placed: Mapping[str, int] = found.placed if found is not None else {}
     for workload in wanted:
@@ -102,7 +103,7 @@ def _not_there(wanted: Sequence[Workload], found: FleetPlan | None, node: str) -
             yield Shortfall("pin", workload.name, text, node=node, advice="Remove the pin, or choose another node.")
 
 
-def _joined(first: FleetPlan, more: FleetPlan) -> FleetPlan:
+def _joined(first: Plan, more: Plan) -> Plan:
     """Return the plan with the replicas of both, numbered on; of the goals only the values."""
     counted = Counter(replica.workload for replica in first.pods)
     added: list[PlacedPod] = []
@@ -115,7 +116,7 @@ def _joined(first: FleetPlan, more: FleetPlan) -> FleetPlan:
     return replace(joined, goals=tuple(_sums(joined, first, more)))
 
 
-def _sums(plan: FleetPlan, *parts: FleetPlan) -> Iterator[GoalValue]:
+def _sums(plan: Plan, *parts: Plan) -> Iterator[GoalValue]:
     """Yield the value of each goal over all replicas of a plan, in the order of its parts."""
     known = {goal.goal: goal for part in parts for goal in part.goals}
     wanted = sum(workload.replicas for workload in plan.workloads)
@@ -126,7 +127,7 @@ def _sums(plan: FleetPlan, *parts: FleetPlan) -> Iterator[GoalValue]:
         yield GoalValue(name, value, unknown=sum(goal.unknown for goal in mine), of=sum(goal.of for goal in mine))
 
 
-def _bounded(plan: FleetPlan, free: FleetPlan) -> FleetPlan:
+def _bounded(plan: Plan, free: Plan) -> Plan:
     """Return the plan with the bounds of the plan without pins: a goal has one while all before it are proven."""
     if not plan.pods and free.status is PlanStatus.INFEASIBLE:
         return replace(free, shortfalls=(*plan.shortfalls, *free.shortfalls))

@@ -9,10 +9,9 @@ from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 
 from dra_lab.errors import SolverError
-from dra_lab.model.fleet import PlacedPod
-from dra_lab.model.goals import NODES, UNPLACED
+from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.names import MARK, DeviceID
-from dra_lab.model.plan import GoalValue, Placement
+from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.quantity import format_quantity
 from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.counting import Counts

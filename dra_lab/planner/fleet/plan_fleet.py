@@ -12,9 +12,8 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
-from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
-from dra_lab.model.plan import DAMAGE, GOALS, PlanStatus
+from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GOALS, NODES, UNPLACED
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
@@ -43,7 +42,7 @@ def plan_fleet(
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
     first_fit: bool = True,
-) -> FleetPlan:
+) -> Plan:
     """Return where the replicas of workloads go, best first, with what is proven of it.
 
     Arguments and errors are those of `make_plan`. `goals` are of FLEET_GOALS; `damage`, which is about one claim, is
@@ -63,7 +62,7 @@ def plan_fleet(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     order = fleet_order(goals, objective)
-    plan = FleetPlan(
+    plan = Plan(
         PlanStatus.EMPTY,
         workloads,
         cluster.name,
@@ -93,13 +92,13 @@ def plan_fleet(
 
 def with_first_fit(
     cluster: Cluster,
-    plan: FleetPlan,
+    plan: Plan,
     *,
     release: KubernetesRelease | str | None = None,
     goals: Sequence[str] = (),
     time_limit: float | None = None,
     cancel: threading.Event | None = None,
-) -> FleetPlan:
+) -> Plan:
     """Return a plan with what kube-scheduler would take for its pods on the same nodes, and what that costs.
 
     It is for a plan made with `first_fit=False`; other arguments are those of `plan_fleet`.
@@ -110,7 +109,7 @@ def with_first_fit(
     return _with_first_fit(fleet, plan, fleet_order(goals, plan.objective), budget) if plan.pods else plan
 
 
-def _with_first_fit(fleet: FleetProblem, plan: FleetPlan, order: Sequence[str], budget: Budget) -> FleetPlan:
+def _with_first_fit(fleet: FleetProblem, plan: Plan, order: Sequence[str], budget: Budget) -> Plan:
     from dra_lab.planner.fleet.fleet_regret import first_fit_of
 
     plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, budget))
@@ -159,7 +158,7 @@ def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
         yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
 
 
-def _planned(work: Work, plan: FleetPlan) -> FleetPlan:
+def _planned(work: Work, plan: Plan) -> Plan:
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.fleet.placing import goals_of, pods_of, proven_goals
     from dra_lab.planner.fleet.search import search

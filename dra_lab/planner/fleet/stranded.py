@@ -17,9 +17,9 @@ from dra_lab.index.counter_draws import Counter as Drawn
 from dra_lab.index.counter_draws import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import MOST_COUNTED, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.names import DeviceID
+from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -46,7 +46,7 @@ def stranded(
     claims: Sequence[ClaimSketch],
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | None = None,
+    after: Plan | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,

@@ -8,10 +8,10 @@ from dataclasses import replace as changed
 from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import NODES
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.planner.budget import Shares
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
@@ -23,7 +23,7 @@ from dra_lab.planner.why.node_reasons import devices
 from dra_lab.sketch.links import listed
 
 
-def unplaced(fleet: FleetProblem, plan: FleetPlan) -> tuple[Shortfall, ...]:
+def unplaced(fleet: FleetProblem, plan: Plan) -> tuple[Shortfall, ...]:
     """Return, for each workload with replicas that are not placed, what each of its requests lacks after the plan.
 
     Devices that a request alone decides are counted (`count`): with fewer free than one replica takes there is a

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.headroom import StrandedKind
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.plan import Plan
 from dra_lab.model.reasons import Relaxation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
@@ -55,7 +55,7 @@ def why_stranded(
     node: str,
     *,
     release: KubernetesRelease | str | None = None,
-    after: FleetPlan | None = None,
+    after: Plan | None = None,
     seconds: float = 2.0,
 ) -> WhyStranded:
     """Return why devices of a node are stranded after a plan for these workloads; looks at this node only.

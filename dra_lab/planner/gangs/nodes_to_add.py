@@ -11,11 +11,11 @@ from dra_lab.errors import InputError, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.goals import GANGS
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
-from dra_lab.model.plan import PlanStatus, Shortfall
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import when_idle, without_nodes
@@ -260,7 +260,7 @@ def _counts(question: AddQuestion, new: Sequence[NewNode]) -> Iterator[AddedCoun
         yield AddedCount(kind, domain, len(nodes), cost, is_new, tuple(nodes))
 
 
-def _not_placed(plan: FleetPlan) -> Iterator[Finding]:
+def _not_placed(plan: Plan) -> Iterator[Finding]:
     short = {gang.name: gang.replicas - plan.placed[gang.name] for gang in plan.gangs}
     goals = [goal for goal in plan.goals if goal.goal.partition(" ")[0] == GANGS]
     if any(short.values()) and goals and all(goal.proven for goal in goals):

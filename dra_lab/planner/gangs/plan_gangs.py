@@ -14,9 +14,10 @@ from dra_lab.errors import SolverError
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan, PlacedPod, SharedClaim
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import GoalValue, PlanStatus
+from dra_lab.model.placement import PlacedPod, SharedClaim
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
@@ -46,7 +47,7 @@ def plan_gangs(
     progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
     solver: str = "HiGHS",
-) -> FleetPlan:
+) -> Plan:
     """Return where workloads go that have gangs among them, best first, with what is proven of it.
 
     A gang has all pods of its minimum or none. All its pods are in one domain of its required level. Other pods have
@@ -65,7 +66,7 @@ def plan_gangs(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     workloads = workloads_given("workloads", workloads)
-    plan = FleetPlan(PlanStatus.EMPTY, workloads, cluster.name, str(release), findings=cluster.findings)
+    plan = Plan(PlanStatus.EMPTY, workloads, cluster.name, str(release), findings=cluster.findings)
     gangs, single = plan.gangs, [workload for workload in workloads if not workload.is_gang]
     claims = [claim for workload in workloads for claim in workload.claims]
     unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.every_shared_claim)))

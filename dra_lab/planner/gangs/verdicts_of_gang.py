@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.fleet import FleetPlan
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
 from dra_lab.model.goals import GANGS
 from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.plan import PlanStatus
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import ClusterQueue
 from dra_lab.model.release import KubernetesRelease
@@ -35,7 +34,7 @@ def gang_verdicts(
     *,
     queue: str = "",
     requests: Mapping[str, Mapping[str, QuantityText]] | None = None,
-    plan: FleetPlan | None = None,
+    plan: Plan | None = None,
     hierarchies: Sequence[Hierarchy] | None = None,
     release: KubernetesRelease | str | None = None,
     time_limit: float | None = None,
@@ -84,7 +83,7 @@ def gang_verdicts(
         ('yes', 'The snapshot has no ClusterQueue of Kueue')
     """
     (gang,) = workloads_given("gang", [gang])
-    if plan is not None and gang.name not in {one.name for one in given("plan", plan, FleetPlan).gangs}:
+    if plan is not None and gang.name not in {one.name for one in given("plan", plan, Plan).gangs}:
         names = ", ".join(one.name for one in plan.gangs) or "none"
         raise InputError(
             f"plan has no gang {gang.name!r} (it has {names}); leave it out, or give the plan of this gang"
@@ -125,7 +124,7 @@ def gang_verdicts(
     )
 
 
-def _devices(gang: Workload, plan: FleetPlan, headrooms: Sequence[Fit]) -> VerdictRow:
+def _devices(gang: Workload, plan: Plan, headrooms: Sequence[Fit]) -> VerdictRow:
     if plan.status is PlanStatus.NOT_CHECKED:
         return VerdictRow(DEVICES, Says.UNKNOWN, f"Not checked: {plan.shortfalls[0].message}.")
     placed = [one for one in plan.placed_gangs if one.workload == gang.name]

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from dra_lab.model.plan import DAMAGE
+from dra_lab.model.goals import DAMAGE
 from dra_lab.planner.node.allocation_problem import NUMA_KINDS, ROOT_KINDS, AllocationProblem
 from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts, PlaceOf
 from dra_lab.planner.node.link_places import PlaceValue

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.model.plan import DAMAGE, GoalValue
+from dra_lab.model.goals import DAMAGE, GoalValue
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dra_lab.model.device import Device
+from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GoalValue, Placement
+from dra_lab.model.placement import Placement
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.device_counts import NumberCounts

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from dra_lab.model.goals import GOALS, GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.plan import GOALS, GoalValue
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 

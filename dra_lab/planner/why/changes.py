@@ -17,9 +17,8 @@ from dra_lab.model.claims import (
     DeviceSelector,
     DeviceToleration,
 )
-from dra_lab.model.plan import Suggestion
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.model.reasons import Relaxation
+from dra_lab.model.reasons import Relaxation, Suggestion
 from dra_lab.model.sketch import LEVELS, Ask, ClaimSketch, Link, asks
 from dra_lab.planner.why.conflicts import AnyPart, Trial, with_parts
 from dra_lab.sketch.links import LEVEL_WORDS, link_words

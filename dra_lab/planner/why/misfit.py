@@ -13,9 +13,9 @@ from dra_lab.cel.no_match import MOST_VALUES, Seen, unpublished_words, value_cou
 from dra_lab.findings import sentence_case
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.names import PCIE_ROOT, split_request
-from dra_lab.model.plan import Plan, PlanStatus, Shortfall, Suggestion
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.reasons import Reasons, Relaxation
+from dra_lab.model.reasons import Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, covers
 from dra_lab.planner.answer import Work, once
 from dra_lab.planner.budget import Budget

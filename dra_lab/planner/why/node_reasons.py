@@ -15,7 +15,7 @@ from dra_lab.findings import sentence_case
 from dra_lab.index.counter_draws import counted_pools
 from dra_lab.index.node_binding import Tie
 from dra_lab.model.names import part_of
-from dra_lab.model.plan import Shortfall
+from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem

@@ -11,7 +11,7 @@ from small_nodes import a_slice, cluster, device
 
 from dra_lab import ClaimSketch, Cluster, How, Link, Workload
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.plan import DAMAGE
+from dra_lab.model.goals import DAMAGE
 
 
 def a_request(name: str, driver: str, count: int = 1) -> DeviceRequest:

@@ -1,0 +1,139 @@
+"""Where pods are: the devices of requests, pods and the claims that they share, and what kube-scheduler takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dra_lab.model.goals import GoalValue
+from dra_lab.model.names import MARK, DeviceID
+
+
+class Placement(Struct, frozen=True, gc=False):
+    """A device chosen for a request.
+
+    `request` is the reference in its claim (`gpu`, or `gpu/aligned` for an alternative). `manifest_request` is the name
+    in the compiled claim (`gpu-0`) if it is known. `consumed` is the capacity it takes of a shareable device. `claim`
+    is the claim it is for, "" if the pod has one.
+    """
+
+    request: str
+    device: DeviceID
+    manifest_request: str = ""
+    consumed: Mapping[str, str] = {}
+    claim: str = ""
+
+    @property
+    def reference(self) -> str:
+        """Return the reference in the plan's drawing: `claim:request` where the pod has several claims."""
+        return f"{self.claim}{MARK}{self.request}" if self.claim else self.request
+
+
+class PlacedPod(Struct, frozen=True, gc=False):
+    """One pod with a place.
+
+    `replica` counts the replicas of its workload from 0, and `number` the pods of its group in the replica. `group` is
+    the name of the group, "" in a workload of single pods. `devices` name the claim they are for where the pod has
+    several; `goals` are the values of this pod alone. `domain` is the path of the domain of the required level that has
+    its replica, () if no level is required; for `host` it is the name of the node.
+    """
+
+    workload: str
+    replica: int
+    node: str
+    devices: tuple[Placement, ...]
+    goals: tuple[GoalValue, ...] = ()
+    group: str = ""
+    number: int = 0
+    domain: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return `WORKLOAD/REPLICA`, or `WORKLOAD/REPLICA/GROUP/NUMBER` in a gang."""
+        return "/".join([self.workload, str(self.replica), *([self.group, str(self.number)] if self.group else [])])
+
+
+class SharedClaim(Struct, frozen=True, gc=False):
+    """The devices of the claims that all pods of a replica use together, or with `group` those of one group."""
+
+    workload: str
+    replica: int
+    group: str
+    node: str
+    devices: tuple[Placement, ...]
+    goals: tuple[GoalValue, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return `WORKLOAD/REPLICA/shared`, or `WORKLOAD/REPLICA/GROUP/shared`."""
+        return "/".join(filter(None, (self.workload, str(self.replica), self.group, "shared")))
+
+
+class PlacedReplica(Struct, frozen=True):
+    """A replica with a place: its pods in the order of their groups, and what its shared claims have."""
+
+    workload: str
+    replica: int
+    domain: tuple[str, ...]
+    pods: tuple[PlacedPod, ...]
+    shared: tuple[SharedClaim, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes of its pods, sorted."""
+        return tuple(sorted({pod.node for pod in self.pods}))
+
+
+class FirstFitStatus(StrEnum):
+    """What kube-scheduler's search ends with on one node."""
+
+    ALLOCATED = "allocated"
+    NONE = "none"
+    ERROR = "error"
+    STOPPED = "stopped"
+
+
+class Start(StrEnum):
+    """Whether a pod starts with a manifest: what kube-scheduler's search on every node that the pod may use gives.
+
+    `NEVER`: no node has its devices, or the search on one node ends every attempt. `OPEN`: a search did not end here.
+    """
+
+    NOT_SEARCHED = "not-searched"
+    STARTS = "starts"
+    NEVER = "never"
+    OPEN = "open"
+
+
+class FirstFit(Struct, frozen=True):
+    """The devices that kube-scheduler's first fit takes where the pods of a plan are.
+
+    `status` is `error` when the whole attempt of the pod would be given up (`message` says why). It is `stopped` when
+    the search of one pod was cut off after `steps` candidates, or that of many pods after the nodes that `compared`
+    names. `goals` values the same goals as the plan's.
+    """
+
+    status: FirstFitStatus
+    pods: tuple[PlacedPod, ...] = ()
+    goals: tuple[GoalValue, ...] = ()
+    message: str = ""
+    steps: int = 0
+    recorded: bool = True
+    compared: tuple[str, ...] = ()
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """Return the devices of the first pod."""
+        return self.pods[0].devices if self.pods else ()
+
+    @property
+    def placed(self) -> Mapping[str, int]:
+        """Return how many pods of each workload have devices."""
+        return Counter(pod.workload for pod in self.pods)
+
+    def value(self, goal: str) -> int | None:
+        """Return the value of a goal, or None."""
+        return next((one.value for one in self.goals if one.goal == goal), None)
