@@ -46,7 +46,6 @@ NAMES = [
     "explain",
     "export",
     "frame",
-    "gang_files",
     "gang_verdicts",
     "hierarchies",
     "how_many_more",

@@ -27,6 +27,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.pinning.pod_start import RUN_TIME_ERROR
 from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.manifest_target import KINDS, Target
@@ -172,11 +173,9 @@ def make_bundle(
     _refuse_same_names(files, several=several)
     texts = {name: text for one in files for name, text in one.texts.items()}
     of_files = [finding for one in files for finding in one.findings]
-    findings = [
-        *(answer.findings if answer is not None and answer.drawn is None else of_files),
-        *written.findings,
-        *of_files,
-    ]
+    # whether a selector ends the search was found out with what is written, not with what was drawn
+    of_plan = answer.findings if answer is not None and answer.drawn is None else of_files
+    findings = [*(one for one in of_plan if one.rule != RUN_TIME_ERROR), *written.findings, *of_files]
     findings += [finding for one in subjects for finding in one.findings]
     findings += _unplaced(answer) if answer is not None and many else ()
     one_drawing = what if isinstance(what, ClaimSketch) else None if many else what.sketch

@@ -15,7 +15,8 @@ from dra_lab.words.answer_sentence import proof_sentence, verdict_sentence
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.verdict import Tile, Tone, scheduler_sentences
+from dra_lab.words.scheduler_sentences import scheduler_sentences
+from dra_lab.words.verdict import Tile, Tone
 from dra_lab.words.workload_words import more_words, quota_words, request_words, stranded_words
 
 

@@ -15,7 +15,8 @@ from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, goal_meaning, goal_words, proof_words, sentence, telling
-from dra_lab.words.verdict import cause, scheduler_sentences
+from dra_lab.words.scheduler_sentences import scheduler_sentences
+from dra_lab.words.verdict import cause
 
 PLACED_GOALS = (GANGS, BEYOND, UNPLACED)
 """Goals that count what has no place."""

@@ -38,11 +38,13 @@ KUEUE_NOTE = (
 
 
 def claim_words(claims: Sequence[ClaimSketch]) -> str:
-    """Return what one pod requests: `2 gpu + 2 nic`."""
+    """Return what one pod requests: `2 gpu + 2 nic + 32 cpu`."""
     parts = []
     for request in (request for claim in claims for request in claim.requests):
         first = asks(request)[0] if request.exactly or request.first_available else None
         count = "all" if first is not None and first.all_devices else f"{first.count if first is not None else 1:,}"
+        if first is not None and first.count == 1 and len(first.capacity) == 1:
+            count = str(next(iter(first.capacity.values())))  # of one device that is shared
         parts.append(f"{count} {request.name}")
     return printable(" + ".join(parts)) or "nothing yet"
 
