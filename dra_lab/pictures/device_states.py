@@ -19,7 +19,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks
-from dra_lab.pictures.partitions import amount_words, blockers
+from dra_lab.pictures.partitions import blockers, named_amounts
 from dra_lab.sketch.device_use import is_used_up, keeps_away
 from dra_lab.sketch.free_words import doubt_words
 from dra_lab.topology.locality import skipped_devices
@@ -49,7 +49,8 @@ class DeviceState:
 
     `why` says more in words: who holds it, which taint, why it is not eligible. `unhealthy` is what kubelet or the
     driver reports. `holders` are the claims that use it, and `blockers` the partitions that leave too little of its
-    counters. `amount` is what is left of a shareable device (`24 of 40 Gi`) and `used` the used part of it, 0 to 1.
+    counters. `amounts` are what is left of each capacity of a shareable device (`24 of 40 Gi`; of several, with their
+    names), and `used` the used part of the first one, 0 to 1.
     """
 
     state: State = State.FREE
@@ -59,7 +60,7 @@ class DeviceState:
     unhealthy: bool = False
     holders: tuple[str, ...] = ()
     blockers: tuple[DeviceID, ...] = ()
-    amount: str = ""
+    amounts: tuple[str, ...] = ()
     used: float = 0.0
 
 
@@ -169,7 +170,7 @@ def _state(
     full = bool(holders) and is_used_up(cluster, device_id, device)
     taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
     unhealthy = is_unhealthy(cluster, device_id, device)
-    amount, used = _amount(cluster, device_id, device)
+    amounts, used = _amounts(cluster, device_id, device)
     why = []
     if blocking or lacks:
         names = ", ".join(_name(cluster, blocker) for blocker in blocking) or "partitions in use"
@@ -194,7 +195,7 @@ def _state(
     state = next((state for holds, state in states if holds), State.FREE)
     if state in (State.FREE, State.UNKNOWN) and (doubt := doubt_words(cluster)):
         why.append(doubt)
-    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amount, used)
+    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amounts, used)
 
 
 def is_unhealthy(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
@@ -212,10 +213,10 @@ def _name(cluster: Cluster, device: DeviceID) -> str:
     return f"{device.device} (in use by {', '.join(holders)})" if holders else f"{device.device} (chosen)"
 
 
-def _amount(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[str, float]:
-    """Return what is left of a shareable device and the used part of it: of memory, else of what is used most."""
+def _amounts(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[tuple[str, ...], float]:
+    """Return what is left of a shareable device, and the used part of the first: memory, else what is used most."""
     if not device.allow_multiple_allocations or not device.capacity:
-        return "", 0.0
+        return (), 0.0
     consumed = cluster.allocated.consumed.get(device_id, {})
     amounts = {
         key: Amount(total, consumed.get(key, Fraction()))
@@ -223,10 +224,11 @@ def _amount(cluster: Cluster, device_id: DeviceID, device: Device) -> tuple[str,
         if (total := parse_quantity(capacity.value)) > 0
     }
     if not amounts:
-        return "", 0.0
-    first = max(amounts, key=lambda key: (key.rpartition("/")[2] == "memory", amounts[key].used / amounts[key].total))
-    amount = amounts[first]
-    return amount_words(amount), min(1.0, float(amount.used / amount.total))
+        return (), 0.0
+    used = {key: amount.used / amount.total for key, amount in amounts.items()}
+    keys = sorted(amounts, key=lambda key: (key.rpartition("/")[2] == "memory", used[key]), reverse=True)
+    words = named_amounts(amounts)
+    return tuple(words[key] for key in keys), min(1.0, float(used[keys[0]]))
 
 
 def _left(cluster: Cluster, device_id: DeviceID) -> str:

@@ -117,15 +117,14 @@ def _device_words(item: Element, mark: Mark, state: DeviceState, sign: str) -> N
     word = "unhealthy" if state.unhealthy else _WORDS.get(state.state, "")
     if word and not sign and text_width(word, SIZE) <= mark.width - 4:
         lines.append((word, ""))
-    if state.amount:
-        lines.append((f"{state.amount} free", ""))
-    bar = 10.0 if state.amount else 0.0
+    lines += [(f"{amount} free", "") for amount in state.amounts]
+    bar = 10.0 if state.amounts else 0.0
     x, y = mark.x + mark.width / 2, mark.y + (mark.height - bar) / 2 - (len(lines) - 1) * LINE / 2
     for at, (line, class_) in enumerate(lines):
         if not state.chosen and (state.state in PATTERNS or state.unhealthy):
             backing(item, line, x, y + at * LINE, SIZE)
         text(item, line, x, y + at * LINE, class_)
-    if state.amount:
+    if state.amounts:
         edge = mark.height / 4 if mark.shape == "pill" else 8.0
         _bar(item, mark.x + edge, mark.y + mark.height - 13, mark.width - 2 * edge, 7.0, [("used", state.used, "")])
 
@@ -265,8 +264,8 @@ def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
     if state.scheduler and not state.chosen:
         parts.append(f"allocated by kube-scheduler for request {state.scheduler} ({ink.letter(state.scheduler)})")
     parts.extend(state.why or ([] if state.chosen else [state.state.value]))
-    if state.amount and not state.holders:
-        parts.append(f"{state.amount} free")
+    if not state.holders:
+        parts += [f"{amount} free" for amount in state.amounts]
     device = locality.device
     return (
         f"{device_words(locality)}: {'; '.join(parts)}. {locality_words(locality)}. "

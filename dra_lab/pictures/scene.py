@@ -22,7 +22,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, GAP, LINE, MANY, PAD, SIZE, WIDTH, Frame, Mark, bottom_of, in_rows
 from dra_lab.pictures.captions import heading, short_name, text_width, wrap
-from dra_lab.pictures.partitions import Card, Part, amount_words, partitions
+from dra_lab.pictures.partitions import Card, Part, named_amounts, partitions
 from dra_lab.pictures.slice_map import narrowest_map, slice_map
 from dra_lab.sketch.kind_counts import KIND_PLURALS
 from dra_lab.topology.locality import Locality
@@ -38,14 +38,14 @@ class _Facts:
     """What the layout needs to know of devices besides where they sit."""
 
     parts: Mapping[DeviceID, Part]
-    amounts: Mapping[DeviceID, float]
-    """How wide the words about what is left of a shareable device may be."""
+    amounts: Mapping[DeviceID, Sequence[float]]
+    """How wide the words about what is left of each capacity of a shareable device may be."""
 
 
 def node_scene(cluster: Cluster, node_name: str, width: float = WIDTH) -> Frame:
     """Return the outermost box of a node. Raises NodeError for a node that the cluster does not have."""
     devices = {found.id: found.device for found in devices_on(gather_pools(cluster, node_name))}
-    amounts = {name: space for name, device in devices.items() if (space := _amount_width(device))}
+    amounts = {name: space for name, device in devices.items() if (space := _amount_widths(device))}
     facts = _Facts(partitions(cluster, node_name), amounts)
     return _Layout(facts).lay(node_tree(cluster, node_name), width)
 
@@ -56,13 +56,13 @@ def node_title(cluster: Cluster, node_name: str) -> str:
     return labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type") or ""
 
 
-def _amount_width(device: Device) -> float:
+def _amount_widths(device: Device) -> list[float]:
     if not device.allow_multiple_allocations:
-        return 0.0
-    totals = (parse_quantity(capacity.value) for capacity in device.capacity.values())
-    words = (amount_words(Amount(total, Fraction())) for total in totals if total > 0)
+        return []
+    totals = {key: parse_quantity(capacity.value) for key, capacity in device.capacity.items()}
+    words = named_amounts({key: Amount(total, Fraction()) for key, total in totals.items() if total > 0})
     # what is left may have two decimals
-    return max((text_width(f"{found}.00 free", SIZE) for found in words), default=0.0)
+    return [text_width(f"{found}.00 free", SIZE) for found in words.values()]
 
 
 class _Layout:
@@ -178,19 +178,19 @@ class _Layout:
             lines = wrap(_block_name(members), SIZE, width - 16)
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
-        name, amount = short_name(locality), self._facts.amounts.get(locality.device, 0.0)
+        name, amounts = short_name(locality), self._facts.amounts.get(locality.device, ())
         shape, margin, least, most = {
             "gpu": ("square", 12.0, 70.0, 150.0),
             "nic": ("pill", 22.0, 84.0, 150.0),
-            "cpu": ("pill" if amount else "circle", 16.0, 62.0, 150.0),
+            "cpu": ("pill" if amounts else "circle", 16.0, 62.0, 150.0),
         }.get(locality.kind, ("hexagon", 30.0, 104.0, 160.0))
-        if amount:
-            least = most = max(least, amount + margin)
+        if amounts:
+            least = most = max(least, max(amounts) + margin)
         most = min(most, space)
         least = min(least, most)
         lines = wrap(name, SIZE, most - margin)
         width = min(max(math.ceil(max(text_width(line, SIZE) for line in lines) + margin), least), most)
-        height = LINE * (len(lines) + 1) + 10 + (LINE + 10 if amount else 0)
+        height = LINE * (len(lines) + 1) + 10 + (LINE * len(amounts) + 10 if amounts else 0)
         if shape == "circle":
             width = height = max(width, height, 62.0)
         return Mark(members, shape, 0.0, 0.0, width, height, lines)

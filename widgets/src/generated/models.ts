@@ -817,7 +817,7 @@ export interface TaskRow {
   ask?: string;
   node?: string;
   primary?: string;
-  action?: "" | "back" | "check" | "explain" | "leave" | "next" | "predict";
+  action?: "check" | "explain" | "next" | "predict";
   waits?: string;
   back?: string;
   next?: string;
