@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.course.lesson_text import TASKS, lessons
-from dra_lab.course.progress_file import SUFFIX, read_progress
+from dra_lab.course.progress_file import LESSONS, SUFFIX, read_progress
 from dra_lab.errors import DraLabError, SourceError, require
 from dra_lab.sources.drawing_files import write_whole
 
@@ -33,8 +33,8 @@ def class_overview(folder: str | Path, *, csv: str | Path | None = None) -> pd.D
     """Return what the students of a class have reached, one row for each student and lesson.
 
     Args:
-        folder: A folder with one folder for each student, in which the files `*.progress.json` are. A student has the
-            name that the lesson was opened with, else that of the folder.
+        folder: A folder with one folder for each student, in which the files `*.progress.json` are, or a folder
+            `lessons` with them. A student has the name that the lesson was opened with, else that of the folder.
         csv: A file that gets the table; default None: none.
 
     Returns:
@@ -70,7 +70,8 @@ def class_overview(folder: str | Path, *, csv: str | Path | None = None) -> pd.D
 
 
 def _row(path: Path, root: Path) -> tuple[Any, ...]:
-    owner = path.parent.relative_to(root).as_posix()
+    student = path.parent.parent if path.parent != root and path.parent.name == LESSONS else path.parent
+    owner = student.relative_to(root).as_posix()
     owner = _cell(root.resolve().name if owner == "." else owner)
     file = _cell(path.relative_to(root).as_posix())
     try:

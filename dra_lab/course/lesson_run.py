@@ -19,7 +19,7 @@ from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
-from dra_lab.model.sketch import ClaimSketch, Drawing
+from dra_lab.model.sketch import ClaimSketch, Drawing, asks
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.topology.locality import localities
 
@@ -114,6 +114,11 @@ class LessonRun:
         """Return the devices of the latest prediction, without those that the node does not have."""
         known = set(map(str, self.names))
         return tuple(one for one in self.progress.picked if one in known)
+
+    @property
+    def asks_for_one(self) -> bool:
+        """Say whether the claim of the prediction asks for one device, so that a student chooses one."""
+        return [ask.count for request in self.lesson.predict.sketch.requests for ask in asks(request)] == [1]
 
     @property
     def slice_lines(self) -> tuple[str, ...]:

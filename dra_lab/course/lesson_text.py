@@ -128,6 +128,11 @@ class LessonText(Value, frozen=True):
         """Return the tasks by kind, in their order."""
         return dict(zip(TASKS, (self.predict, self.trace, self.draw, self.check, self.explain), strict=True))
 
+    @property
+    def following(self) -> str:
+        """Return the id of the next lesson, "" after the last one."""
+        return next((lesson.id for lesson in lessons() if lesson.number == self.number + 1), "")
+
 
 def read_lesson(path: Path) -> LessonText:
     """Return the lesson of a file. Raises ManifestError with file, line and path if it is broken."""

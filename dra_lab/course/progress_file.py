@@ -23,6 +23,9 @@ FORMAT = 1
 
 SUFFIX = ".progress.json"
 
+LESSONS = "lessons"
+"""The folder beside a plan file in which the planner keeps drawings and progress of lessons."""
+
 MAX_PROGRESS_BYTES = 2**20
 NOT_SAVED = (
     "It is kept until the kernel stops. To save it, open the lesson with `folder=` and a folder you can write to."

@@ -19,7 +19,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks
-from dra_lab.pictures.partitions import amount_words, blockers
+from dra_lab.pictures.partitions import blockers, named_amounts
 from dra_lab.sketch.device_use import is_used_up, keeps_away
 from dra_lab.sketch.free_words import doubt_words
 from dra_lab.topology.locality import skipped_devices
@@ -58,8 +58,8 @@ class DeviceState:
 
     `why` says more in words: who holds it, which taint, why it is not eligible. `unhealthy` is what kubelet or the
     driver reports. `holders` are the claims that use it, and `blockers` the partitions that leave too little of its
-    counters. `amount` is what is left of a shareable device (`24 of 40 Gi free`), or what is taken if it is chosen
-    (`takes 32 of 112 CPUs`). `used` is the part of it that is in use and `taken` the part that is chosen, 0 to 1.
+    counters. `amounts` are what is left of each capacity of a shareable device (`24 of 40 Gi free`), or what is taken
+    if it is chosen (`takes 32 of 112 CPUs`). `used` is the used part of the first one and `taken` the chosen, 0 to 1.
     `unplaced` is the request that would take it if the claim fitted.
     """
 
@@ -70,7 +70,7 @@ class DeviceState:
     unhealthy: bool = False
     holders: tuple[str, ...] = ()
     blockers: tuple[DeviceID, ...] = ()
-    amount: str = ""
+    amounts: tuple[str, ...] = ()
     used: float = 0.0
     taken: float = 0.0
     unplaced: str = ""
@@ -191,7 +191,7 @@ def _state(
     full = bool(holders) and is_used_up(cluster, device_id, device)
     taints = [taint for taint in cluster.taints_of(device_id, device, rules=rules) if keeps_away(taint)]
     unhealthy = is_unhealthy(cluster, device_id, device)
-    amount, used, taken = _amount(cluster, device_id, device, takes)
+    amounts, used, taken = _amounts(cluster, device_id, device, takes)
     why = []
     if blocking or lacks:
         names = ", ".join(_name(cluster, blocker) for blocker in blocking) or "partitions in use"
@@ -216,7 +216,7 @@ def _state(
     state = next((state for holds, state in states if holds), State.FREE)
     if state in (State.FREE, State.UNKNOWN) and (doubt := doubt_words(cluster)):
         why.append(doubt)
-    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amount, used, taken)
+    return DeviceState(state, chosen, scheduler, tuple(why), unhealthy, holders, blocking, amounts, used, taken)
 
 
 def is_unhealthy(cluster: Cluster, device_id: DeviceID, device: Device) -> bool:
@@ -234,12 +234,12 @@ def _name(cluster: Cluster, device: DeviceID) -> str:
     return f"{device.device} (in use by {', '.join(holders)})" if holders else f"{device.device} (chosen)"
 
 
-def _amount(
+def _amounts(
     cluster: Cluster, device_id: DeviceID, device: Device, takes: Mapping[str, str]
-) -> tuple[str, float, float]:
-    """Return what is left or taken of a shareable device, and its used and taken part: of memory, else of the most."""
+) -> tuple[tuple[str, ...], float, float]:
+    """Return what is left or taken of a shareable device: memory first, else what is used most; and these two parts."""
     if not device.allow_multiple_allocations or not device.capacity:
-        return "", 0.0, 0.0
+        return (), 0.0, 0.0
     consumed = cluster.allocated.consumed.get(device_id, {})
     amounts = {
         key: Amount(total, consumed.get(key, Fraction()))
@@ -247,16 +247,20 @@ def _amount(
         if (total := parse_quantity(capacity.value)) > 0
     }
     if not amounts:
-        return "", 0.0, 0.0
-    first = max(amounts, key=lambda key: (key.rpartition("/")[2] == "memory", amounts[key].used / amounts[key].total))
-    amount = amounts[first]
-    used = min(1.0, float(amount.used / amount.total))
-    if first not in takes:
-        words = amount_words(amount, first)
-        return f"{words} free" if cluster.claims_known else words.partition(" of ")[2], used, 0.0
-    taken = parse_quantity(takes[first])
-    words = amount_words(Amount(amount.total, amount.total - taken), first)
-    return f"takes {words}", used, min(1 - used, float(taken / amount.total))
+        return (), 0.0, 0.0
+    used = {key: amount.used / amount.total for key, amount in amounts.items()}
+    keys = sorted(amounts, key=lambda key: (key.rpartition("/")[2] == "memory", used[key]), reverse=True)
+    taken = {key: parse_quantity(takes.get(key, "0")) for key in keys}
+    left = {
+        key: words if cluster.claims_known else words.partition(" of ")[2]
+        for key, words in named_amounts(amounts).items()
+    }
+    chosen = named_amounts({key: Amount(amount.total, amount.total - taken[key]) for key, amount in amounts.items()})
+    free = " free" if cluster.claims_known else ""
+    shown = tuple(f"takes {chosen[key]}" if taken[key] else f"{left[key]}{free}" for key in keys)
+    first = keys[0]
+    part = min(1.0, float(used[first]))
+    return shown, part, min(1 - part, float(taken[first] / amounts[first].total))
 
 
 def _left(cluster: Cluster, device_id: DeviceID) -> str:

@@ -111,11 +111,11 @@ def _device_words(item: Element, mark: Mark, state: DeviceState, sign: str) -> N
         whole = f"{sign} {lines[0]}"
         lines[0] = whole if text_width(whole, SIZE) <= mark.width - 8 else f"{sign[0]} {lines[0]}"
     if mark.amount == "beside":
-        lines[-1] += f" {state.amount}"
-    elif state.amount:
-        lines.append(state.amount)
+        lines[-1] += f" {state.amounts[0]}"
+    else:
+        lines += state.amounts
     word = "unhealthy" if state.unhealthy else state.state.value if state.state in _WRITTEN else ""
-    space = mark.height - (8 if state.amount else 0)
+    space = mark.height - (8 if state.amounts else 0)
     if word and not sign and LINE * (len(lines) + 1) <= space and text_width(word, SIZE) <= mark.width - 4:
         lines.append(word)
     x, y = mark.x + mark.width / 2, mark.y + space / 2 - (len(lines) - 1) * LINE / 2
@@ -123,7 +123,7 @@ def _device_words(item: Element, mark: Mark, state: DeviceState, sign: str) -> N
         if not state.chosen and (state.state in PATTERNS or state.unhealthy):
             backing(item, line, x, y + at * LINE, SIZE)
         text(item, line, x, y + at * LINE, "dra-hw-letter" if sign and at == 0 else "")
-    if state.amount:
+    if state.amounts:
         edge = mark.height / 3 if mark.shape == "pill" else 8.0
         parts = [("used", state.used, ""), ("taken-now", state.taken, "")]
         _bar(item, mark.x + edge, mark.y + mark.height - 12, mark.width - 2 * edge, 7.0, parts)
@@ -267,7 +267,7 @@ def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
     if state.unplaced:
         parts.append(f"no place is left for request {state.unplaced}")
     parts.extend(state.why or ([] if state.chosen else [state.state.value]))
-    if state.amount and not state.holders:
-        parts.append(state.amount)
+    if not state.holders:
+        parts += state.amounts
     device = locality.device
     return f"{device_words(locality)}: {'; '.join(parts)}. {locality_words(locality)}. Published as {device}"

@@ -211,3 +211,12 @@ def amount_words(amount: Amount, key: str = "") -> str:
     left = max(amount.left, Fraction()) / factor
     unit = unit or ("CPUs" if key.rpartition("/")[2] == "cpu" else "")
     return f"{float(left * 100 // 1) / 100:,.10g} of {float(number):,.10g} {unit}".rstrip()
+
+
+def named_amounts(amounts: Mapping[str, Amount]) -> dict[str, str]:
+    """Return what is left of each capacity in words; of several, with their names: `20 of 100 cores`."""
+    several = len(amounts) > 1
+    return {
+        key: f"{amount_words(amount)} {key.rpartition('/')[2]}" if several else amount_words(amount, key)
+        for key, amount in amounts.items()
+    }

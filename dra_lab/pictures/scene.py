@@ -24,7 +24,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, GAP, LINE, MANY, PAD, SIZE, WIDTH, Frame, Mark, bottom_of, in_rows
 from dra_lab.pictures.captions import heading, text_width, wrap
-from dra_lab.pictures.partitions import Card, Part, amount_words, partitions
+from dra_lab.pictures.partitions import Card, Part, named_amounts, partitions
 from dra_lab.pictures.slice_map import narrowest_map, slice_map
 from dra_lab.sketch.kind_counts import KIND_PLURALS
 from dra_lab.topology.locality import Locality
@@ -47,8 +47,8 @@ class _Facts:
     """What the layout needs to know of devices besides where they sit."""
 
     parts: Mapping[DeviceID, Part]
-    amounts: Mapping[DeviceID, float]
-    """How wide the words about what is left of a shareable device may be."""
+    amounts: Mapping[DeviceID, Sequence[float]]
+    """How wide the words about what is left of each capacity of a shareable device may be."""
     worded: Collection[DeviceID] = ()
     """The devices whose state is written below their name."""
 
@@ -66,7 +66,7 @@ def node_scene(
     The state of `worded` devices is written below their name. PCIe roots with `folded` devices only are left out.
     """
     devices = {found.id: found.device for found in devices_on(gather_pools(cluster, node_name))}
-    amounts = {name: space for name, device in devices.items() if (space := _amount_width(device))}
+    amounts = {name: space for name, device in devices.items() if (space := _amount_widths(device))}
     facts = _Facts(partitions(cluster, node_name), amounts, worded)
     tree = node_tree(cluster, node_name)
     return _Layout(facts).lay(_without(tree, folded) if folded else tree, width)
@@ -99,13 +99,13 @@ def node_title(cluster: Cluster, node_name: str) -> str:
     return labels.get("node.kubernetes.io/instance-type") or labels.get("beta.kubernetes.io/instance-type") or ""
 
 
-def _amount_width(device: Device) -> float:
+def _amount_widths(device: Device) -> list[float]:
     if not device.allow_multiple_allocations:
-        return 0.0
-    totals = ((key, parse_quantity(capacity.value)) for key, capacity in device.capacity.items())
-    words = (amount_words(Amount(total, Fraction()), key) for key, total in totals if total > 0)
+        return []
+    totals = {key: parse_quantity(capacity.value) for key, capacity in device.capacity.items()}
+    words = named_amounts({key: Amount(total, Fraction()) for key, total in totals.items() if total > 0})
     # what is left may have two decimals
-    return max((text_width(f"{found}.00 free", SIZE) for found in words), default=0.0)
+    return [text_width(f"{found}.00 free", SIZE) for found in words.values()]
 
 
 class _Layout:
@@ -219,7 +219,7 @@ class _Layout:
         return max(needed, default=0.0)
 
     def _least_width(self, locality: Locality) -> float:
-        amount = self._facts.amounts.get(locality.device, 0.0)
+        amount = max(self._facts.amounts.get(locality.device, ()), default=0.0)
         return self._mark((locality,), amount + OTHER[1] if amount else WIDTH).width
 
     def _all(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
@@ -252,7 +252,8 @@ class _Layout:
             # the bar, and two lines of counts
             return Mark(members, "block", 0.0, 0.0, width, LINE * (len(lines) + 2) + 24, lines)
         shape, margin, least = SHAPES.get(locality.kind, OTHER)
-        amount, most = self._facts.amounts.get(locality.device, 0.0), min(_WIDEST, space)
+        amounts, most = self._facts.amounts.get(locality.device, ()), min(_WIDEST, space)
+        amount = max(amounts, default=0.0)
         if amount:
             shape, margin = ("pill" if locality.kind == "cpu" else shape), max(margin, 20.0)
             most = min(space, max(_WIDEST, amount + margin))
@@ -262,10 +263,11 @@ class _Layout:
         lines = wrapped[1:] if above else (wrapped[0].removeprefix(_SIGN), *wrapped[1:])
         width = max(text_width(line, SIZE) for line in wrapped)
         beside = text_width(" ", SIZE) + amount
-        where = "" if not amount else "beside" if len(wrapped) == 1 and width + beside + margin <= space else "below"
+        fits = len(wrapped) == len(amounts) == 1 and width + beside + margin <= space
+        where = "" if not amounts else "beside" if fits else "below"
         width = width + beside if where == "beside" else max(width, amount)
         width = min(max(math.ceil(width + margin), least), space)
-        rows = len(wrapped) + (where == "below") + (locality.device in self._facts.worded)
+        rows = len(wrapped) + (len(amounts) if where == "below" else 0) + (locality.device in self._facts.worded)
         height = LINE * rows + 11 + (8 if amount else 0)
         if shape == "circle":
             width = height = max(width, height)

@@ -97,7 +97,7 @@ def _with_free(cluster: Cluster, release: KubernetesRelease) -> tuple[PaletteEnt
 @once_per_hardware
 def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, ...]:
     """Return the entries without what is free."""
-    pairs = [*_offers(cluster, release)]
+    pairs = [*_distinct(_offers(cluster, release))]
     pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
     pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
     distinct = zip(_distinct_labels([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
@@ -128,6 +128,16 @@ def _offers(cluster: Cluster, release: KubernetesRelease) -> Iterator[Meant]:
             total = sum(count for shape, count in shapes.items() if _applies(offer, shape))
             if total:
                 yield _offer_entry(cluster, release, known, offer, total)
+
+
+def _distinct(offers: Iterable[Meant]) -> Iterator[Meant]:
+    """Leave out an offer that means the same devices as one before it: any NIC, if every NIC has RDMA."""
+    known = set()
+    for entry, found in offers:
+        meant = (entry.device_class, entry.capacity_key, frozenset(found.shapes))
+        if meant not in known:
+            known.add(meant)
+            yield entry, found
 
 
 def _applies(offer: Offer, shape: Shape) -> bool:

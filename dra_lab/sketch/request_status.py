@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.cel.selector import admit_selector, compile_selector
-from dra_lab.drivers import documented_class
+from dra_lab.drivers import device_label, documented_class
 from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
@@ -19,7 +19,15 @@ from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
-from dra_lab.sketch.cluster_candidates import Candidates, candidates, common_kind, count_free, joined, kind_of_most
+from dra_lab.sketch.cluster_candidates import (
+    Candidates,
+    candidates,
+    common_kind,
+    count_free,
+    joined,
+    kind_of_most,
+    lookup_of,
+)
 from dra_lab.sketch.free_words import are_partitions
 
 _MOST_CACHED = 64
@@ -35,6 +43,7 @@ class RequestStatus(Struct, frozen=True):
     class alone; `free` the matching ones that are not in use and not tainted. `text` says it in words ("12 of 64 match;
     3 lack dra.net/rdma"), `error` why nothing can match or where a selector fails, "" where all is well. `attributes`
     are the full names that every matching device publishes. `split` says that all of them are partitions of a device.
+    `model` is what all of them are ("NVIDIA A100-SXM4-40GB"), "" if they differ.
     """
 
     matching: tuple[DeviceID, ...] = ()
@@ -45,6 +54,7 @@ class RequestStatus(Struct, frozen=True):
     attributes: tuple[str, ...] = ()
     kind: str = "other"
     split: bool = False
+    model: str = ""
 
 
 def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, RequestStatus]:
@@ -88,7 +98,13 @@ def _of_hardware(
         tuple(sorted(whole.attributes)),
         _kind(cluster, own_asks, whole),
         are_partitions(whole.shapes),
+        _model(whole),
     )
+
+
+def _model(whole: Candidates) -> str:
+    models = {device_label(shape.profile, lookup_of(shape.driver, shape.example)) for shape in whole.shapes}
+    return models.pop() if len(models) == 1 else ""
 
 
 def _kind(cluster: Cluster, own_asks: tuple[Ask, ...], whole: Candidates) -> str:

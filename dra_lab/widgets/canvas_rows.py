@@ -55,9 +55,10 @@ class PaletteRow(Row, frozen=True):
 class RequestRow(Row, frozen=True):
     """What is known of a drawn request: its letter and colours in every picture, and which devices match it.
 
-    `text` is the sentence under the name ("12 of 64 match; 3 lack the attribute"); `error` is the selector's message;
-    `matching_ids` are at most 200 device ids, printed `driver/pool/device`, for lighting up. `field` is where it stands
-    in the claim ("devices.requests[0]"), `note` what a release or the cluster cannot do of it.
+    `label` is the model of the devices if they have one, `text` the sentence under it ("12 of 64 match; 3 lack the
+    attribute"), and `error` the selector's message. `matching_ids` are at most 200 device ids, printed
+    `driver/pool/device`, for lighting up. `field` is where it stands in the claim ("devices.requests[0]"), `note` what
+    a release or the cluster cannot do of it.
     """
 
     letter: str = ""
@@ -225,6 +226,7 @@ def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, Re
             colour=badge.fill,
             text_colour=badge.text,
             kind=status.kind if status else "other",
+            label=status.model if status else "",
             matching=len(status.matching) if status else 0,
             total=status.total if status else 0,
             text=_with_free(status) if status else "",

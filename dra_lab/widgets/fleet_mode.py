@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,11 @@ import traitlets
 
 from dra_lab.model.layers import Layer
 from dra_lab.model.sketch import PodDrawing
-from dra_lab.pictures.letters import letter
+from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.session import Session
 from dra_lab.sources import PREFIX
 from dra_lab.sources.confined import confined
+from dra_lab.topology.locality import localities
 from dra_lab.widgets.domain_rows import gang_row
 from dra_lab.widgets.domain_values import GangRow
 from dra_lab.widgets.fleet_answer_rows import FleetAnswerRow, answer_row
@@ -27,7 +29,8 @@ from dra_lab.words.workload_words import more_number
 class WorkloadRow(Row, frozen=True):
     """One workload: `detail` says what a pod requests, `more` how many more fit, `pins` the nodes that pods must be on.
 
-    `editing` says that the canvas shows its claims. With a `gang`, `wanted`, `placed` and `more` count gangs.
+    `editing` says that the canvas shows its claims. With a `gang`, `wanted`, `placed` and `more` count gangs. `letter`
+    and `colour` are those on the bars and pictures; `devices` counts what one pod has of each kind of device.
     """
 
     name: str
@@ -38,6 +41,9 @@ class WorkloadRow(Row, frozen=True):
     pins: tuple[tuple[str, int], ...] = ()
     editing: bool = False
     letter: str = ""
+    colour: str = ""
+    ink: str = ""
+    devices: dict[str, int] = {}
     gang: GangRow | None = None
 
 
@@ -178,6 +184,17 @@ class FleetMode(Pane):
         self.session.redo()
 
 
+def _devices(session: Session) -> dict[str, dict[str, int]]:
+    """Return how many devices of each kind the first pod of each workload has."""
+    answer, found = session.fleet.answer, dict[str, dict[str, int]]()
+    for pod in answer.plan.pods if answer is not None else ():
+        if pod.workload not in found and answer is not None:
+            places = localities(answer.question.cluster, pod.node)
+            kinds = Counter(places[placed.device].kind for placed in pod.devices if placed.device in places)
+            found[pod.workload] = dict(kinds)
+    return found
+
+
 def letters_of(pods: tuple[PodDrawing, ...]) -> Mapping[str, str]:
     """Return the letter of each workload by its name."""
     return {pod.pod: letter(number) for number, pod in enumerate(pods)}
@@ -190,7 +207,7 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
         more |= {name: str(count.count) for name, count in gangs.more.items()}
-    letters = letters_of(fleet.workloads)
+    letters, devices = letters_of(fleet.workloads), _devices(session)
     return tuple(
         WorkloadRow(
             name=pod.pod,
@@ -201,9 +218,12 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
             pins=tuple(sorted(pod.pins.items())),
             editing=pod.pod == fleet.editing,
             letter=letters[pod.pod],
+            colour=PALETTE[at % len(PALETTE)].fill,
+            ink=PALETTE[at % len(PALETTE)].text,
+            devices=devices.get(pod.pod, {}),
             gang=None if pod.gang is None else gang_row(session.cluster, pod, pod.gang, answer),
         )
-        for pod in fleet.workloads
+        for at, pod in enumerate(fleet.workloads)
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from dra_lab.course.progress_file import LESSONS
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Layer
@@ -93,8 +95,8 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self._grid = ipywidgets.Box((self.bar, self.plan_view, self.canvas, self.hardware))
         self._grid.add_class("dra-lab-grid")
         self._mode = ""
-        self._folder = Path(file).parent if file is not None and session is None else Path()
         self._learn: Lesson | None = None
+        self._kept: TemporaryDirectory[str] | None = None
         self._show_mode()
         self.session.on("mode", self._show_mode)
         super().__init__([self._grid])
@@ -113,11 +115,19 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         self._mode = self.session.mode
         self._grid.add_class(f"is-{self._mode}")
         if self._mode == LEARN and self._learn is None:
-            self._learn = Lesson(folder=self._folder)
+            self._learn = Lesson(folder=self._lesson_folder())
             pane = ipywidgets.Box([self._learn])
             for name in ("dra-mode-pane", "dra-learn"):
                 pane.add_class(name)
             self._grid.children = [*self._grid.children, pane]
+
+    def _lesson_folder(self) -> Path:
+        """Return the folder for the files of lessons; without a plan file, one that ends with the planner."""
+        file = self.session.file
+        if file is not None:
+            return file.path.parent / LESSONS
+        self._kept = TemporaryDirectory(prefix="dra-lab-")
+        return Path(self._kept.name)
 
     def _take_over(self, file: str | Path | None) -> None:
         # Running the cell again makes a second planner of the same file: the first one ends, or both would write it.
@@ -142,6 +152,8 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         for view in (*self._views, *learn, self._grid):
             view.close()
         self._views, self._learn = (), None
+        if self._kept is not None:
+            self._kept.cleanup()
         self.session.close()
 
     @property

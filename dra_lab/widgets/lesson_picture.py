@@ -26,7 +26,8 @@ class LessonPicture(HardwareView):
     """The picture of a node, or kube-scheduler's search on it, as a step of a lesson needs it.
 
     `picked` are the devices that a student has chosen; both sides write it. `picks` says whether devices can be chosen,
-    and `only` the node that the step is about, on which its session plans, "" if a student may look at every node.
+    and `only` the node that the step is about, on which its session plans, "" if a student may look at every node. If
+    `picks_one`, another device replaces the chosen one.
 
     Example:
         >>> from dra_lab import Session
@@ -42,8 +43,14 @@ class LessonPicture(HardwareView):
     picks = traitlets.Bool(False).tag(sync=True)
     only = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, session: Session, *, only: str = "", **traits: Any) -> None:
+    def __init__(self, session: Session, *, only: str = "", picks_one: bool = False, **traits: Any) -> None:
         """Show a session's nodes, or only one of them."""
+        self._picks_one = picks_one
         super().__init__(session, only=only, **traits)
         if only:
             session.look_at(only)
+
+    @traitlets.validate("picked")
+    def _check_picked(self, proposal: Any) -> list[str]:
+        picked: list[str] = proposal["value"]
+        return picked[-1:] if self._picks_one else picked

@@ -19,13 +19,13 @@ HintState = Literal["shown", "open", "locked"]
 
 LessonState = Literal["new", "started", "done"]
 
-Action = Literal["", "predict", "next", "check", "explain", "back", "leave"]
+Action = Literal["predict", "next", "check", "explain"]
 
 
 class LessonHead(Row, frozen=True):
     """The lesson: its place in the course, title, length, and what was reached so far.
 
-    `number` is "Lesson 3 of 13" or "Final exercise". `tiles` are the predictions and hints, with what they count.
+    `number` is "Lesson 3 of 14". `tiles` are the predictions and hints, with what they count.
     """
 
     id: str = ""
@@ -58,7 +58,7 @@ class TaskRow(Row, frozen=True):
     ask: str = ""
     node: str = ""
     primary: str = ""
-    action: Action = ""
+    action: Action = "next"
     waits: str = ""
     back: str = ""
     next: str = ""
@@ -117,12 +117,6 @@ _PRIMARY = {
     "check": "Go to Explain",
     "explain": "Compare my sentence",
 }
-LAST = len(lessons()) - 1
-
-
-def number_words(number: int) -> str:
-    """Return `Lesson 3 of 13`, or that it is the final exercise."""
-    return f"Lesson {number} of {LAST}" if number <= LAST else "Final exercise"
 
 
 def head_row(run: LessonRun) -> LessonHead:
@@ -134,9 +128,8 @@ def head_row(run: LessonRun) -> LessonHead:
         Tile(f"{progress.hints} of {len(HINTS)}", "hints used", title="How many hints you have read."),
     )
     step_words = "You finished this lesson." if run.finished else f"Step {run.task + 1} of {len(TASKS)}"
-    return LessonHead(
-        lesson.id, number_words(lesson.number), lesson.title, lesson.minutes, step_words, run.finished, tiles
-    )
+    number = f"Lesson {lesson.number} of {len(lessons())}"
+    return LessonHead(lesson.id, number, lesson.title, lesson.minutes, step_words, run.finished, tiles)
 
 
 def step_rows(run: LessonRun) -> tuple[StepRow, ...]:
@@ -154,8 +147,8 @@ def step_rows(run: LessonRun) -> tuple[StepRow, ...]:
     )  # fmt: skip
 
 
-def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool) -> TaskRow:
-    """Return the present task with its buttons."""
+def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool, goes_on: bool) -> TaskRow:
+    """Return the present task with its buttons; `goes_on` says that the next lesson can be opened here."""
     kind = TASKS[run.task]
     task = run.lesson.tasks[kind]
     before = TASKS[run.task - 1] if run.task else None
@@ -177,6 +170,8 @@ def task_row(run: LessonRun, *, picked: Sequence[str], drawn: bool) -> TaskRow:
             action = "next"
         else:
             primary = "Check again"
+    elif kind == "explain" and run.finished and goes_on:
+        primary, action = "Next lesson", "next"
     return TaskRow(
         kind=kind,
         title=f"{run.task + 1}. {LABELS[kind]}",
@@ -237,8 +232,7 @@ def lesson_rows(folder: Path, student: str, seed: int | None) -> tuple[LessonRow
         progress = open_lesson(lesson.id, folder, seed=seed, student=student).progress
         state = _state(progress)
         words = f"{len(progress.done)} of {len(TASKS)} steps" if state == "started" else ""
-        number = str(lesson.number) if lesson.number <= LAST else "★"
-        rows.append(LessonRow(lesson.id, number, lesson.title, lesson.minutes, state, words))
+        rows.append(LessonRow(lesson.id, str(lesson.number), lesson.title, lesson.minutes, state, words))
     return tuple(rows)
 
 

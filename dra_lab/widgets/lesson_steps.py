@@ -120,7 +120,9 @@ class LessonSteps(Pane):
             predict = run.lesson.predict
             session = self._searched = Session(run.cluster, sketch=predict.sketch, node=predict.node, drawn=False)
             on_kernel_loop(session)
-            picture = LessonPicture(session, only=predict.node, picked=list(run.picked), picks=predicts)
+            picture = LessonPicture(
+                session, only=predict.node, picks_one=run.asks_for_one, picked=list(run.picked), picks=predicts
+            )
             picture.observe(lambda _change: self._show_words(), "picked")
             self._search_picture = picture
             self.endings += [picture.close, session.close]
@@ -197,7 +199,12 @@ class LessonSteps(Pane):
         self.view.show(
             head=rows.head_row(run),
             steps=rows.step_rows(run),
-            task=rows.task_row(run, picked=picked, drawn=drawn is not None and bool(drawn.sketch.requests)),
+            task=rows.task_row(
+                run,
+                picked=picked,
+                drawn=drawn is not None and bool(drawn.sketch.requests),
+                goes_on=self.view.can_leave and run.lesson.following != "",
+            ),
             hints=rows.hint_rows(run),
             judged=rows.judged_row(judged, stale=stale and on_drawing),
             explained=rows.explained_row(run) if kind == "explain" else {},
@@ -229,8 +236,12 @@ class LessonSteps(Pane):
 
     @on
     def go_to_step(self, step: int) -> None:
-        """Show a step of the lesson, by its place on the rail."""
-        if (run := self.run) is not None:
+        """Show a step of the lesson, by its place on the rail; after the last step comes the next lesson."""
+        if (run := self.run) is None:
+            return
+        if step == len(TASKS) and run.finished and (following := run.lesson.following):
+            self.open(following)
+        else:
             run.go(step)
             if rows.shows_drawing(TASKS[run.task]) != (self._checked is not None):
                 self._judged = None

@@ -58,6 +58,24 @@ def test_targets_are_at_least_24_pixels(draw):
     assert small == []
 
 
+@pytest.mark.parametrize("name", ["gpu", "nic"])
+def test_chips_card_and_buttons_have_places_beside_the_drawing(draw, name):
+    """Whatever is selected, nothing lies over the board, and the selected box is wholly in sight."""
+    canvas = draw(LINKED)
+    canvas.box(name).locator(".dra-box-text").click()
+    canvas.root.locator(".dra-inspector").wait_for()
+    canvas.settle()
+    board, box = box_of(canvas.root.locator(".dra-board")), box_of(canvas.box(name))
+    assert board["y"] <= box["y"]
+    assert box["y"] + box["height"] <= board["y"] + board["height"]
+    assert board["x"] <= box["x"]
+    assert box["x"] + box["width"] <= board["x"] + board["width"]
+    for part in (".dra-palette", ".dra-inspector", ".dra-tools"):
+        other = box_of(canvas.root.locator(part))
+        above, below = other["y"] + other["height"] <= board["y"] + 1, other["y"] >= board["y"] + board["height"] - 1
+        assert above or below or other["x"] >= board["x"] + board["width"] - 1
+
+
 def test_the_wheel_scrolls_the_page_and_not_the_canvas(draw):
     canvas = draw(LINKED)
     canvas.page.locator(".jp-Notebook .jp-Cell").last.evaluate("n => { n.style.minHeight = '3000px'; }")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from lab_page import LabPage
+from lab_page import LabPage, box_of
 from lab_server import until
 from playwright.sync_api import Locator, expect
 
@@ -135,6 +135,17 @@ def test_a_lesson_is_accessible_and_large_enough_for_a_projector(desk, theme: st
     assert lab.axe(".dra-lesson") == []
     size = "() => parseFloat(getComputedStyle(document.querySelector('.dra-lesson-body p')).fontSize)"
     assert lab.page.evaluate(size) >= 16
+
+
+def test_a_lesson_takes_the_whole_screen_for_a_class(desk):
+    """The button in its head shows words, canvas and picture alone, and leads back."""
+    lab = opened(desk, "08-shares")
+    button = lab.page.get_by_role("button", name="Full screen")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    until(lambda: box_of(lab.page.locator(".dra-lesson-grid"))["x"] == 0, "it begins at the edge of the screen")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "false")
 
 
 def test_a_task_is_read_as_a_whole_in_a_narrow_cell(desk):

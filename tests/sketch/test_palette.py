@@ -37,6 +37,13 @@ def test_free_is_neither_in_use_nor_tainted():
     assert (found.free, found.total, found.note.split(";")[0]) == (1, 3, "1 tainted")
 
 
+def test_offers_that_mean_the_same_devices_are_one():
+    """If every NIC has RDMA, "any NIC" says nothing that "RDMA NIC" does not say."""
+    rdma, plain = device("a", {"dra.net/rdma": True}), device("b", {"dra.net/rdma": False})
+    assert [found.label for found in palette(cluster(a_slice(NIC, rdma)))] == ["RDMA NIC"]
+    assert [found.label for found in palette(cluster(a_slice(NIC, rdma, plain)))] == ["RDMA NIC", "any NIC"]
+
+
 def test_a_driver_without_a_class_gets_its_documented_one_marked_as_not_in_this_cluster():
     found = entry(cluster(a_slice(GPU, gpu(0))), "gpu.nvidia.com/gpu")
     assert (found.device_class, found.in_cluster) == (GPU, False)

@@ -49,6 +49,14 @@ def test_the_text_counts_matches_and_those_that_lack_the_attribute():
     assert (len(found.matching), found.total, found.free, found.kind, found.error) == (2, 3, 2, "nic", "")
 
 
+def test_devices_of_one_model_have_its_name():
+    """The box of a request shows it; devices of several models have none."""
+    one = {"dra.net/pciDevice": "ConnectX-7"}
+    nics = [device("a", one), device("b", one), device("c", {"dra.net/pciDevice": "ConnectX-6"})]
+    assert status(two_kinds(*nics[:2]), request("nic", NIC))["nic"].model == "ConnectX-7"
+    assert status(two_kinds(*nics), request("nic", NIC))["nic"].model == ""
+
+
 def test_a_selector_that_fails_on_a_device_says_where_and_what_it_costs():
     found = status(two_kinds(nic("a"), PLAIN_NIC), request("nic", NIC, 1, RDMA))["nic"]
     assert "dra.net/n1/eth0" in found.error

@@ -8,7 +8,8 @@ import pytest
 from msgspec import to_builtins
 from widget_messages import say, set_traits
 
-from dra_lab import ClaimCanvas, ClaimSketch, Lesson, read_sketch
+from dra_lab import ClaimCanvas, ClaimSketch, Lab, Lesson, read_sketch
+from dra_lab.course.lesson_text import TASKS
 
 
 def view_of(lesson: Lesson):
@@ -87,7 +88,46 @@ def test_what_a_notebook_stores_has_title_tasks_and_progress(tmp_path):
     """Without a kernel, the tasks can be read."""
     lesson = Lesson("03-first-fit", folder=tmp_path)
     html = lesson._repr_mimebundle_()["text/html"]
-    assert "Lesson 3 of 13: First fit by hand" in html
+    assert "Lesson 3 of 14: First fit by hand" in html
     assert "Click both devices that kube-scheduler allocates" in html
     assert "matchAttribute" not in html
     lesson.close()
+
+
+@pytest.mark.parametrize(("name", "kept"), [("08-shares", 1), ("03-first-fit", 2)])
+def test_of_one_device_another_choice_replaces_the_first(name: str, kept: int, tmp_path):
+    """A claim for one device has one prediction; of several devices, all that are clicked stay chosen."""
+    lesson = Lesson(name, folder=tmp_path)
+    picture = lesson.children[0].children[1]
+    devices = [str(device) for device in lesson.run.names][:2]
+    set_traits(picture, picked=devices)
+    assert picture.picked == devices[-kept:]
+    lesson.close()
+
+
+def test_after_the_last_step_comes_the_next_lesson(tmp_path):
+    """Where the student can go to the list, the main button of a finished lesson opens the next one."""
+    lesson = Lesson("03-first-fit", folder=tmp_path, lists=True)
+    lesson.run.predict([])
+    lesson.run.check(lesson.run.lesson.answers.right)
+    for step in range(1, len(TASKS)):
+        say(view_of(lesson), type="go-to-step", step=step)
+    say(view_of(lesson), type="explain", text="The first devices that match are allocated.")
+    assert (view_of(lesson).task["primary"], view_of(lesson).task.get("action", "next")) == ("Next lesson", "next")
+    say(view_of(lesson), type="go-to-step", step=len(TASKS))
+    assert lesson.run.lesson.id == "04-locality"
+    lesson.close()
+
+
+@pytest.mark.parametrize("file", ["plan.dralab.yaml", None])
+def test_lessons_of_a_planner_leave_no_file_beside_the_plan(file: str | None, tmp_path, monkeypatch):
+    """They are in a folder of their own; a planner that keeps nothing keeps no lesson either."""
+    monkeypatch.chdir(tmp_path)
+    lab = Lab("sample:two-sockets", file=file)
+    lab.session.show_mode("learn")
+    lesson = lab.children[0].children[-1].children[0]
+    say(view_of(lesson), type="open-lesson", id="03-first-fit")
+    say(view_of(lesson), type="show-hint")
+    lab.close()
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.json")}
+    assert found == ({"lessons/03-first-fit.progress.json"} if file else set())

@@ -3,6 +3,7 @@ import { endsOf } from "../src/canvas/end_edge";
 import { neighbour } from "../src/canvas/keyboard";
 import { BOX, linkKey, placeAll, pushedApart } from "../src/canvas/layout";
 import { candidatesFrom } from "../src/canvas/linking";
+import { inSight, viewOf } from "../src/canvas/use_view";
 import type { ClaimSketch } from "../src/generated/models";
 import { actionOf, CANVAS_KEYS } from "../src/view/key_table";
 
@@ -142,4 +143,16 @@ test("a link can go from a box to the others, into links that do not tie it, and
   const sketch = { ...PAIR, requests: [...PAIR.requests!, request("c")] };
   expect(candidatesFrom(sketch, "r:c")).toEqual(["r:a", "r:b", "l:k", "r:c"]);
   expect(candidatesFrom(sketch, "l:k")).toEqual(["r:c"]);
+});
+
+test("by itself a drawing is never shown smaller than 0.85, and the box whose card is open is in sight", () => {
+  const [board, box] = [
+    { width: 490, height: 150 },
+    { x: 248, y: 300, ...BOX },
+  ];
+  const view = inSight(viewOf({ x: 0, y: 0, width: 460, height: 382 }, board), box, board);
+  expect(view.zoom).toBe(0.85);
+  expect(view.y + box.y * view.zoom).toBeGreaterThanOrEqual(0);
+  expect(view.y + (box.y + box.height) * view.zoom).toBeLessThanOrEqual(board.height);
+  expect(viewOf({ x: 0, y: 0, width: 460, height: 100 }, { width: 490, height: 400 }).zoom).toBe(1);
 });

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { join } from "../src/canvas/linking";
-import { startLink } from "../src/canvas/new_link";
+import { join, startLink } from "../src/canvas/linking";
 import {
   addAlternative,
   addLink,

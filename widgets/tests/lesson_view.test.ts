@@ -12,7 +12,7 @@ const LESSON: LessonViewModel = {
   explained: {},
   head: {
     id: "03",
-    number: "Lesson 3 of 13",
+    number: "Lesson 3 of 14",
     title: "First fit",
     minutes: 15,
     tiles: [{ value: "1 of 2", caption: "predictions right" }],

@@ -22,6 +22,14 @@ test("the strip is never blank, whatever is known", async () => {
   }
 });
 
+test("an empty drawing has no 'Why not?' and no word about its export", async () => {
+  const { el, model } = plan({ answer: {} });
+  expect(el.textContent).not.toContain("What you export");
+  model.set("answer", PLAN.answer);
+  await drawn();
+  expect(el.textContent).toContain("What you export");
+});
+
 test("a first answer is waited for with one sentence, and the steps stand beside it alone", async () => {
   const { el, model } = plan({ answer: { state: "solving", sentence: "goal 1", progress: { text: "goal 1" } } });
   pass(150);

@@ -34,15 +34,15 @@ import { isAcross } from "./linking";
 import { ClaimFrame, LinkKnot, RequestBox } from "./nodes";
 import { DRAGGED } from "./palette";
 import type { Flow } from "./use_flow";
-import { marginsOf } from "./use_view";
+import { MARGIN } from "./use_view";
 
 const NODE_TYPES = { request: RequestBox, link: LinkKnot, frame: ClaimFrame };
 const EDGE_TYPES = { end: EndLine };
 
 interface Props {
   flow: Flow;
-  /** Something of the board is dragged: the card gives way. */
-  setDragged(isDragged: boolean): void;
+  /** A box or knot is dragged, or a line from it; "" when it is dropped. */
+  setDragged(id: string): void;
   onAdd(row: PaletteRow, at?: { x: number; y: number }, claim?: string): void;
   onMove(requests: readonly string[], claim: string, places: Places): void;
   onJoin(from: string, to: string): unknown;
@@ -82,9 +82,8 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
   /** Where a box goes that is dropped here: under the mouse, and wholly in sight, so that the view stays as it is. */
   const withinSight = (event: DragEvent) => {
     const board = event.currentTarget.getBoundingClientRect();
-    const { top, right, left, bottom } = marginsOf(event.currentTarget);
-    const from = screenToFlowPosition({ x: board.left + left, y: board.top + top });
-    const to = screenToFlowPosition({ x: board.right - right, y: board.bottom - bottom });
+    const from = screenToFlowPosition({ x: board.left + MARGIN, y: board.top + MARGIN });
+    const to = screenToFlowPosition({ x: board.right - MARGIN, y: board.bottom - MARGIN });
     const at = screenToFlowPosition({ x: event.clientX, y: event.clientY });
     const kept = (value: number, low: number, high: number) => Math.round(Math.max(low, Math.min(value, high)));
     return {
@@ -99,7 +98,7 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
   };
   const onDragStop: OnNodeDrag<CanvasNode> = useCallback(
     (event, node, moved) => {
-      setDragged(false);
+      setDragged("");
       dragged.current = null;
       const at = new Map(moved.map((node) => [node.id, node]));
       const places = {
@@ -115,7 +114,7 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
       if (to && requests.some((name) => claimOf(name) !== to)) return onMove(requests, to, places);
       const own = moved.flatMap(({ id }) => (isClaimId(id) ? membersOf(flow.nodes, nameOf(id)) : [id]));
       const fixed = own.map((id) => placeKey(editor.sketch, id));
-      place(apart(editor.sketch, places, fixed, sizesOf(flow.nodes)));
+      place(apart(editor.sketch, places, fixed, sizesOf(editor.sketch, flow.nodes)));
     },
     [editor, flow.nodes, place, setDragged, onMove, pointOf],
   );
@@ -137,7 +136,7 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
   const onConnect = ({ source, target }: Connection) => onJoin(source, target);
   // A drag may end anywhere on a box, not only on one of its dots.
   const onConnectEnd = (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
-    setDragged(false);
+    setDragged("");
     const [from, to] = [state.fromNode?.id ?? "", nodeUnder(event)];
     if (!state.isValid && from && to && from !== to) onJoin(from, to);
   };
@@ -172,10 +171,10 @@ export function Board({ flow, setDragged, onAdd, onMove, onJoin, byMouse, childr
         onSelectionDragStop={(event, nodes) => {
           if (nodes[0]) onDragStop(event as never, nodes[0], nodes);
         }}
-        onConnectStart={() => setDragged(true)}
+        onConnectStart={(_event, { nodeId }) => setDragged(nodeId ?? "")}
         onNodeDragStart={(_event, node) => {
           dragged.current = flow.nodes.find(({ id }) => id === node.id)?.position ?? node.position;
-          setDragged(true);
+          setDragged(node.id);
         }}
         onConnect={onConnect}
         onConnectEnd={onConnectEnd}

@@ -3,24 +3,21 @@
 import { ReactFlowProvider } from "@xyflow/react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { Button } from "../components/button";
 import { Callout } from "../components/callout";
-import { classes } from "../components/classes";
-import type { PaletteRow } from "../generated/models";
 import { Lost } from "../view/lost";
 import { Board } from "./board";
 import { onCanvasKey } from "./canvas_keys";
-import { addClaim, claimsOf, moveRequests, renamedPlaces, shortName } from "./claims";
-import { EditorProvider, useCanvas, useEditor } from "./editor";
-import { claimId, claimOfNode, GANG, isFrame, isRequestId, linkId, nameOf, placesOf, requestId, sizesOf } from "./flow";
-import { apart } from "./frames";
+import { EditorProvider, useEditor } from "./editor";
+import { editsOf } from "./edits";
+import { linkId, placesOf, requestId } from "./flow";
 import { Inspector } from "./inspector";
-import type { Place, Places } from "./layout";
-import { candidateWords, isAcross, join as joined, type Linking, OTHER_CLAIM } from "./linking";
+import { candidateWords, type Linking } from "./linking";
 import { useTrait } from "./model";
+import { Notice, useNotice } from "./notice";
 import { Palette } from "./palette";
-import { addRequest, linksOf, requestsOf } from "./sketch";
+import { linksOf, requestsOf } from "./sketch";
 import { KeysPanel, Toolbar } from "./toolbar";
+import { useCard } from "./use_card";
 import { useFlow } from "./use_flow";
 import { useView } from "./use_view";
 
@@ -39,101 +36,17 @@ function Desk() {
   const height = useTrait("height");
   const [linking, setLinking] = useState<Linking | null>(null);
   const [keysShown, setKeysShown] = useState(false);
-  // The box whose card is not shown: who has just added it adds the next one, and the card would lie over the board.
-  const [isDragged, setDragged] = useState(false);
-  const [quiet, setQuiet] = useState("");
   const flow = useFlow(editor, linking?.candidates[linking.index] ?? "", root);
   const arranged = Object.keys(placesOf(editor, flow.nodes)).some((name) => !editor.positions[name]);
-  const [first, ...more] = flow.selected;
-  const shown = first && !more.length && first.id === quiet ? [] : flow.selected;
-  const boxes = useMemo(() => flow.nodes.filter((node) => !isFrame(node) || node.id === GANG), [flow.nodes]);
-  const fit = useView(boxes, arranged, root, byMouse, shown.length === 1 ? (first?.id ?? "") : "");
+  const { shown, isWhole, isDragged, setWhole, setQuiet, drag } = useCard(flow);
+  const fit = useView(flow.nodes, arranged, root, shown.length === 1 ? (shown[0]?.id ?? "") : "", isDragged);
   // What can be tied may be gone: a link that is being made ends when the drawing changes.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when the drawing changes
   useEffect(() => setLinking(null), [editor.sketch]);
-  // What a person must know of a change: it can be closed, and goes by itself.
-  const [notice, setNotice] = useState<NoticeText | null>(null);
-  useEffect(() => {
-    const timer = notice && setTimeout(() => setNotice(null), READING);
-    return () => clearTimeout(timer ?? undefined);
-  }, [notice]);
+  const [notice, tell] = useNotice();
   const find = useCallback((selector: string) => root.current?.querySelector<HTMLElement>(selector)?.focus(), []);
 
-  /** The claim to which a device is added: that of what has the focus, else the last one. */
-  const claims = claimsOf(editor.sketch);
-  const here = claimOfNode(flow.active);
-  const current = claims.includes(here) ? here : (claims.at(-1) ?? "");
-  const add = (row: PaletteRow, at?: { x: number; y: number }, over = "") => {
-    let name = "";
-    const claim = over || current;
-    const draw = (sketch: typeof editor.sketch) => {
-      const added = addRequest(sketch, row, claim);
-      name = added.name;
-      return added.sketch;
-    };
-    const own = addRequest(editor.sketch, row, claim);
-    const places = at && {
-      ...editor.positions,
-      ...placesOf(editor, flow.nodes),
-      [own.name]: [at.x, at.y] as const,
-    };
-    editor.edit(draw, places && apart(own.sketch, places, [own.name], sizesOf(flow.nodes)));
-    if (!name) return;
-    setQuiet(requestId(name));
-    flow.focus(requestId(name));
-  };
-  const anotherClaim = () => {
-    if (editor.readOnly) return;
-    const added = addClaim(editor.sketch);
-    const places = renamedPlaces(
-      { ...editor.positions, ...placesOf(editor, flow.nodes) },
-      editor.sketch,
-      added.renamed,
-    );
-    if (editor.edit(() => added.sketch, places)) flow.focus(claimId(added.claim));
-  };
-  const keepTogether = () => {
-    if (editor.readOnly || !requestsOf(editor.sketch).length) return;
-    if (!editor.gang.words) editor.makeGang();
-    flow.focus(GANG);
-  };
-  const moveTo = (requests: readonly string[], claim: string, at?: Places) => {
-    const moved = moveRequests(editor.sketch, requests, claim);
-    if (editor.readOnly || !moved.names.length) return;
-    const known = { ...editor.positions, ...(at ?? placesOf(editor, flow.nodes)) };
-    const places: Record<string, Place> = { ...renamedPlaces(known, editor.sketch, moved.renamed) };
-    // Moved by key or card, a box goes where there is room in the other frame.
-    if (!at) for (const name of moved.names) delete places[name];
-    const next = at ? apart(moved.sketch, places, moved.names, sizesOf(flow.nodes)) : places;
-    if (!editor.edit(() => moved.sketch, next)) return;
-    const what = moved.names.map(shortName).join(", ");
-    const links = `${moved.cut.length === 1 ? "the link" : "the links"} ${moved.cut.join(", ")}`;
-    const text = `${what} moved to claim ${claim}. This removed ${links}: no rule joins claims.`;
-    if (moved.cut.length) setNotice({ text, isUndoable: true });
-    else editor.say(`${what} moved to claim ${claim}`);
-    const [only] = moved.names;
-    if (!only) return;
-    // The message would lie over the card.
-    if (at || moved.cut.length) setQuiet(requestId(only));
-    flow.focus(requestId(only));
-  };
-  const moveOn = () => {
-    const requests = flow.selected.filter((node) => isRequestId(node.id)).map((node) => nameOf(node.id));
-    const next = claims[(claims.indexOf(current) + 1) % claims.length];
-    if (!claims.length) editor.say("There is one claim. Shift+N adds another one.");
-    else if (next && requests.length) moveTo(requests, next);
-  };
-  const join = (from: string, to: string) => {
-    if (isAcross(from, to)) {
-      setNotice({ text: OTHER_CLAIM, isUndoable: false });
-      return "";
-    }
-    const { link } = joined(editor.sketch, editor.status, from, to);
-    if (!link) editor.say("Drop the line on a request to link them");
-    else if (editor.edit((sketch) => joined(sketch, editor.status, from, to).sketch)) flow.focus(linkId(link));
-    else editor.say("Already linked");
-    return link;
-  };
+  const { add, anotherClaim, keepTogether, moveTo, moveOn, join } = editsOf({ editor, flow, setQuiet, tell });
   // By keyboard the form of the new link is next: its place and kind.
   const opening = useRef("");
   useEffect(() => {
@@ -152,6 +65,7 @@ function Desk() {
     find(".dra-board");
   };
   const closeCard = () => {
+    setWhole(false);
     setQuiet(flow.active);
     toBoard();
   };
@@ -184,20 +98,20 @@ function Desk() {
     <EditorProvider value={editor}>
       <section
         ref={root}
-        className={classes("dra-canvas", isDragged && "is-dragged")}
-        onDragStart={() => setDragged(true)}
-        onDragEnd={() => setDragged(false)}
+        className="dra-canvas"
         aria-label="Claim canvas"
         style={style}
         data-requests={requestsOf(editor.sketch).length}
         data-links={linksOf(editor.sketch).length}
         onKeyDown={onKeyDown}
-        onPointerDownCapture={(event) => {
+        onPointerDownCapture={() => {
           byMouse.current = true;
-          const target = event.target as Element;
-          const id = target.closest<HTMLElement>(".react-flow__node")?.dataset.id;
-          // Who counts up on a box goes on counting, or to the next box.
-          if (id) setQuiet(target.closest(".dra-stepper") ? id : "");
+        }}
+        // A click and not the press before it: a line that is drawn from a box must find the board as it was.
+        onClickCapture={({ target }) => {
+          const id = (target as Element).closest<HTMLElement>(".react-flow__node")?.dataset.id;
+          // A person who counts up on a box goes on counting, or to the next box.
+          if (id) setQuiet((target as Element).closest(".dra-stepper") ? id : "");
         }}
         onPointerUpCapture={() => {
           byMouse.current = false;
@@ -207,75 +121,55 @@ function Desk() {
         }}
       >
         <Palette onAdd={add} onLeave={toBoard} />
-        <Board flow={flow} setDragged={setDragged} onAdd={add} onMove={moveTo} onJoin={join} byMouse={byMouse}>
-          <Toolbar
-            onFit={fit}
-            onTidy={() => editor.place({})}
-            onClear={clear}
+        <div className="dra-desk dra-column">
+          <Board flow={flow} setDragged={drag} onAdd={add} onMove={moveTo} onJoin={join} byMouse={byMouse}>
+            {keysShown && (
+              <KeysPanel
+                onClose={() => {
+                  setKeysShown(false);
+                  toBoard();
+                }}
+              />
+            )}
+          </Board>
+          <Inspector
+            selected={shown}
+            ends={flow.selectedEnds.length}
+            isWhole={isWhole}
+            onSelect={(id) => flow.select([id])}
+            onDelete={flow.deleteSelected}
+            onLink={(name) => join(requestId(name), requestId(name))}
+            onMove={(name, claim) => moveTo([name], claim)}
             onClaim={anotherClaim}
-            onGang={keepTogether}
-            onKeys={() => setKeysShown(!keysShown)}
-            keysShown={keysShown}
+            onClose={closeCard}
           />
-          {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
-          {editor.problem && <Problem text={editor.problem} onClose={editor.forget} />}
-          {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
-          {keysShown && (
-            <KeysPanel
-              onClose={() => {
-                setKeysShown(false);
-                toBoard();
-              }}
-            />
-          )}
-        </Board>
-        <Inspector
-          selected={shown}
-          ends={flow.selectedEnds.length}
-          onSelect={(id) => flow.select([id])}
-          onDelete={flow.deleteSelected}
-          onLink={(name) => join(requestId(name), requestId(name))}
-          onMove={(name, claim) => moveTo([name], claim)}
+        </div>
+        {linking && <p className="dra-banner">{candidateWords(editor.sketch, linking)}</p>}
+        {editor.problem && (
+          <Callout tone="error" icon="warning" className="dra-banner" onHide={editor.forget}>
+            <span>{editor.problem}</span>
+          </Callout>
+        )}
+        {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
+        {notice && <Notice {...notice} onClose={() => tell(null)} />}
+        <Toolbar
+          onFit={fit}
+          onTidy={() => editor.place({})}
+          onClear={clear}
           onClaim={anotherClaim}
-          onClose={closeCard}
+          onGang={keepTogether}
+          onKeys={() => setKeysShown(!keysShown)}
+          keysShown={keysShown}
+          onWhole={() => {
+            flow.select([]);
+            setWhole(!isWhole);
+          }}
+          isWhole={isWhole}
         />
-        {notice && <Notice {...notice} onClose={() => setNotice(null)} />}
         <div className="dra-sr" role="status" aria-live="polite">
           {editor.spoken}
         </div>
       </section>
     </EditorProvider>
-  );
-}
-
-interface NoticeText {
-  text: string;
-  /** It is about a change that was made. */
-  isUndoable: boolean;
-}
-/** Milliseconds that such a message stays. */
-const READING = 15000;
-
-function Notice({ text, isUndoable, onClose }: NoticeText & { onClose(): void }) {
-  const { undo } = useCanvas();
-  const takeBack = () => {
-    undo();
-    onClose();
-  };
-  return (
-    <Callout className="dra-banner is-notice" role="status">
-      <span>{text}</span>
-      {isUndoable && <Button onClick={takeBack}>Undo</Button>}
-      <Button kind="quiet" icon="cross" label="Close this message" onClick={onClose} />
-    </Callout>
-  );
-}
-
-function Problem({ text, onClose }: { text: string; onClose(): void }) {
-  return (
-    <Callout tone="error" icon="warning" className="dra-banner">
-      <span>{text}</span>
-      <Button kind="quiet" icon="cross" label="Close this message" onClick={onClose} />
-    </Callout>
   );
 }

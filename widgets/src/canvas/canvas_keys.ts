@@ -135,7 +135,7 @@ function move({ editor, flow }: KeyTargets, to: Direction): void {
       editor.sketch,
       places,
       [...ids].map((id) => placeKey(editor.sketch, id)),
-      sizesOf(flow.nodes),
+      sizesOf(editor.sketch, flow.nodes),
     ),
   );
   editor.say(`Moved ${to}`);

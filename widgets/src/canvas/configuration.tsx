@@ -2,9 +2,8 @@
 
 import { useEffect, useRef, useState } from "react";
 import { Button } from "../components/button";
-import { Group, Wrong } from "../components/field";
-import { TextInput } from "../components/inputs";
-import { useDraft } from "../components/use_draft";
+import { Wrong } from "../components/field";
+import { Fields } from "../components/form";
 import type { ConfigRow, DeviceRequest } from "../generated/models";
 import { claimOf, inClaim, shortName } from "./claims";
 import { useCanvas } from "./editor";
@@ -60,42 +59,43 @@ function Entry({ index, requests, row, isNew = false }: EntryProps) {
   useEffect(() => setDriver(row.driver ?? ""), [row.driver]);
   const send = (text: string, of = driver) =>
     channel.send({ type: "configure", index, requests: [...requests], driver: of, text });
-  const { input } = useDraft({ value: row.text ?? "", onDone: (text) => send(text) });
   const names = requests.map(shortName).filter(Boolean);
   const others = names.length === 0 ? "for every request" : names.length > 1 ? `for ${names.join(", ")}` : "";
   return (
-    <Group
-      label="Device config"
-      name={`Device configuration ${index + 1}`}
-      api={`config[${index}].opaque`}
-      note={
-        <>
-          <textarea
-            aria-label="parameters"
-            className="dra-input is-mono"
-            rows={Math.min(6, Math.max(2, input.value.split("\n").length))}
-            spellCheck={false}
-            readOnly={readOnly}
-            placeholder={"YAML or JSON, such as\nsharing: {strategy: TimeSlicing}"}
-            {...input}
-          />
-          {answer.message && (answer.index ?? 0) === index && <Wrong>{answer.message}</Wrong>}
-        </>
-      }
-    >
-      <TextInput
-        className="is-mono"
-        aria-label="driver"
-        value={driver}
-        placeholder="gpu.example.com"
-        readOnly={readOnly}
-        onDone={(text) => {
-          setDriver(text);
-          if (!isNew && row.text) send(row.text, text);
-        }}
-      />
-      {others && <span className="dra-hint">{others}</span>}
-      {!readOnly && !isNew && <Button onClick={() => send("")}>Remove</Button>}
-    </Group>
+    <Fields
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "text",
+          label: "Device config",
+          group: `Device configuration ${index + 1}`,
+          name: "driver",
+          isMono: true,
+          value: driver,
+          placeholder: "gpu.example.com",
+          api: `config[${index}].opaque.driver`,
+          onSet: (text) => {
+            setDriver(text);
+            if (!isNew && row.text) send(row.text, text);
+          },
+          more: (
+            <>
+              {others && <span className="dra-hint">{others}</span>}
+              {!readOnly && !isNew && <Button onClick={() => send("")}>Remove</Button>}
+            </>
+          ),
+        },
+        {
+          kind: "area",
+          label: "Parameters",
+          name: "parameters",
+          value: row.text ?? "",
+          placeholder: "YAML or JSON, such as sharing: {strategy: TimeSlicing}",
+          api: `config[${index}].opaque.parameters`,
+          note: answer.message && (answer.index ?? 0) === index && <Wrong>{answer.message}</Wrong>,
+          onSet: (text) => send(text),
+        },
+      ]}
+    />
   );
 }

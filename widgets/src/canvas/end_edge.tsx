@@ -32,9 +32,8 @@ const CORNER = 40;
 
 /**
  * Where the line leaves the knot and where it meets the box: above or below where one stands clear of the other, round
- * the
- * corner where it also stands well beside it, else at the sides. The point on the box slides towards the knot, so that
- * several links of one box do not lie on each other.
+ * the corner where it also stands well beside it, else at the sides. The point on the box slides towards the knot, so
+ * that several links of one box do not lie on each other.
  */
 export function endsOf(knot: Rect, box: Rect): [Port, Port] {
   const middle = { x: knot.x + knot.width / 2, y: knot.y + knot.height / 2 };

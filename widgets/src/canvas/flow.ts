@@ -3,7 +3,7 @@ import type { Edge, Node } from "@xyflow/react";
 import type { ClaimSketch, DeviceRequest, Link } from "../generated/models";
 import { claimOf, claimsOf, partOf } from "./claims";
 import type { Editor } from "./editor";
-import { around, claimKey, type Frame, frameOf, placed, podFrame } from "./frames";
+import { around, claimKey, type Frame, frameOf, gangFrame, placed, podFrame } from "./frames";
 import { BOX, KNOT, linkKey, type Place, type Places, type Sizes } from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
 import { type Badge, badgeOf, describeLink, describeRequest, linkTitle } from "./wording";
@@ -75,7 +75,7 @@ const causeOf = (editor: Known, kind: "request" | "link", name: string): string 
 
 export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[]): CanvasNode[] {
   const before = new Map(old.map((node) => [node.id, node]));
-  const sizes = measuredOf(editor.sketch, old);
+  const sizes = sizesOf(editor.sketch, old);
   const places = placed(editor.sketch, editor.positions, sizes);
   const common = (id: string, [x, y]: Place) => {
     const known = before.get(id);
@@ -91,7 +91,22 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
       domAttributes: { tabIndex: id === shown.active ? 0 : -1 },
     };
   };
-  const boxes = requestsOf(editor.sketch).map((request): BoxNode => {
+  const making = { editor, shown, places, sizes, common };
+  return [...boxNodes(making), ...knotNodes(making), ...frameNodes(making)];
+}
+
+/** What the nodes of a drawing are made from. */
+interface Making {
+  readonly editor: Known;
+  readonly shown: Shown;
+  readonly places: Places;
+  readonly sizes: Sizes;
+  /** What every node has. */
+  common(id: string, place: Place): Pick<CanvasNode, "id" | "position" | "domAttributes">;
+}
+
+const boxNodes = ({ editor, shown, places, common }: Making): BoxNode[] =>
+  requestsOf(editor.sketch).map((request) => {
     const id = requestId(request.name);
     return {
       ...common(id, places[request.name] ?? [0, 0]),
@@ -102,7 +117,9 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
       data: boxData(editor, request, shown.candidate === id),
     };
   });
-  const knots = linksOf(editor.sketch).map((link): KnotNode => {
+
+const knotNodes = ({ editor, shown, places, common }: Making): KnotNode[] =>
+  linksOf(editor.sketch).map((link) => {
     const id = linkId(link.name);
     const problem = editor.status.links?.[link.name]?.problem ?? "";
     const cause = causeOf(editor, "link", link.name);
@@ -115,71 +132,43 @@ export function toNodes(editor: Known, shown: Shown, old: readonly CanvasNode[])
       data: { link, problem, cause, candidate: shown.candidate === id },
     };
   });
-  const frames = claimsOf(editor.sketch).map((claim): FrameNode => {
-    const { x, y, ...size } = frameOf(editor.sketch, claim, places, sizes);
-    const count = requestsOf(partOf(editor.sketch, claim)).length;
+
+/** The frames of the claims, of the pod around them, and of the gang around everything. */
+function frameNodes({ editor, places, sizes, common }: Making): FrameNode[] {
+  const { sketch, gang } = editor;
+  const frame = (id: string, { x, y, width, height }: Frame, depth: number, data: FrameData): FrameNode => ({
+    ...common(id, [x, y]),
+    type: "frame",
+    width,
+    height,
+    // It lies behind boxes and lines, also if it is selected, and lets the mouse through to them.
+    zIndex: -1000 * depth,
+    style: { pointerEvents: "none" },
+    dragHandle: ".dra-frame-head",
+    connectable: false,
+    data,
+  });
+  const claims = claimsOf(sketch).map((claim): FrameNode => {
+    const count = requestsOf(partOf(sketch, claim)).length;
     const detail = count ? "" : "Empty: drop a device here";
-    const requests = `${count} ${count === 1 ? "request" : "requests"}`;
     return {
-      ...common(claimId(claim), [x, y]),
-      ...behind(size),
-      dragHandle: ".dra-frame-head",
-      connectable: false,
-      ariaLabel: `Claim ${claim}, ${requests}`,
-      data: { claim, name: claim, detail },
+      ...frame(claimId(claim), frameOf(sketch, claim, places, sizes), 2, { claim, name: claim, detail }),
+      ariaLabel: `Claim ${claim}, ${count} ${count === 1 ? "request" : "requests"}`,
     };
   });
-  const pod = podOf(editor, frames);
-  const inside = pod[0] ? rectOf(pod[0]) : around(editor.sketch, places, sizes);
-  return [...boxes, ...knots, ...frames, ...pod, ...gangOf(editor, inside, common)];
-}
-
-/** A frame lies behind boxes and lines, also if it is selected, and lets the mouse through to them. */
-const behind = (size: { width: number; height: number }) => ({
-  ...size,
-  type: "frame" as const,
-  zIndex: -2000,
-  style: { pointerEvents: "none" as const },
-});
-
-function podOf(editor: Known, frames: readonly FrameNode[]): FrameNode[] {
-  if (!frames.length) return [];
-  const name = editor.sketch.name ?? "pod";
-  const { x, y, ...size } = podFrame(frames.map(rectOf));
-  return [
-    {
-      id: POD,
-      position: { x, y },
-      ...behind(size),
-      zIndex: -3000,
-      draggable: false,
-      selectable: false,
-      focusable: false,
-      connectable: false,
-      data: { claim: "", name, detail: "" },
-    },
-  ];
-}
-
-/** The frame of the gang, around everything that is drawn. */
-function gangOf(
-  { gang }: Known,
-  inside: Frame | null,
-  common: (id: string, place: Place) => Omit<FrameNode, "type" | "data">,
-): FrameNode[] {
-  if (!gang.words || !inside) return [];
-  const [pad, head] = [14, 30];
-  return [
-    {
-      ...common(GANG, [inside.x - pad, inside.y - head]),
-      ...behind({ width: inside.width + 2 * pad, height: inside.height + head + pad }),
-      zIndex: -4000,
-      draggable: false,
-      connectable: false,
-      ariaLabel: `Gang: ${gang.words}. Enter edits it, Delete removes it.`,
-      data: { claim: "", name: "", detail: "", gang: gang.frame || gang.words },
-    },
-  ];
+  const nodes = [...claims];
+  const pod = claims.length ? podFrame(claims.map(rectOf)) : null;
+  if (pod) {
+    const own = frame(POD, pod, 3, { claim: "", name: sketch.name ?? "pod", detail: "" });
+    nodes.push({ ...own, draggable: false, selectable: false, focusable: false });
+  }
+  const inside = pod ?? around(sketch, sketch, places, sizes);
+  if (gang.words && inside) {
+    const own = frame(GANG, gangFrame(inside), 4, { claim: "", name: "", detail: "", gang: gang.frame || gang.words });
+    const ariaLabel = `Gang: ${gang.words}. Enter edits it, Delete removes it.`;
+    nodes.push({ ...own, draggable: false, ariaLabel });
+  }
+  return nodes;
 }
 
 export const rectOf = ({ position, width = 0, height = 0 }: FrameNode): Frame => ({ ...position, width, height });
@@ -190,8 +179,8 @@ export const isFrame = (node: CanvasNode): node is FrameNode => node.type === "f
 export const framesOf = (nodes: readonly CanvasNode[]): ReadonlyMap<string, Frame> =>
   new Map(nodes.filter(isFrame).flatMap((node) => (node.data.claim ? [[node.data.claim, rectOf(node)]] : [])));
 
-/** The sizes of boxes and links as they are drawn, by the keys of their places. */
-const measuredOf = (sketch: ClaimSketch, nodes: readonly CanvasNode[]): Sizes =>
+/** The sizes of boxes and links as they are drawn, by the keys of their places: a long text makes a box higher. */
+export const sizesOf = (sketch: ClaimSketch, nodes: readonly CanvasNode[]): Sizes =>
   Object.fromEntries(
     nodes.flatMap((node) =>
       !isFrame(node) && node.measured?.width && node.measured.height
@@ -212,7 +201,7 @@ function boxData(editor: Known, request: DeviceRequest, candidate: boolean): Box
     request,
     badge: badgeOf(editor.sketch, editor.status, request.name),
     kind: (told?.kind !== "other" && told?.kind) || offer?.kind || told?.kind || "other",
-    title: told?.label || offer?.label || part?.deviceClassName || "",
+    title: offer?.label || told?.label || part?.deviceClassName || "",
     text: told?.text || (told?.total ? `${told.matching ?? 0} of ${told.total} match` : "counting \u2026"),
     error: told?.error ?? "",
     cause: causeOf(editor, "request", request.name),
@@ -247,16 +236,6 @@ export function toEdges(editor: Known, old: readonly EndEdge[]): EndEdge[] {
 /** The key of the place of a box or knot. */
 export const placeKey = (sketch: ClaimSketch, id: string): string =>
   isRequestId(id) ? nameOf(id) : isClaimId(id) ? claimKey(nameOf(id)) : linkKey(sketch, nameOf(id));
-
-/** The sizes of boxes as they are drawn: a text of three lines makes one higher. */
-export const sizesOf = (nodes: readonly CanvasNode[]): Sizes =>
-  Object.fromEntries(
-    nodes.flatMap(({ id, measured }) =>
-      isRequestId(id) && measured?.width && measured.height
-        ? [[nameOf(id), { width: measured.width, height: measured.height }]]
-        : [],
-    ),
-  );
 
 /** Where all boxes stand now, to be kept: one moved box must not make the others jump. */
 export function placesOf(editor: Pick<Editor, "sketch">, nodes: readonly CanvasNode[]): Places {

@@ -28,11 +28,29 @@ const PAD = 12;
 const HEAD = 30;
 const POD_PAD = 10;
 const POD_HEAD = 26;
+const GANG_PAD = 14;
+const GANG_HEAD = 30;
 const BETWEEN = 14;
 const EMPTY = { width: BOX.width + 2 * PAD, height: BOX.height + HEAD + PAD };
 
 /** The key of the place of a claim without requests. */
 export const claimKey = (claim: string): string => `claim/${claim}`;
+
+/** The rectangle around some others. */
+function boundsOf(all: readonly Frame[]): Frame {
+  const [x, y] = [Math.min(...all.map((one) => one.x)), Math.min(...all.map((one) => one.y))];
+  const right = Math.max(...all.map((one) => one.x + one.width));
+  const bottom = Math.max(...all.map((one) => one.y + one.height));
+  return { x, y, width: right - x, height: bottom - y };
+}
+
+/** The frame around a rectangle: `pad` pixels at each side, `head` above it for a name. */
+const padded = ({ x, y, width, height }: Frame, pad: number, head: number): Frame => ({
+  x: x - pad,
+  y: y - head,
+  width: width + 2 * pad,
+  height: height + head + pad,
+});
 
 const keysOf = (part: ClaimSketch, sketch: ClaimSketch): string[] => [
   ...requestsOf(part).map((request) => request.name),
@@ -42,47 +60,25 @@ const keysOf = (part: ClaimSketch, sketch: ClaimSketch): string[] => [
 /** The frame of a claim. */
 export function frameOf(sketch: ClaimSketch, claim: string, places: Places, sizes: Sizes): Frame {
   const part = partOf(sketch, claim);
-  const knots = new Map(linksOf(part).map((link) => [linkKey(sketch, link.name), link]));
-  const own = keysOf(part, sketch).flatMap((key) => {
-    const knot = knots.get(key);
-    const place = places[key];
-    return place ? [{ place, size: sizes[key] ?? (knot ? knotSize(knot) : BOX) }] : [];
-  });
-  if (!requestsOf(part).length || !own.length) {
-    const [x, y] = places[claimKey(claim)] ?? [0, 0];
-    return { x, y, ...EMPTY };
-  }
-  const left = Math.min(...own.map(({ place }) => place[0])) - PAD;
-  const top = Math.min(...own.map(({ place }) => place[1])) - HEAD;
-  const right = Math.max(...own.map(({ place, size }) => place[0] + size.width)) + PAD;
-  const bottom = Math.max(...own.map(({ place, size }) => place[1] + size.height)) + PAD;
-  return { x: left, y: top, width: right - left, height: bottom - top };
+  const inside = requestsOf(part).length ? around(part, sketch, places, sizes) : null;
+  const [x, y] = places[claimKey(claim)] ?? [0, 0];
+  return inside ? padded(inside, PAD, HEAD) : { x, y, ...EMPTY };
 }
 
 /** The frame of the pod, around those of its claims. */
-export function podFrame(frames: readonly Frame[]): Frame {
-  const [left, top] = [Math.min(...frames.map((one) => one.x)), Math.min(...frames.map((one) => one.y))];
-  const right = Math.max(...frames.map((one) => one.x + one.width));
-  const bottom = Math.max(...frames.map((one) => one.y + one.height));
-  return {
-    x: left - POD_PAD,
-    y: top - POD_HEAD,
-    width: right - left + 2 * POD_PAD,
-    height: bottom - top + POD_HEAD + POD_PAD,
-  };
-}
+export const podFrame = (frames: readonly Frame[]): Frame => padded(boundsOf(frames), POD_PAD, POD_HEAD);
 
-/** The rectangle around all boxes and links of a drawing of one claim; null for an empty drawing. */
-export function around(sketch: ClaimSketch, places: Places, sizes: Sizes): Frame | null {
-  const own = keysOf(sketch, sketch).flatMap((key) => {
-    const place = places[key];
-    return place ? [{ x: place[0], y: place[1], ...(sizes[key] ?? BOX) }] : [];
+/** The frame of a gang, around everything that is drawn. */
+export const gangFrame = (inside: Frame): Frame => padded(inside, GANG_PAD, GANG_HEAD);
+
+/** The rectangle around the boxes and links of a part of the drawing; null for an empty one. */
+export function around(part: ClaimSketch, sketch: ClaimSketch, places: Places, sizes: Sizes): Frame | null {
+  const knots = new Map(linksOf(part).map((link) => [linkKey(sketch, link.name), link]));
+  const own = keysOf(part, sketch).flatMap((key) => {
+    const [knot, place] = [knots.get(key), places[key]];
+    return place ? [{ x: place[0], y: place[1], ...(sizes[key] ?? (knot ? knotSize(knot) : BOX)) }] : [];
   });
-  if (!own.length) return null;
-  const [x, y] = [Math.min(...own.map((one) => one.x)), Math.min(...own.map((one) => one.y))];
-  const right = Math.max(...own.map((one) => one.x + one.width));
-  const bottom = Math.max(...own.map((one) => one.y + one.height));
-  return { x, y, width: right - x, height: bottom - y };
+  return own.length ? boundsOf(own) : null;
 }
 
 /** The claim whose frame has a point; "" for none. */
@@ -90,7 +86,7 @@ export const claimAt = (frames: ReadonlyMap<string, Frame>, { x, y }: { x: numbe
   [...frames].find(([, f]) => x >= f.x && y >= f.y && x <= f.x + f.width && y <= f.y + f.height)?.[0] ?? "";
 
 /** Places with everything of a claim, its empty frame too, moved. */
-export function shifted(sketch: ClaimSketch, places: Places, claim: string, dx: number, dy: number): Places {
+function shifted(sketch: ClaimSketch, places: Places, claim: string, dx: number, dy: number): Places {
   const keys = new Set([...keysOf(partOf(sketch, claim), sketch), claimKey(claim)]);
   return Object.fromEntries(
     Object.entries(places).map(([key, place]) => [

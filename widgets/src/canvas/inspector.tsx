@@ -1,9 +1,8 @@
 // The card of what is selected, and of the whole claim: nothing needs a drag.
 
-import { useEffect, useState } from "react";
 import { Button } from "../components/button";
-import { Field, Group, Wrong } from "../components/field";
-import { Fields } from "../components/form";
+import { Wrong } from "../components/field";
+import { type FieldRow, Form } from "../components/form";
 import type { ClaimSketch } from "../generated/models";
 import { Icon, Strength } from "../view/icon";
 import { claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
@@ -19,6 +18,8 @@ import { amountLabel, badgeOf, linkTitle, linkWords } from "./wording";
 interface Props {
   selected: readonly CanvasNode[];
   ends: number;
+  /** Whether the card of the whole claim is open; it is shown while nothing is selected. */
+  isWhole: boolean;
   onSelect(id: string): void;
   onDelete(): void;
   onLink(request: string): void;
@@ -28,33 +29,16 @@ interface Props {
   onClose(): void;
 }
 
-/** The card of what is selected; with nothing selected a button that opens the card of the claim. */
-export function Inspector({ selected, ends, onSelect, onDelete, onLink, onMove, onClaim, onClose }: Props) {
-  const { sketch, readOnly } = useCanvas();
-  const [isClaimShown, setClaimShown] = useState(false);
+/** The card of what is selected, or of the whole claim. */
+export function Inspector(props: Props) {
+  const { selected, ends, isWhole, onSelect, onDelete, onLink, onMove, onClaim, onClose } = props;
+  const { readOnly } = useCanvas();
   const count = selected.length + ends;
-  const whole = claimsOf(sketch).length ? "Pod" : "Claim";
-  useEffect(() => {
-    if (count) setClaimShown(false);
-  }, [count]);
-  if (count === 0 && !isClaimShown)
-    return (
-      <Button
-        className="dra-claim dra-cut"
-        label={`${whole} ${sketch.name ?? "claim"}: name, requests and links`}
-        onClick={() => setClaimShown(true)}
-      >
-        {whole} <b>{sketch.name ?? "claim"}</b>
-      </Button>
-    );
-  const close = () => {
-    setClaimShown(false);
-    onClose();
-  };
+  if (count === 0 && !isWhole) return null;
   const one = count === 1 ? selected[0] : undefined;
   return (
     <section className="dra-inspector" aria-label="What is selected">
-      <header>
+      <header className="dra-row">
         <Title one={one} count={count} ends={ends} />
         <span className="dra-gap" />
         {count > 0 && !readOnly && (
@@ -62,7 +46,7 @@ export function Inspector({ selected, ends, onSelect, onDelete, onLink, onMove, 
             {ends === 1 && count === 1 ? "Disconnect" : "Delete"}
           </Button>
         )}
-        <Button kind="quiet" icon="cross" label="Close the card" title="Close (Esc)" onClick={close} />
+        <Button kind="quiet" icon="cross" label="Close the card" title="Close (Esc)" onClick={onClose} />
       </header>
       {count === 0 && <Overview onSelect={onSelect} onClaim={onClaim} />}
       {one && <One id={one.id} onSelect={onSelect} onLink={onLink} onMove={onMove} />}
@@ -89,7 +73,7 @@ function Title({ one, count, ends }: { one: CanvasNode | undefined; count: numbe
       {link ? <Strength must={mustOf(link)} /> : <Letter name={name} />}
       <h3>{link ? `Link: ${linkTitle(link)}` : `Request ${shortName(name)}`}</h3>
       {(told || cause) && (
-        <div className="dra-subtitle">
+        <div className="dra-row dra-subtitle">
           {told?.field && <code className="dra-api">{told.field}</code>}
           {told?.error || cause ? (
             <Wrong>
@@ -153,71 +137,71 @@ function ClaimForm({ claim, onSelect }: { claim: string; onSelect(id: string): v
     onSelect(claimId(to));
   };
   return (
-    <div className="dra-stack dra-form">
-      <Fields
-        readOnly={readOnly}
-        fields={[
-          {
-            kind: "text",
-            label: "Name",
-            value: claim,
-            api: told?.field ?? "spec.resourceClaims[].name",
-            check: (name) => wrongName(taken, claim, name),
-            onSet: rename,
-          },
-        ]}
-      />
-      <Field label="Template" api="metadata.name">
-        <code>{told?.template ?? ""}</code>
-      </Field>
-      <Drawn sketch={partOf(sketch, claim)} onSelect={onSelect} />
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "text",
+          label: "Name",
+          value: claim,
+          api: told?.field ?? "spec.resourceClaims[].name",
+          check: (name) => wrongName(taken, claim, name),
+          onSet: rename,
+        },
+        { kind: "none", label: "Template", api: "metadata.name", more: <code>{told?.template ?? ""}</code> },
+        drawn(partOf(sketch, claim), onSelect),
+      ]}
+    >
       <p className="dra-hint">A link stays within a claim. Up to 32 devices per claim.</p>
-    </div>
+    </Form>
   );
 }
 
 function Overview({ onSelect, onClaim }: { onSelect(id: string): void; onClaim(): void }) {
   const { sketch, edit, readOnly } = useCanvas();
+  const claims = claimsOf(sketch).map((claim) => (
+    <Button key={claim} onClick={() => onSelect(claimId(claim))}>
+      {claim}
+    </Button>
+  ));
   return (
-    <div className="dra-stack dra-form">
-      <Fields
-        readOnly={readOnly}
-        fields={[
-          {
-            kind: "text",
-            label: "Name",
-            value: sketch.name ?? "claim",
-            api: "metadata.name",
-            check: (name) => wrongName(() => false, "", name),
-            onSet: (name) => edit((s) => ({ ...s, name })),
-          },
-        ]}
-      />
-      {claimsOf(sketch).length > 0 && (
-        <Group label="Claims" api="spec.resourceClaims">
-          {claimsOf(sketch).map((claim) => (
-            <Button key={claim} onClick={() => onSelect(claimId(claim))}>
-              {claim}
-            </Button>
-          ))}
-        </Group>
-      )}
-      <Drawn sketch={sketch} onSelect={onSelect} />
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "text",
+          label: "Name",
+          value: sketch.name ?? "claim",
+          api: "metadata.name",
+          check: (name) => wrongName(() => false, "", name),
+          onSet: (name) => edit((s) => ({ ...s, name })),
+        },
+        claims.length > 0 && { kind: "none", label: "Claims", api: "spec.resourceClaims", more: claims },
+        drawn(sketch, onSelect),
+      ]}
+    >
       {!readOnly && (
         <div className="dra-row">
           <Button onClick={onClaim}>+ Add a claim to the pod</Button>
         </div>
       )}
-    </div>
+    </Form>
   );
 }
+
+const drawn = (sketch: ClaimSketch, onSelect: (id: string) => void): FieldRow => ({
+  kind: "none",
+  label: "Draws",
+  group: "Requests and links",
+  more: <Drawn sketch={sketch} onSelect={onSelect} />,
+});
 
 /** The requests and links of a claim, or of all of them, each with a button to its card. */
 function Drawn({ sketch, onSelect }: { sketch: ClaimSketch; onSelect(id: string): void }) {
   const { status } = useCanvas();
   const [requests, links] = [requestsOf(sketch), linksOf(sketch)];
   return (
-    <Group label="Draws" name="Requests and links">
+    <>
       {requests.map((request) => (
         <Button key={request.name} onClick={() => onSelect(requestId(request.name))}>
           <Letter name={request.name} /> {shortName(request.name)}{" "}
@@ -230,6 +214,6 @@ function Drawn({ sketch, onSelect }: { sketch: ClaimSketch; onSelect(id: string)
         </Button>
       ))}
       {requests.length === 0 && <span className="dra-hint">Nothing drawn yet.</span>}
-    </Group>
+    </>
   );
 }

@@ -23,8 +23,7 @@ export const strideTo = (to: Direction): readonly [number, number] => [
 
 /**
  * Where an arrow leads from one box: to the nearest linked one in that direction, else the nearest one of all, else the
- * next
- * or the one before in the order of the drawing, so that every box can be reached.
+ * next or the one before in the order of the drawing, so that every box can be reached.
  */
 export function neighbour(
   spots: readonly Spot[],

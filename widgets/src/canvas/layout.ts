@@ -45,8 +45,8 @@ export function placeAll(sketch: ClaimSketch, known: Places): Places {
   return places;
 }
 
-/** What the board of a planner has room for in a window of 1280 pixels, clear of its chips and buttons. */
-export const BOARD = { width: 440, height: 330 };
+/** What the board of a planner has room for in a window of 1280 pixels. */
+export const BOARD = { width: 464, height: 310 };
 
 /** The size at which a drawing with its knots under its boxes is readable enough. */
 const LARGE = 0.9;

@@ -4,14 +4,13 @@ import { useState } from "react";
 import { Button } from "../components/button";
 import { Callout } from "../components/callout";
 import { Chip } from "../components/chip";
-import { Choice } from "../components/choice";
-import { Group } from "../components/field";
+import { Form } from "../components/form";
 import { Select } from "../components/inputs";
 import { LINK_KINDS, type Link, type LinkOption } from "../generated/models";
 import { Strength } from "../view/icon";
 import { claimOf, partOf, shortName } from "./claims";
 import { useCanvas } from "./editor";
-import { changeLink, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
+import { changeLink, type How, howOf, mustOf, remove, requestOf, requestsOf, tie, whereOf } from "./sketch";
 import { HOW_WORDS, LEVELS, placeLabel } from "./wording";
 
 function placesFor(link: Link, told: readonly LinkOption[] | undefined): readonly LinkOption[] {
@@ -24,48 +23,74 @@ function placesFor(link: Link, told: readonly LinkOption[] | undefined): readonl
 
 export function LinkForm({ link }: { link: Link }) {
   const { edit, status, readOnly } = useCanvas();
+  const [isWhole, setWhole] = useState(false);
   const told = status.links?.[link.name];
   const change = (next: Partial<Link>) => edit((s) => changeLink(s, link.name, next));
+  const [here, places] = [whereOf(link), placesFor(link, told?.options)];
+  // The levels of a node; attributes and what else there is come on demand.
+  const near = places.filter((option) => LEVELS[option.where] || option.where === here);
+  const far = places.length - near.length;
   return (
-    <div className="dra-stack dra-form">
-      {told?.field && (
-        <p className="dra-hint">
-          writes <code>{told.field}</code>
-        </p>
-      )}
-      <Places link={link} options={placesFor(link, told?.options)} onChoose={(where) => change({ where })} />
-      <Group label="How">
-        <Choice
-          label="how"
-          disabled={readOnly}
-          value={howOf(link)}
-          onChoose={(how) => change({ how })}
-          options={LINK_KINDS.map(({ value, meaning, leastEnds }) => ({
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "choice",
+          label: "Where",
+          name: "where",
+          value: here,
+          options: (isWhole ? places : near).map((option) => ({
+            value: option.where,
+            label: option.label || option.where,
+            isOff: option.enabled === false && option.where !== here,
+            title: option.reason,
+          })),
+          onSet: (where) => change({ where }),
+          more: far > 0 && (
+            <Button aria-expanded={isWhole} title="Attributes that devices publish" onClick={() => setWhole(!isWhole)}>
+              {isWhole ? "Fewer" : `${far} more \u2026`}
+            </Button>
+          ),
+          note: told?.field && (
+            <>
+              writes <code>{told.field}</code>
+            </>
+          ),
+        },
+        {
+          kind: "choice",
+          label: "How",
+          name: "how",
+          value: howOf(link),
+          options: LINK_KINDS.map(({ value, meaning, leastEnds }) => ({
             value,
             label: HOW_WORDS[value],
             title: link.requests.length < leastEnds ? "it needs two requests" : meaning,
             isOff: link.requests.length < leastEnds,
-          }))}
-        />
-        <Choice
-          label="strength"
-          disabled={readOnly}
-          value={mustOf(link) ? "must" : "prefer"}
-          onChoose={(word) => change({ must: word === "must" })}
-          options={[
+          })),
+          onSet: (how) => change({ how: how as How }),
+        },
+        {
+          kind: "choice",
+          label: "Strength",
+          name: "strength",
+          value: mustOf(link) ? "must" : "prefer",
+          options: [
             { value: "must", label: <Strong must />, title: "A node without it does not fit." },
             { value: "prefer", label: <Strong must={false} />, title: "Used if possible. It never rules a node out." },
-          ]}
-        />
-      </Group>
-      <Ends link={link} />
+          ],
+          onSet: (word) => change({ must: word === "must" }),
+        },
+        { kind: "none", label: "Connects", more: <Ends link={link} /> },
+      ]}
+    >
       {told?.problem && (
         <Callout tone="error" icon="warning">
           <span>{told.problem}</span>
         </Callout>
       )}
       {told?.note && <p className="dra-hint">{told.note}</p>}
-    </div>
+    </Form>
   );
 }
 
@@ -75,49 +100,13 @@ const Strong = ({ must }: { must: boolean }) => (
   </>
 );
 
-interface PlacesProps {
-  link: Link;
-  options: readonly LinkOption[];
-  onChoose(where: string): void;
-}
-
-/** The levels of a node; attributes and what else there is come on demand. */
-function Places({ link, options, onChoose }: PlacesProps) {
-  const { readOnly } = useCanvas();
-  const [isWhole, setWhole] = useState(false);
-  const here = whereOf(link);
-  const near = options.filter((option) => LEVELS[option.where] || option.where === here);
-  const far = options.length - near.length;
-  return (
-    <Group label="Where">
-      <Choice
-        label="where"
-        disabled={readOnly}
-        value={here}
-        onChoose={onChoose}
-        options={(isWhole ? options : near).map((option) => ({
-          value: option.where,
-          label: option.label || option.where,
-          isOff: option.enabled === false && option.where !== here,
-          title: option.reason,
-        }))}
-      />
-      {far > 0 && (
-        <Button aria-expanded={isWhole} title="Attributes that devices publish" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? "Fewer" : `${far} more \u2026`}
-        </Button>
-      )}
-    </Group>
-  );
-}
-
 function Ends({ link }: { link: Link }) {
   const { edit, sketch, readOnly } = useCanvas();
   const free = requestsOf(partOf(sketch, claimOf(link.name))).filter(
     (request) => !link.requests.some((reference) => requestOf(reference) === request.name),
   );
   return (
-    <Group label="Connects">
+    <>
       {link.requests.map((reference) => (
         <Chip
           key={reference}
@@ -138,6 +127,6 @@ function Ends({ link }: { link: Link }) {
           onChoose={(name) => edit((s) => tie(s, link.name, name))}
         />
       )}
-    </Group>
+    </>
   );
 }

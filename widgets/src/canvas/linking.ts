@@ -2,8 +2,7 @@
 import type { CanvasStatus, ClaimSketch } from "../generated/models";
 import { claimOf, claimsOf, partOf, shortName } from "./claims";
 import { isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
-import { startLink } from "./new_link";
-import { addLink, linkNamed, linksOf, requestOf, requestsOf, tie } from "./sketch";
+import { addLink, type How, linkNamed, linksOf, type NewLink, requestOf, requestsOf, tie } from "./sketch";
 import { linkTitle } from "./wording";
 
 /** A link being made by keyboard: from a box or knot, to one of the candidates. */
@@ -55,6 +54,17 @@ export function candidateWords(sketch: ClaimSketch, linking: Linking): string {
 
 /** Whether two nodes are of different claims, which nothing can link. */
 export const isAcross = (a: string, b: string): boolean => claimOf(nameOf(a)) !== claimOf(nameOf(b));
+
+const NEAREST: Readonly<Record<string, string>> = { "gpu+nic": "pcieRoot", gpu: "numaNode", nic: "numaNode" };
+
+/** How a new link starts: the place and the word that a person most often means between these requests. */
+export function startLink(status: CanvasStatus, references: readonly string[]): NewLink {
+  const kinds = [...new Set(references.map((r) => status.requests?.[requestOf(r)]?.kind ?? "other"))].sort();
+  const how: How = references.length === 2 && kinds.join("+") === "gpu+nic" ? "pairwise" : "together";
+  const places = status.pairs?.[references.map(requestOf).sort().join("|")];
+  const possible = places?.find((option) => option.enabled !== false)?.where;
+  return { requests: references, how, where: possible ?? NEAREST[kinds.join("+")] ?? "numaNode" };
+}
 
 export interface Joined {
   sketch: ClaimSketch;

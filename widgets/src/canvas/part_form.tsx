@@ -3,16 +3,14 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "../components/button";
 import { named } from "../components/choice";
-import { Field, Group, Wrong } from "../components/field";
-import { Fields } from "../components/form";
+import { Wrong } from "../components/field";
+import { type FieldRow, Fields } from "../components/form";
 import { Check } from "../components/inputs";
-import { Stepper } from "../components/stepper";
-import { useDraft } from "../components/use_draft";
-import type { DeviceRequest, SelectorRow } from "../generated/models";
+import type { DeviceRequest, PartRow } from "../generated/models";
 import { Icon } from "../view/icon";
-import { Amounts } from "./amounts";
+import { amountRows } from "./amounts";
 import { shortName } from "./claims";
-import { useCanvas } from "./editor";
+import { type Editor, useCanvas } from "./editor";
 import { Adding } from "./request_form";
 import {
   ALL,
@@ -26,7 +24,20 @@ import {
   step,
   withCount,
 } from "./sketch";
-import { Tolerations } from "./tolerations";
+import { tolerationRows } from "./tolerations";
+
+/** What the rows of one way need. */
+export interface PartTable {
+  readonly request: DeviceRequest;
+  readonly part: Part;
+  readonly told: PartRow | undefined;
+  /** Where it is written. */
+  readonly root: string;
+  /** Why the release has not a field, by its name. */
+  readonly gates: Readonly<Record<string, string>>;
+  readonly readOnly: boolean;
+  change(next: Parameters<typeof changePart>[3]): void;
+}
 
 interface PartProps {
   request: DeviceRequest;
@@ -37,66 +48,31 @@ interface PartProps {
 }
 
 export function PartForm({ request, part, index, children }: PartProps) {
-  const { edit, palette, status, readOnly } = useCanvas();
+  const editor = useCanvas();
+  const { edit, status, readOnly } = editor;
   const [more, setMore] = useState(false);
-  const change = (next: Parameters<typeof changePart>[3]) => edit((s) => changePart(s, request.name, index, next));
-  const classes = [...new Set(palette.map((row) => row.deviceClass))].sort();
+  const change = (next: Parameters<typeof changePart>[3]) => {
+    setMore(false);
+    edit((s) => changePart(s, request.name, index, next));
+  };
   const told = status.requests?.[request.name]?.parts?.[index];
   const gates = status.gates ?? {};
   const root = request.exactly ? "exactly" : `firstAvailable[${index}]`;
+  const table: PartTable = { request, part, told, root, gates, readOnly, change };
   const key = told?.keys?.[0];
   return (
     <>
       <Fields
         readOnly={readOnly}
         fields={[
-          {
-            kind: "text",
-            label: "Class",
-            isMono: true,
-            value: part.deviceClassName ?? "",
-            options: named(classes),
-            api: `${root}.deviceClassName`,
-            note: told?.classWords,
-            check: (text) => (text.trim() ? "" : "Name a device class."),
-            onSet: (text) => change({ deviceClassName: text.trim() }),
-          },
+          classRow(table, editor),
+          countRow(table, editor),
+          ...amountRows(table),
+          ...selectorRows(table, more),
+          ...tolerationRows(table),
+          request.exactly?.adminAccess === true && adminRow(table),
         ]}
       />
-      <Count
-        request={request}
-        part={part}
-        api={isAll(part) ? `${root}.allocationMode` : `${root}.count`}
-        index={index}
-      />
-      <Amounts part={part} rows={told?.amounts ?? []} root={root} gap={gates.capacity} onChange={change} />
-      <Selectors
-        texts={selectorsOf(part)}
-        rows={told?.selectors ?? []}
-        api={`${root}.selectors`}
-        more={more}
-        onChange={(texts) => {
-          setMore(false);
-          change({ selectors: selectorsFrom(texts) });
-        }}
-      />
-      <Tolerations
-        part={part}
-        api={`${root}.tolerations`}
-        gap={gates.tolerations}
-        onChange={(tolerations) => change({ tolerations })}
-      />
-      {request.exactly?.adminAccess && (
-        <Group
-          label="Admin access"
-          api="exactly.adminAccess"
-          note={gates.adminAccess ? <Wrong>{gates.adminAccess}</Wrong> : "The namespace needs the label for it."}
-        >
-          <Check checked disabled={readOnly} onTurn={() => change({ adminAccess: false })}>
-            also devices in use
-          </Check>
-        </Group>
-      )}
       {!readOnly && (
         <div className="dra-row" role="group" aria-label="Add to this request">
           {!more && part.selectors?.length ? <Adding label="Selector" onClick={() => setMore(true)} /> : null}
@@ -122,47 +98,35 @@ export function PartForm({ request, part, index, children }: PartProps) {
   );
 }
 
-interface CountProps {
-  request: DeviceRequest;
-  part: Part;
-  index: number;
-  api: string;
-}
+const classRow = ({ part, told, root, change }: PartTable, { palette }: Editor): FieldRow => ({
+  kind: "text",
+  label: "Class",
+  isMono: true,
+  value: part.deviceClassName ?? "",
+  options: named([...new Set(palette.map((row) => row.deviceClass))].sort()),
+  api: `${root}.deviceClassName`,
+  note: told?.classWords,
+  check: (text) => (text.trim() ? "" : "Name a device class."),
+  onSet: (text) => change({ deviceClassName: text.trim() }),
+});
 
-function Count({ request, part, index, api }: CountProps) {
-  const { sketch, edit, readOnly } = useCanvas();
-  const [all, count] = [isAll(part), countOf(part)];
-  const partners = request.exactly && !all ? partnersOf(sketch, request.name) : [];
-  const change = (next: Parameters<typeof changePart>[3]) => edit((s) => changePart(s, request.name, index, next));
-  const set = (to: number) => {
-    if (request.exactly) edit((s) => withCount(s, request.name, to));
-    else change({ count: to });
-  };
-  const by = (sign: 1 | -1, alone: boolean) => {
-    if (request.exactly && !part.capacity) edit((s) => step(s, request.name, sign, alone));
-    else set(count + sign);
-  };
-  return (
-    <Group
-      label="Count"
-      api={api}
-      note={
-        partners.length
-          ? `Moves together with ${partners.map(shortName).join(", ")} (Alt: ${shortName(request.name)} alone).`
-          : undefined
-      }
-    >
-      {!all && (
-        <Stepper
-          label="count"
-          names={["One less", "One more"]}
-          value={count}
-          least={1}
-          readOnly={readOnly}
-          onChange={set}
-          onStep={(sign, event) => by(sign, event.altKey)}
-        />
-      )}
+function countRow({ request, part, root, readOnly, change }: PartTable, { sketch, edit }: Editor): FieldRow {
+  const [name, all, count] = [request.name, isAll(part), countOf(part)];
+  const partners = request.exactly && !all ? partnersOf(sketch, name).map(shortName) : [];
+  const set = (to: number) => (request.exactly ? edit((s) => withCount(s, name, to)) : change({ count: to }));
+  return {
+    kind: all ? "none" : "count",
+    label: "Count",
+    name: "count",
+    names: ["One less", "One more"],
+    value: String(count),
+    least: 1,
+    api: `${root}.${all ? "allocationMode" : "count"}`,
+    note: partners.length > 0 && `Moves together with ${partners.join(", ")} (Alt: ${shortName(name)} alone).`,
+    onSet: (to) => set(Number(to)),
+    onStep: (by, event) =>
+      request.exactly && !part.capacity ? edit((s) => step(s, name, by, event.altKey)) : set(count + by),
+    more: (
       <Check
         checked={all}
         disabled={readOnly}
@@ -170,74 +134,53 @@ function Count({ request, part, index, api }: CountProps) {
       >
         all that match
       </Check>
-    </Group>
-  );
+    ),
+  };
 }
 
-interface SelectorsProps {
-  texts: readonly string[];
-  rows: readonly SelectorRow[];
-  api: string;
-  more: boolean;
-  onChange(texts: readonly string[]): void;
-}
-
-function Selectors({ texts, rows, api, more, onChange }: SelectorsProps) {
-  const { readOnly } = useCanvas();
+/** A row for each selector; an empty one if there is none, or if `more` is wanted. */
+function selectorRows({ part, told, root, readOnly, change }: PartTable, more: boolean): readonly FieldRow[] {
+  const texts = selectorsOf(part);
   const shown = texts.length === 0 || more ? [...texts, ""] : texts;
-  return shown.map((text, i) => (
-    <SelectorField
-      // biome-ignore lint/suspicious/noArrayIndexKey: selectors have no name, and two may be equal
-      key={i}
-      label={shown.length > 1 ? `Selector ${i + 1}` : "Selector"}
-      value={text}
-      row={rows[i]}
-      api={`${api}[${i}].cel.expression`}
-      onDone={(now) => onChange(shown.map((old, j) => (j === i ? now : old)))}
-      onRemove={text && !readOnly ? () => onChange(shown.filter((_, j) => j !== i)) : undefined}
-    />
-  ));
+  return shown.map((value, i): FieldRow => {
+    const { error, text } = (value && told?.selectors?.[i]) || {};
+    const removal = value && !readOnly && (
+      <Button kind="link" onClick={() => change({ selectors: selectorsFrom(shown.filter((_, j) => j !== i)) })}>
+        Remove
+      </Button>
+    );
+    return {
+      kind: "area",
+      label: shown.length > 1 ? `Selector ${i + 1}` : "Selector",
+      value,
+      pause: 400,
+      placeholder: 'device.attributes["driver"].name == \u2026',
+      api: `${root}.selectors[${i}].cel.expression`,
+      note: (error || text || removal) && (
+        <span className="dra-row">
+          {error ? (
+            <Wrong>
+              <Icon name="warning" /> {error}
+            </Wrong>
+          ) : (
+            text && <span className="dra-good">{text}</span>
+          )}
+          {removal}
+        </span>
+      ),
+      onSet: (now) => change({ selectors: selectorsFrom(shown.map((old, j) => (j === i ? now : old))) }),
+    };
+  });
 }
 
-interface SelectorProps {
-  label: string;
-  value: string;
-  row: SelectorRow | undefined;
-  api: string;
-  onDone(text: string): void;
-  onRemove: (() => void) | undefined;
-}
-
-function SelectorField({ label, value, row, api, onDone, onRemove }: SelectorProps) {
-  const { readOnly } = useCanvas();
-  const { input } = useDraft({ value, onDone, pause: 400 });
-  const rows = Math.min(6, Math.max(1, input.value.split("\n").length));
-  const note = value && (row?.error || row?.text || onRemove) && (
-    <span className="dra-row">
-      {row?.error ? (
-        <Wrong>
-          <Icon name="warning" /> {row.error}
-        </Wrong>
-      ) : (
-        row?.text && <span className="dra-good">{row.text}</span>
-      )}
-      {onRemove && (
-        <Button kind="link" onClick={onRemove}>
-          Remove
-        </Button>
-      )}
-    </span>
-  );
-  return (
-    <Field label={label} api={api} note={note || undefined}>
-      <textarea
-        className="dra-input is-mono"
-        rows={rows}
-        spellCheck={false}
-        readOnly={readOnly}
-        placeholder={'device.attributes["driver"].name == \u2026'}
-        {...input}
-      />
-    </Field>
-  );
-}
+const adminRow = ({ gates, readOnly, change }: PartTable): FieldRow => ({
+  kind: "none",
+  label: "Admin access",
+  api: "exactly.adminAccess",
+  note: gates.adminAccess ? <Wrong>{gates.adminAccess}</Wrong> : "The namespace needs the label for it.",
+  more: (
+    <Check checked disabled={readOnly} onTurn={() => change({ adminAccess: false })}>
+      also devices in use
+    </Check>
+  ),
+});

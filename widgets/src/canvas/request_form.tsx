@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "../components/button";
 import { named } from "../components/choice";
-import { Group, Wrong } from "../components/field";
+import { Wrong } from "../components/field";
 import { Fields } from "../components/form";
 import type { DeviceRequest } from "../generated/models";
 import { claimOf, claimsOf, inClaim, shortName } from "./claims";
@@ -55,9 +55,15 @@ export function RequestForm({ request, onRenamed, onLink, onMove }: Props) {
             api: status.claims?.[claim]?.field ?? "spec.resourceClaims[].name",
             onSet: onMove,
           },
+          parts.length > 1 && {
+            kind: "none",
+            label: "Alternatives",
+            group: "Alternatives, tried in this order",
+            api: parts.map((_, i) => (i ? `[${i}]` : "firstAvailable[0]")).join(", "),
+            more: <Ways request={request} index={index} onPick={setWay} />,
+          },
         ]}
       />
-      {parts.length > 1 && <Ways request={request} index={index} onPick={setWay} />}
       <PartForm key={`${request.name}/${index}`} request={request} part={part} index={index}>
         <Adding label="Configure the driver" onClick={() => setConfiguring(true)} />
         <Adding
@@ -122,11 +128,7 @@ function Ways({ request, index, onPick }: { request: DeviceRequest; index: numbe
     </Button>
   );
   return (
-    <Group
-      label="Alternatives"
-      name="Alternatives, tried in this order"
-      api={ways.map((_, i) => (i ? `[${i}]` : "firstAvailable[0]")).join(", ")}
-    >
+    <>
       {ways.map((way, i) => (
         <Button key={way.name} pressed={i === index} title={way.name} onClick={() => onPick(i)}>
           {i + 1}. {partLabel(way)}
@@ -139,6 +141,6 @@ function Ways({ request, index, onPick }: { request: DeviceRequest; index: numbe
           {act("Remove this alternative", "Remove", false, drop)}
         </>
       )}
-    </Group>
+    </>
   );
 }

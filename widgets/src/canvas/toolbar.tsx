@@ -1,9 +1,10 @@
-// The few buttons over the board, and the panel of keys.
+// The buttons under the board: the claim and its card, what changes the drawing, and the panel of keys.
 
 import { Button } from "../components/button";
 import type { IconName } from "../view/icon";
 import { CANVAS_KEYS } from "../view/key_table";
 import { KeysList } from "../view/keys_list";
+import { claimsOf } from "./claims";
 import { useCanvas } from "./editor";
 
 interface Tool {
@@ -21,9 +22,13 @@ interface Props {
   onGang(): void;
   onKeys(): void;
   keysShown: boolean;
+  /** Open or close the card of the whole claim. */
+  onWhole(): void;
+  isWhole: boolean;
 }
 
-export function Toolbar({ onFit, onTidy, onClear, onClaim, onGang, onKeys, keysShown }: Props) {
+export function Toolbar(props: Props) {
+  const { onFit, onTidy, onClear, onClaim, onGang, onKeys, keysShown, onWhole, isWhole } = props;
   const { history, undo, redo, sketch, readOnly } = useCanvas();
   const empty = !sketch.requests?.length && !sketch.links?.length && !sketch.claims?.length;
   const edits: readonly Tool[] = [
@@ -38,8 +43,18 @@ export function Toolbar({ onFit, onTidy, onClear, onClaim, onGang, onKeys, keysS
     { label: "Clear the drawing", icon: "clear", act: onClear, isOff: empty },
   ];
   const tools = readOnly ? [fit] : [...edits, fit, ...wholes];
+  const [whole, name] = [claimsOf(sketch).length ? "Pod" : "Claim", sketch.name ?? "claim"];
   return (
-    <div className="dra-tools" role="toolbar" aria-label="Drawing" aria-orientation="vertical" data-home=".dra-board">
+    <div className="dra-tools" role="toolbar" aria-label="Drawing" data-home=".dra-board">
+      <Button
+        className="dra-cut"
+        label={`${whole} ${name}: name, requests and links`}
+        aria-expanded={isWhole}
+        onClick={onWhole}
+      >
+        {whole} <b>{name}</b>
+      </Button>
+      <span className="dra-gap" />
       {tools.map(({ label, icon, act, isOff }) => (
         <Button key={label} kind="quiet" icon={icon} label={label} title={label} disabled={isOff} onClick={act} />
       ))}

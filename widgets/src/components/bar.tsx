@@ -8,14 +8,17 @@ export interface Part {
   readonly size: number;
   readonly title?: string;
   readonly inside?: ReactNode;
+  /** A colour in place of that of its pattern, and the colour of text on it. */
+  readonly colour?: string;
+  readonly ink?: string;
 }
 
 export function Bar({ parts, title }: { parts: readonly Part[]; title?: string }) {
   return (
     <span className="dra-bar-of-parts" title={title}>
-      {parts.map(({ key, part, size, title: words, inside }) =>
+      {parts.map(({ key, part, size, title: words, inside, colour, ink }) =>
         size ? (
-          <span key={key} data-part={part} style={{ flexGrow: size }} title={words}>
+          <span key={key} data-part={part} style={{ flexGrow: size, background: colour, color: ink }} title={words}>
             {inside}
           </span>
         ) : null,

@@ -1,5 +1,5 @@
 // A form from a table of its fields: each row has a name, a kind, the field of the API that it writes, and a value.
-import type { ReactNode } from "react";
+import type { MouseEvent, ReactNode } from "react";
 import { Choice, type Option } from "./choice";
 import { Field, Group, Wrong } from "./field";
 import { Input, Select } from "./inputs";
@@ -8,10 +8,10 @@ import { useDraft } from "./use_draft";
 
 export interface FieldRow {
   readonly label: string;
-  /** `text` counts when it is done, `live` with every stroke. */
-  readonly kind: "text" | "live" | "number" | "select" | "choice" | "count";
-  readonly value: string;
-  onSet(value: string): void;
+  /** `text` and `area` count when they are done, `live` with every stroke; `none` has only what stands in `more`. */
+  readonly kind: "text" | "area" | "live" | "number" | "select" | "choice" | "count" | "none";
+  readonly value?: string;
+  onSet?(value: string): void;
   /** What can be chosen; for a text, what is offered. */
   readonly options?: readonly Option<string>[];
   readonly api?: string | undefined;
@@ -19,10 +19,18 @@ export interface FieldRow {
   readonly placeholder?: string;
   /** Says what is wrong with a text; "" for nothing. */
   check?(value: string): string;
+  /** Milliseconds without typing after which an `area` counts. */
+  readonly pause?: number;
   readonly isMono?: boolean;
   /** The name of the control where the label says too little. */
   readonly name?: string;
   readonly least?: number;
+  /** The names of the buttons of a `count`, and what they do if it is more than a change of the number. */
+  readonly names?: readonly [less: string, more: string];
+  onStep?(by: 1 | -1, event: MouseEvent): void;
+  /** Further controls of the row, and the name of all of them. */
+  readonly more?: ReactNode;
+  readonly group?: string;
 }
 
 interface Props {
@@ -43,63 +51,89 @@ export function Form({ fields, readOnly = false, children }: Props) {
 
 /** The fields alone, for a form that has other parts between them. */
 export function Fields({ fields, readOnly = false }: Props) {
-  return fields.map((row) => row && <FormField key={row.label} row={row} readOnly={readOnly} />);
+  return fields.map((row) => row && <FormRow key={row.group ?? row.label} row={row} readOnly={readOnly} />);
 }
 
-function FormField({ row, readOnly }: { row: FieldRow; readOnly: boolean }) {
-  const { label, kind, value, options = [], api, note, onSet } = row;
-  if (kind === "text") return <TextField row={row} readOnly={readOnly} />;
-  if (kind === "choice")
+interface RowProps {
+  row: FieldRow;
+  readOnly: boolean;
+}
+
+function FormRow({ row, readOnly }: RowProps) {
+  if (row.kind === "text" || row.kind === "area") return <TextRow row={row} readOnly={readOnly} />;
+  return (
+    <Placed row={row} isGroup={row.kind === "choice" || row.kind === "count"}>
+      <Control row={row} readOnly={readOnly} />
+    </Placed>
+  );
+}
+
+/** A row with its label: one control, or a group of them. */
+function Placed({ row, isGroup = false, children }: { row: FieldRow; isGroup?: boolean; children: ReactNode }) {
+  const { label, api, note, more, group = label } = row;
+  if (!isGroup && more === undefined)
     return (
-      <Group label={label} api={api} note={note}>
-        <Choice label={label} options={options} value={value} onChoose={onSet} disabled={readOnly} />
-      </Group>
+      <Field label={label} api={api} note={note}>
+        {children}
+      </Field>
     );
-  if (kind === "count")
-    return (
-      <Group label={label} api={api} note={note}>
+  return (
+    <Group label={label} name={group} api={api} note={note}>
+      {children}
+      {more}
+    </Group>
+  );
+}
+
+function Control({ row, readOnly }: RowProps) {
+  const { label, kind, name, value = "", options = [], onSet = () => undefined } = row;
+  switch (kind) {
+    case "choice":
+      return <Choice label={name ?? label} options={options} value={value} onChoose={onSet} disabled={readOnly} />;
+    case "count":
+      return (
         <Stepper
-          label={row.name ?? label}
+          label={name ?? label}
+          names={row.names}
           value={Number(value)}
           least={row.least}
           readOnly={readOnly}
           onChange={(number) => onSet(String(number))}
+          onStep={row.onStep}
         />
-      </Group>
-    );
-  if (kind === "select")
-    return (
-      <Field label={label} api={api} note={note}>
-        <Select label={row.name} value={value} options={options} disabled={readOnly} onChoose={onSet} />
-      </Field>
-    );
-  return (
-    <Field label={label} api={api} note={note}>
-      <Input
-        {...(kind === "number" ? { type: "number", min: "0", step: "any" } : {})}
-        value={value}
-        offers={options.map((one) => one.value)}
-        aria-label={row.name}
-        placeholder={row.placeholder}
-        onChange={(event) => onSet(event.currentTarget.value)}
-      />
-    </Field>
-  );
+      );
+    case "select":
+      return <Select label={name} value={value} options={options} disabled={readOnly} onChoose={onSet} />;
+    case "none":
+      return null;
+    default:
+      return (
+        <Input
+          {...(kind === "number" ? { type: "number", min: "0", step: "any" } : {})}
+          value={value}
+          offers={options.map((one) => one.value)}
+          aria-label={name}
+          placeholder={row.placeholder}
+          onChange={(event) => onSet(event.currentTarget.value)}
+        />
+      );
+  }
 }
 
-function TextField({ row, readOnly }: { row: FieldRow; readOnly: boolean }) {
-  const { label, value, options = [], api, note, placeholder, check, isMono, onSet } = row;
-  const { wrong, input } = useDraft({ value, onDone: onSet, check });
+const MOST_LINES = 6;
+
+function TextRow({ row, readOnly }: RowProps) {
+  const { kind, name, value = "", options = [], placeholder, check, pause, isMono, onSet = () => undefined } = row;
+  const { wrong, input } = useDraft({ value, onDone: onSet, check, pause });
+  const shared = { "aria-label": name, placeholder, readOnly, ...input };
+  const lines = Math.min(MOST_LINES, input.value.split("\n").length);
   return (
-    <Field label={label} api={api} note={wrong ? <Wrong>{wrong}</Wrong> : note}>
-      <Input
-        className={isMono ? "is-mono" : undefined}
-        offers={options.map((one) => one.value)}
-        aria-label={row.name}
-        placeholder={placeholder}
-        readOnly={readOnly}
-        {...input}
-      />
-    </Field>
+    <Placed row={wrong ? { ...row, note: <Wrong>{wrong}</Wrong> } : row}>
+      {kind === "text" ? (
+        <Input className={isMono ? "is-mono" : undefined} offers={options.map((one) => one.value)} {...shared} />
+      ) : (
+        <textarea className="dra-input is-mono" rows={lines} spellCheck={false} {...shared} />
+      )}
+    </Placed>
   );
 }

@@ -1,9 +1,9 @@
 // The list of bars: only those in sight exist, and pods can be dragged from one to another.
 import { type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
-import { Bar } from "../components/bar";
+import { Bar, type Part } from "../components/bar";
 import { Chip } from "../components/chip";
 import { classes } from "../components/classes";
-import type { BarTable } from "../generated/models";
+import type { BarTable, WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { useMenu } from "./menu";
 import { useRowsInSight } from "./rows_in_sight";
@@ -93,6 +93,7 @@ function NodeBar({ row, top, isGrouped, isShort, isChosen }: NodeBarProps) {
   const channel = useChannel();
   const menu = useMenu();
   const workloads = useTrait("fleet_workloads");
+  const { kind = "" } = useTrait("fleet_bars");
   const [isOver, setOver] = useState(false);
   const [id, name, state, nodes, ...rest] = row;
   const values = rest.slice(0, 5) as number[];
@@ -155,7 +156,12 @@ function NodeBar({ row, top, isGrouped, isShort, isChosen }: NodeBarProps) {
       </span>
       {isGrouped && <span className="dra-dim">{state}</span>}
       {isGrouped && <span className="dra-number">{number(nodes)}</span>}
-      <Bar parts={PARTS.map(([key, text], at) => partOf(key, text, values[at] ?? 0, total))} />
+      <Bar
+        parts={PARTS.flatMap(([key, text], at) => {
+          const whole = partOf(key, text, values[at] ?? 0, total);
+          return key === "planned" ? byWorkload(whole, podsOf(pods), workloads, kind, total) : [whole];
+        })}
+      />
       {isGrouped ? (
         <span className={classes("dra-number", Boolean(values[3]) && "is-stranded")}>{number(values[3] ?? 0)}</span>
       ) : (
@@ -165,11 +171,41 @@ function NodeBar({ row, top, isGrouped, isShort, isChosen }: NodeBarProps) {
   );
 }
 
-const partOf = (key: string, text: string, size: number, total: number) => {
+const partOf = (key: string, text: string, size: number, total: number, texts?: readonly string[]): Part => {
   const title = `${number(size)} ${text}`;
-  const inside = <Inside share={total ? (100 * size) / total : 0} texts={[title, number(size)]} />;
+  const inside = <Inside share={total ? (100 * size) / total : 0} texts={texts ?? [title, number(size)]} />;
   return { key, part: key, size, title, inside };
 };
+
+/** The planned part of a bar, cut into those of the workloads, each in its colour. */
+function byWorkload(
+  whole: Part,
+  pods: readonly (readonly [string, number])[],
+  workloads: readonly WorkloadRow[],
+  kind: string,
+  total: number,
+): readonly Part[] {
+  const found = pods.flatMap(([name, count]) => {
+    const one = workloads.find((row) => row.name === name);
+    const size = count * (one?.devices?.[kind] ?? 0);
+    return one && size ? [{ one, size, count }] : [];
+  });
+  const sum = found.reduce((all, { size }) => all + size, 0);
+  if (!sum) return [whole];
+  return found.map(({ one, size, count }) => {
+    const share = (whole.size * size) / sum;
+    const amount = Math.round(share * 10) / 10;
+    return {
+      ...partOf("planned", `planned, ${number(count)} × ${one.name}`, share, total, [
+        `${one.letter} ${number(amount)}`,
+        one.letter ?? "",
+      ]),
+      key: one.name,
+      colour: one.colour,
+      ink: one.ink,
+    };
+  });
+}
 
 /** The longest of some texts that a part of a bar has space for; a bar has 290 px at least. */
 function Inside({ share, texts }: { share: number; texts: readonly string[] }) {

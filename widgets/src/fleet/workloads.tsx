@@ -102,7 +102,7 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
       {/* The name has a line of its own, so that it is whole beside four columns of numbers. */}
       <tr className="dra-fleet-named">
         <th scope="rowgroup" colSpan={4}>
-          <span className="dra-letter" aria-hidden="true">
+          <span className="dra-letter" aria-hidden="true" style={{ background: row.colour, color: row.ink }}>
             {row.letter}
           </span>
           {name}

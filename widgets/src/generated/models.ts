@@ -671,6 +671,12 @@ export interface PartRow {
   drivers?: readonly string[];
 }
 
+export interface PendingRow {
+  pod: string;
+  reason: string;
+  unknown?: boolean;
+}
+
 export interface PinOffer {
   text?: string;
   on?: boolean;
@@ -811,7 +817,7 @@ export interface TaskRow {
   ask?: string;
   node?: string;
   primary?: string;
-  action?: "" | "back" | "check" | "explain" | "leave" | "next" | "predict";
+  action?: "check" | "explain" | "next" | "predict";
   waits?: string;
   back?: string;
   next?: string;
@@ -914,6 +920,9 @@ export interface WorkloadRow {
   pins?: readonly [string, number][];
   editing?: boolean;
   letter?: string;
+  colour?: string;
+  ink?: string;
+  devices?: Readonly<Record<string, number>>;
   gang?: GangRow | null;
 }
 
@@ -959,6 +968,7 @@ export interface ClusterBarModel {
   modes: readonly ModeRow[];
   node_use: readonly NodeUseRow[];
   offer: OfferRow;
+  pending: readonly PendingRow[];
   problem: string;
   read_at: string;
   refused: string;
@@ -980,6 +990,7 @@ export type ClusterBarMessage =
   | { type: "load"; source: string }
   | { type: "mode"; name: string }
   | { type: "open-drawing"; number: number }
+  | { type: "open-pod"; pod: string }
   | { type: "piece"; number: number }
   | { type: "release"; value: string }
   | { type: "show-export" }

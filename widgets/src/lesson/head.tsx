@@ -1,6 +1,7 @@
 // The head of a lesson: its place in the course, its title, and what was reached.
 import { Button } from "../components/button";
 import { Figure } from "../view/figure";
+import { FullScreen } from "../view/full_screen";
 import { OpenInTab } from "../view/open_in_tab";
 import { useChannel, useTrait } from "./model";
 
@@ -21,7 +22,8 @@ export function Head() {
       {tiles.map((row) => (
         <Figure key={row.caption} row={row} />
       ))}
-      <div className="dra-lesson-ways">
+      <div className="dra-row">
+        <FullScreen of=".dra-lesson-grid" />
         {canLeave ? (
           <Button icon="back" onClick={() => channel.send({ type: "show-lessons" })}>
             All lessons

@@ -100,7 +100,7 @@ function Picked() {
 
 function Buttons({ canExplain, onExplain }: { canExplain: boolean; onExplain(): void }) {
   const channel = useChannel();
-  const [{ primary, action, waits, back, next }, busy] = [useTrait("task"), useTrait("busy")];
+  const [{ primary, action = "next", waits, back, next }, busy] = [useTrait("task"), useTrait("busy")];
   const steps = useTrait("steps");
   const now = steps.findIndex(({ state }) => state === "now");
   const go = (step: number) => channel.send({ type: "go-to-step", step });
@@ -111,9 +111,7 @@ function Buttons({ canExplain, onExplain }: { canExplain: boolean; onExplain(): 
     if (action === "predict") channel.send({ type: "predict-devices" });
     else if (action === "check") channel.send({ type: "check-drawing" });
     else if (action === "next") go(now + 1);
-    else if (action === "back") go(now - 1);
-    else if (action === "explain") onExplain();
-    else if (action === "leave") channel.send({ type: "show-lessons" });
+    else onExplain();
   };
   return (
     <div className="dra-row dra-lesson-buttons">

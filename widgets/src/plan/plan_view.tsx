@@ -47,6 +47,8 @@ function PlanMode() {
   const [wanted, setChosen] = useState("yaml");
   const [findings, devices, nodes] = [useTrait("findings"), useTrait("devices"), useTrait("nodes")];
   const [problem, whyNot] = [useTrait("problem"), useTrait("why_not")];
+  // An empty drawing fits nowhere, and nothing of it is exported: there is nothing to say of either.
+  const isDrawn = (useTrait("answer").state ?? "empty") !== "empty";
   const code = useRef<HTMLDivElement>(null);
   const tabsBox = useRef<HTMLDivElement>(null);
   const dock = useDock();
@@ -76,12 +78,13 @@ function PlanMode() {
 
   const hasErrors = findings.some((row) => row.severity === "error");
   const outgoing = <Outgoing onYaml={() => show("yaml")} />;
-  const ofShort: Tab[] = isShort
-    ? [
-        { key: "why", label: whyNot.title || "Why not?", panel: <WhyNot hasTitle={false} /> },
-        { key: "outgoing", label: "What you export", panel: outgoing },
-      ]
-    : [];
+  const ofShort: Tab[] =
+    isShort && isDrawn
+      ? [
+          { key: "why", label: whyNot.title || "Why not?", panel: <WhyNot hasTitle={false} /> },
+          { key: "outgoing", label: "What you export", panel: outgoing },
+        ]
+      : [];
   const tabs: Tab[] = [
     { key: "yaml", label: "YAML", panel: <YamlEditor light={light} code={code} /> },
     { key: "goals", label: "Goals and proof", panel: <GoalsPanel /> },
@@ -134,7 +137,7 @@ function PlanMode() {
   return (
     <>
       <Verdict />
-      {!isShort && (
+      {!isShort && isDrawn && (
         <div className="dra-cards">
           <WhyNot />
           {outgoing}

@@ -53,7 +53,7 @@ export const CANVAS_KEYS: readonly KeyRow<Action>[] = [
     "this request alone",
     { "Alt++": count(1, true), "Alt+=": count(1, true), "Alt+-": count(-1, true), "Alt+−": count(-1, true) },
   ],
-  ["Enter", "edit in the card below", { Enter: { do: "confirm" } }],
+  ["Enter", "edit in its card", { Enter: { do: "confirm" } }],
   ["Delete", "remove what is selected", { Delete: { do: "delete" }, Backspace: { do: "delete" } }],
   ["Ctrl + Z", "undo", { "Ctrl+z": { do: "undo" } }],
   ["Ctrl + Shift + Z", "redo", { "Ctrl+Shift+z": { do: "redo" }, "Ctrl+y": { do: "redo" } }],
