@@ -34,9 +34,8 @@ class Sizes(Struct, frozen=True):
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         states: Node states of a plan that is improved to the end without a time limit; with more, for `Shares.improve`.
         decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
-        copies: Variables of a model that finds any way to put pods on nodes that share devices.
-        variables: Variables of a model that finds their best way. Gangs with more numbers of pods on all nodes are not
-            planned by the model, and it has no more nodes to add one by one.
+        variables: Variables of a model that finds the best way to put pods on nodes that share devices. Gangs with more
+            numbers of pods on all nodes are not planned by the model, and it has no more nodes to add one by one.
     """
 
     pod_ways: int = 60_000
@@ -45,7 +44,6 @@ class Sizes(Struct, frozen=True):
     node_pods: int = 200
     states: int = 200
     decided: int = 100
-    copies: int = 20_000
     variables: int = 3_000
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import most_together
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.place_tables import GOALS_OF_PLACES
 from dra_lab.planner.fleet.pods import FleetProblem
@@ -18,7 +17,6 @@ from dra_lab.planner.fleet.shared_states import MOST_WAYS, NodeKey, Piece, PodSt
 from dra_lab.planner.fleet.sites import PodsOnNode, Site
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression
-from dra_lab.planner.places.counting import Counting
 from dra_lab.planner.places.trees import State
 
 
@@ -88,23 +86,6 @@ class ByState:
         nodes = [max(0, flow[key]) + (key in stays - moves) for key in self.shared.members]
         return SharedTaken(placed, sum(nodes), tuple(values), (*nodes, *steps, *given))
 
-    def most(self, demand: Sequence[int], budget: Budget) -> int:
-        """Return how many pods of all workloads these nodes have at most, as if they were one node."""
-        counting = Counting(self.hardware.trees, lambda: budget.reached)
-        shared: dict[int, list[State]] = defaultdict(list)
-        for (number, state), count in self.shared.units.items():
-            shared[number] += [state] * count
-        caps = [0] * len(demand)
-        own: list[State] = []
-        for (sees, state), count in self.shared.members.items():
-            mine = [*(state[1] if state else ()), *(one for number, _ in sees for one in shared[number])]
-            each = counting.most(_node_with(mine))
-            caps = [have + count * more for have, more in zip(caps, each, strict=True)]
-            own += [*(state[1] if state else ())] * count
-        every = _node_with([*own, *(one for some in shared.values() for one in some)])
-        caps = [min(row) for row in zip(caps, counting.most(every), demand, strict=True)]
-        return most_together(counting.rows(every), caps)
-
     def placed(self, taken: SharedTaken) -> list[PodsOnNode]:
         """Return the pods on each node, with their devices."""
         first = len(self.shared.members)
@@ -117,12 +98,6 @@ class ByState:
             given=Counter({vector: times for vector, times in zip(vectors, given, strict=True) if times}),
         )
         return hand_out(self.hardware.trees, self.shared, filled)
-
-
-def _node_with(places: Iterable[State]) -> State:
-    """Return the state of a node with some places."""
-    inside = tuple(sorted(places))
-    return (1, inside) if inside else ()
 
 
 def all_by_state(

@@ -17,9 +17,6 @@ from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.trees import State
 from dra_lab.planner.states.node_state import NodeState
 
-_FIRST = 24
-"""Columns with as many pods that are continued when a state is first looked at more closely."""
-
 _FEW_STATES, _FEW_PODS = 24, 8
 """Node states of a fleet, and pods on one node, up to which a model decides what counting leaves open."""
 
@@ -208,22 +205,13 @@ class PlaceTable:
         few = len(self.states.filler.columns) <= _FEW_STATES and sum(counts) <= _FEW_PODS
         return few and self.only < 0
 
-    def widen(self, budget: Budget) -> None:
-        """Look for ways for all numbers, in many orders of workloads, if that was not done yet."""
-        key = self.state, self._caps
-        if self.state and key not in self.states.tried:
-            self.states.tried.add(key)
-            self.states.filler.explore(*key, budget, limit=_FIRST)
-
     def decide(self, counts: Counts, budget: Budget) -> None:
         """Look for the best way for some numbers; of few pods in a small fleet, a model decides what is left open."""
         if budget.reached or not self.is_open(counts):
             return
         if (self.state, counts) not in self.states.tried:
-            self.widen(budget)
             self.states.tried.add((self.state, counts))
-            if not self._is_best(counts):
-                self.states.filler.explore(self.state, counts, budget)
+            self.states.filler.explore(self.state, counts, budget)
         if budget.reached or self._is_best(counts) or not self._is_modelled(counts):
             return
         column, order = self.columns.get(counts), self.states.filler.order

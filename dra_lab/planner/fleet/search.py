@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import mul
 
 from msgspec.structs import replace as changed
 
@@ -13,7 +12,7 @@ from dra_lab.model.goals import UNPLACED
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
 from dra_lab.planner.fleet.by_state import ByState, all_by_state
-from dra_lab.planner.fleet.counting import Counts, most_together
+from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.first_fit_pods import FirstFitPods, PodAsWritten
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
@@ -66,8 +65,7 @@ def _search(work: Work) -> Solution:
     closed = closed and all(not work.budget.reached and is_closed(table) for table in tables)
     # Filling knows nothing of nodes that share devices.
     start = None if coupled else places.placed
-    together = sum(one.most(question.demand, looking) for one in shared)
-    counted = _left_out(work, tables, together) if whole else 0
+    counted = _left_out(work, tables) if whole and not shared else 0
     states = len({table.state for table in places.tables}) + len(others) + len(shared)
     answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=states, start=start)
     _with_count(answer, counted)
@@ -83,20 +81,15 @@ def _with_count(answer: Answer, counted: int) -> None:
     )
 
 
-def _left_out(work: Work, tables: Sequence[Table], together: int) -> int:
-    """Return how many pods have no place at least, if nodes that share devices have `together` pods at most."""
+def _left_out(work: Work, tables: Sequence[Table]) -> int:
+    """Return how many pods have no place at least."""
     demand, worth = work.question.demand, work.question.worths
-    alone = [0] * len(demand)
+    most = [0] * len(demand)
     for table in tables:
         if work.budget.reached:
             return 0
-        if table.site.nodes:
-            together += most_together(table.rows, table.caps)
-        else:
-            alone = [have + cap * table.site.count for have, cap in zip(alone, table.caps, strict=True)]
-    most: int = sum(map(mul, map(min, alone, demand), worth)) + together * max(worth)
-    wanted: int = sum(map(mul, demand, worth))
-    return max(0, wanted - most)
+        most = [have + cap * table.site.count for have, cap in zip(most, table.caps, strict=True)]
+    return sum(max(0, wanted - have) * value for wanted, have, value in zip(demand, most, worth, strict=True))
 
 
 def _over(
@@ -159,16 +152,10 @@ def _improved(
         deadline = time.monotonic() + work.budget.shares.improve
     budget = changed(work.budget, deadline=deadline)
     looking = budget if deadline is None else changed(budget, deadline=deadline - seconds)
-    widened = False
     while not (answer.proven or answer.infeasible or looking.reached):
         doubtful = _doubtful(answer)
         if not doubtful:
-            if widened or answer.goals[0].proven:
-                break
-            widened = True
-            for table in tables:
-                if not looking.reached:
-                    table.widen(looking)
+            break
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
@@ -230,10 +217,6 @@ def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
             most = [min(count, budget.sizes.node_pods) for count in table.demand]
             if not filling.reached:
                 table.fill(by_scheduler.placed(order, most, filling), filling)
-    for first in range(len(fleet.pods)):
-        for table in tables:
-            if not budget.reached:
-                table.grow(first, budget)
     for number, table in enumerate(tables):
         if budget.reached:
             break

@@ -12,7 +12,7 @@ from math import ceil
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import part_caps
+from dra_lab.planner.fleet.counting import most_of_parts
 from dra_lab.planner.fleet.pack import PodsModel, size_of
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Question, Work
@@ -155,8 +155,8 @@ class Usage:
         for part in place.parts:
             if using & set(range(*part.asks)):
                 wanted[part.pod] = int(most)
-        each = part_caps(place, wanted)
-        if size_of(problem, place.parts, each) > self.budget.sizes.copies:
+        each = most_of_parts(place, wanted)
+        if size_of(problem, place.parts, each) > self.budget.sizes.variables:
             return None
         model = PodsModel(problem, place.parts, each, (), absent=True)
         amounts = _amounts_in(kind, model, problem)
