@@ -57,8 +57,6 @@ class Shares(Struct, frozen=True):
         improve: Seconds for improving a large plan, or one of gangs, without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
         seen: Seconds kept for each device that a node sees together with others.
-        pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
-        at_once: Seconds that it takes for one variable of nodes that share devices.
         search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
         compare: Seconds for what kube-scheduler would take instead.
@@ -73,8 +71,6 @@ class Shares(Struct, frozen=True):
     improve: float = 60.0
     placing: float = 2e-5
     seen: float = 5e-7
-    pattern: float = 2e-5
-    at_once: float = 1e-4
     search: float = 0.5
     explain: float = 2.5
     compare: float = 3.0

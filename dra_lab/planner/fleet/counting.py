@@ -1,4 +1,4 @@
-"""What counting alone says of hardware that is no tree of places: the most pods of each workload."""
+"""The most pods of each workload that counting alone allows on hardware that is no tree of places."""
 
 from __future__ import annotations
 

@@ -106,8 +106,6 @@ def _over(
 
     `whole` says that the tables are those of all nodes, of `states` node states. `start` yields a plan that is known.
     """
-    if work.budget.deadline is None and sum(one.variables for one in shared) > work.budget.sizes.variables:
-        work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
     began = time.monotonic()
     first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
     answer, by_node = _answer(first, tables, shared, closed=closed, start=start)
@@ -188,9 +186,11 @@ def _doubtful(answer: Answer) -> list[tuple[Table, Counts]]:
     All of several equal sites are returned, because with some of them decided, the bound would only rest on the others.
     """
     found: list[tuple[int, Table, Counts]] = []
-    least = answer.least.chosen if answer.least is not None else None
-    for chosen, tables in zip(least.patterns if least is not None else (), answer.least_classed.tables, strict=False):
-        for counts, times in chosen.items():
+    if answer.least is None or answer.least.chosen is None:
+        return []
+    sites = answer.least_classed
+    for taken, tables in zip(sites.taken(answer.least.chosen), sites.tables, strict=True):
+        for counts, times in taken.items():
             found.extend((times, table, counts) for table in tables if table.is_open(counts))
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
 
