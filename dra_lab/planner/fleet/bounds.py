@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.node.solver_outcome import Array, agreed
 
 _GAP = 0.01
-"""The part of the last goal by which its bound may be off: the nodes of 200 nodes of shares take 5 s, not 36."""
+"""The part of the nodes by which their bound may be off as the last goal: 200 nodes of shares take 5 s, not 36."""
 
 Start = Callable[[], Placed]
 """Returns a plan."""
@@ -66,7 +66,7 @@ def best_answer(
     master = _master(work, sites)
     part = budget if closed else budget.part(budget.shares.step)
     begin = sites.again(() if start is None else start())
-    begin = sites.filled(begin, question.demand, question.worths, part)
+    begin = sites.filled(begin, question.demand)
     found = master.run(begin, part, all_placed=question.all_placed)
     goals = list(found.goals)
     if found.chosen is not None:
@@ -100,7 +100,7 @@ def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table], shared: S
     start = sites.again(())
     if answer.chosen is not None:
         start = sites.again(answer.classed.placed(answer.chosen), answer.classed.of_shared(answer.chosen))
-    start = sites.filled(start, question.demand, question.worths, work.budget)
+    start = sites.filled(start, question.demand)
     least = _master(work, sites, _GAP).run(start, work.budget, all_placed=question.all_placed, stop_at=answer.values)
     answer.least, answer.least_classed, answer.infeasible = least, sites, least.infeasible
     for at, (goal, found) in enumerate(zip(answer.goals, least.goals, strict=False)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -81,14 +81,10 @@ class ByState:
             limits |= {(self._name, *piece): 0 for piece, _ in step.pieces}
         return limits | {(self._name, "units", *key): count for key, count in self.shared.units.items()}
 
-    def start(self, demand: Sequence[int], worth: Sequence[int], budget: Budget) -> tuple[Counter[int], list[int]]:
-        """Return pods that are placed one after the other where they cost least, and the levels of all columns."""
+    @property
+    def start(self) -> list[int]:
+        """Return the levels of all columns with which the first pods are placed."""
         first = self.first
-        if any(count > demand[pod] for pod, count in first.pods.items()):
-            by_key: dict[NodeKey, list[PodStep]] = defaultdict(list)
-            for step in self.steps:
-                by_key[step.before].append(step)
-            first = fill_shared(self.shared, lambda key: by_key[key], demand, worth, budget)
         used, stays = Counter[NodeKey](), set[NodeKey]()
         for step, times in first.steps.items():
             if step.before == step.after:
@@ -98,7 +94,7 @@ class ByState:
         came = {step.after for step in first.steps if step.before != step.after}
         nodes = [max(used[key], int(key in stays - came)) for key in self.shared.members]
         steps, given = (first.steps[step] for step in self.steps), (first.given[key] for key in self.shared.vectors)
-        return first.pods, [*nodes, *steps, *given]
+        return [*nodes, *steps, *given]
 
     def placed(self, levels: Sequence[int]) -> list[PodsOnNode]:
         """Return the pods on each node, with their devices."""

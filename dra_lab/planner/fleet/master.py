@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from dra_lab.model.goals import FLEET_GOALS, UNPLACED
+from dra_lab.model.goals import FLEET_GOALS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.master_model import MasterModel
 from dra_lab.planner.node.solver_outcome import Array, Outcome, agreed
@@ -42,7 +42,7 @@ class Mastered:
 class Master:
     """A model, and all goals of the fleet in order; `exact` if no plan is missing in the model.
 
-    The last goal is not minimised if no more than the part `gap` of its value may be missing.
+    The nodes, as the last goal, are not minimised if no more than the part `gap` of them may be missing.
     """
 
     model: MasterModel
@@ -86,7 +86,7 @@ class Master:
         have = None if result.chosen is None else self.model.value(goal, result.chosen)
         late = budget.reached and have is not None
         bound = self.model.bound(goal, budget) if self.exact and not late else 0
-        gap = self.gap if goal == self.order[-1] else 0.0
+        gap = self.gap if goal == NODES == self.order[-1] else 0.0
         if have is None or (have - bound > gap * have and not late):
             outcome, levels = self.model.minimise(goal, result.chosen, self.solver, budget)
             outcome = outcome if self.exact else Outcome(outcome.value, None)

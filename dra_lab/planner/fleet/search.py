@@ -67,9 +67,19 @@ def _search(work: Work) -> Solution:
     start = None if coupled else places.placed
     counted = _left_out(work, tables) if whole and not shared else 0
     states = len({table.state for table in places.tables}) + len(others) + len(shared)
-    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=states, start=start)
+    began = time.monotonic()
+    answer = best_answer(work, tables, shared, closed=closed, start=start)
+    work.clock.lap("master")
+    if whole and not closed:
+        answer = _improved(work, tables, shared, answer, states, time.monotonic() - began, start)
+    tried = {node for table in tables if table.examined for node in table.site.all_nodes}
+    tried.update(node for one in shared for node in one.nodes)
+    answer.not_examined = len((examined if whole else set(question.fleet.scan.rules.nodes)) - tried)
+    if not whole:
+        # Nodes that were not looked at may hold more than all others.
+        _bound_nothing(answer)
     _with_count(answer, counted)
-    return Solution(answer, by_node, states)
+    return Solution(answer, pods_by_node(answer), states)
 
 
 def _with_count(answer: Answer, counted: int) -> None:
@@ -92,59 +102,19 @@ def _left_out(work: Work, tables: Sequence[Table]) -> int:
     return sum(max(0, wanted - have) * value for wanted, have, value in zip(demand, most, worth, strict=True))
 
 
-def _over(
-    work: Work,
-    tables: Sequence[Table],
-    shared: Sequence[ByState],
-    *,
-    closed: bool,
-    whole: bool,
-    states: int,
-    start: Start | None = None,
-) -> tuple[Answer, list[PodsOnNode]]:
-    """Return the best answer over tables and who stands where, improved as long as there is time.
-
-    `whole` says that the tables are those of all nodes, of `states` node states. `start` yields a plan that is known.
-    """
-    began = time.monotonic()
-    first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    answer, by_node = _answer(first, tables, shared, closed=closed, start=start)
-    work.clock.lap("master")
-    every = (
-        {node for table in tables for node in table.site.all_nodes} if whole else work.question.fleet.scan.rules.nodes
-    )
-    if not closed and whole:
-        seconds = time.monotonic() - began
-        answer, by_node = _improved(work, tables, shared, (answer, by_node), states, seconds, start)
-    tried = {node for table in tables if table.examined for node in table.site.all_nodes}
-    tried.update(node for one in shared for node in one.nodes)
-    answer.not_examined = len(set(every) - tried)
-    # Last: nodes that were not looked at may hold more than all others.
-    return answer if whole else _unproven(answer), by_node
-
-
-def _answer(
-    work: Work, tables: Sequence[Table], shared: Sequence[ByState], *, closed: bool = False, start: Start | None
-) -> tuple[Answer, list[PodsOnNode]]:
-    """Return the best answer and who stands where."""
-    answer = best_answer(work, tables, shared, closed=closed, start=start)
-    return answer, pods_by_node(answer)
-
-
 def _improved(
     work: Work,
     tables: Sequence[Table],
     shared: Sequence[ByState],
-    known: tuple[Answer, list[PodsOnNode]],
+    answer: Answer,
     states: int,
     seconds: float,
     start: Start | None,
-) -> tuple[Answer, list[PodsOnNode]]:
+) -> Answer:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
     `seconds` is what an answer takes: nothing more is looked at when there is no time for another one.
     """
-    answer, by_node = known
     deadline = work.budget.deadline
     if deadline is None and states > work.budget.sizes.states:
         deadline = time.monotonic() + work.budget.shares.improve
@@ -152,21 +122,19 @@ def _improved(
     looking = budget if deadline is None else changed(budget, deadline=deadline - seconds)
     while not (answer.proven or answer.infeasible or looking.reached):
         doubtful = _doubtful(answer)
-        if not doubtful:
-            break
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
         work.clock.lap("patterns")
-        if work.budget.cancelled:
+        if work.budget.cancelled or not doubtful:
             break
-        better, better_by_node = _answer(replace(work, budget=budget), tables, shared, start=start)
+        better = best_answer(replace(work, budget=budget), tables, shared, closed=False, start=start)
         work.clock.lap("master")
         if answer.chosen is not None and (better.chosen is None or better.values > answer.values):
             break
         better.goals = _best_bounds(answer, better)
-        answer, by_node = better, better_by_node
-    return answer, by_node
+        answer = better
+    return answer
 
 
 def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
@@ -195,11 +163,10 @@ def _doubtful(answer: Answer) -> list[tuple[Table, Counts]]:
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
 
 
-def _unproven(answer: Answer) -> Answer:
-    """Return an answer whose goals may all be 0, which no goal is below: not all node states were looked at."""
+def _bound_nothing(answer: Answer) -> None:
+    """Note that all goals may be 0, which no goal is below."""
     answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
     answer.infeasible = False
-    return answer
 
 
 def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:

@@ -24,7 +24,7 @@ Placed = Iterable[tuple[Table, str, Counts]]
 
 
 NODE, LEAF, POD = "node", "leaf", "pod"
-"""What a member of a class is: a node or a set of them, a leaf of a node, or a pod of which a node may have many."""
+"""A member of a class is a node or a set of them, a leaf of a node, or a pod of which a node may have many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +154,13 @@ class ClassedSites:
         rest = list(shared) or [0] * sum(nodes.size for nodes in self.shared)
         return np.array([*own, *homes, *rest], float)
 
-    def filled(self, levels: Array, demand: Sequence[int], worth: Sequence[int], budget: Budget) -> Array:
-        """Return levels with more pods: patterns with most replicas first, class by class."""
-        taken, left = self.taken(levels), list(demand)
+    def filled(self, levels: Array, demand: Sequence[int]) -> Array:
+        """Return levels with more pods: first on nodes that share devices, then patterns with most replicas first."""
+        taken, left, shared = self.taken(levels), list(demand), list(self.of_shared(levels))
+        if not levels.any():
+            shared = [level for nodes in self.shared for level in nodes.start]
+            for nodes in self.shared:
+                left = [have - nodes.first.pods[pod] for pod, have in enumerate(left)]
         homes: Array = levels[sum(len(one.with_pods) for one in self.classes) :][: len(self.home_nodes)]
         for mine in taken:
             left = _less(left, mine)
@@ -169,13 +173,6 @@ class ClassedSites:
                     mine[counts] = mine.get(counts, 0) + times
                     rest -= times
                     left = _less(left, {counts: times})
-        shared = list(self.of_shared(levels))
-        if not any(shared):
-            shared = []
-            for nodes in self.shared:
-                pods, more = nodes.start(left, worth, budget)
-                shared += more
-                left = [have - pods[pod] for pod, have in enumerate(left)]
         return self._levels(taken, homes, shared)
 
 
