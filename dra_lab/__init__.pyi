@@ -1,7 +1,6 @@
 from .checks.cluster_checks import check_cluster as check_cluster
 from .course.class_overview import class_overview as class_overview
 from .errors import DraLabError as DraLabError
-from .exports.gangs.gang_files import gang_files as gang_files
 from .findings import Finding as Finding
 from .gitops.folder import read_manifests as read_manifests
 from .gitops.gangs_of_file import read_gangs as read_gangs

@@ -284,11 +284,13 @@ def _plan(value: dict[str, Any]) -> Iterator[str]:
         yield "the plan fits, and there is no allocation"
     if exists != bool(value["node"]):
         yield "there is an allocation without a node, or a node without an allocation"
-    if value["fits"] and value["shortfalls"]:
+    if value["fits"] and value["summary"]["pods"] == 1 and value["shortfalls"]:
         yield "the plan fits, and gives reasons why not"
     if value["status"] == "optimal" and not all(goal["proven"] for goal in value["goals"]):
         yield "the plan is optimal, and a goal is not proven"
-    if exists != bool(value["nodes"]["fitting"]):
+    if value["summary"]["pods"] != 1:
+        yield from _fleet(value)
+    elif exists != bool(value["nodes"]["fitting"]):
         yield "there is an allocation on no node, or none on nodes where there is one"
 
 
@@ -298,19 +300,24 @@ def _fleet(value: dict[str, Any]) -> Iterator[str]:
     if short and value["outcome"] == "fits":
         yield f"the outcome is fits, and not every replica of {', '.join(sorted(short))} is placed"
     claimed = value["status"] == "infeasible" or (unplaced is not None and unplaced["bound"])
-    for headroom in value.get("after", {}).get("more", ()):
-        if headroom["count"] and headroom["workload"] in short and claimed and value["objective"] == "replicas":
-            yield f"not more replicas fit, proven, and {headroom['count']} more of {headroom['workload']} do"
-    if sum(w["placed"] for w in value["workloads"]) != len(value["replicas"]):
+    after = value.get("after") or {}
+    for name, headroom in after.get("more", {}).items():
+        count = headroom["count"]["value"]
+        if count and name in short and claimed and value["objective"] == "replicas":
+            yield f"not more replicas fit, proven, and {count} more of {name} do"
+    if sum(w["placed"] for w in value["workloads"]) != value["summary"]["replicasPlaced"]:
         yield "the replicas are not those that are placed"
     if unplaced is not None and unplaced["value"] != sum(w["replicas"] - w["placed"] for w in value["workloads"]):
         yield "the goal counts other replicas than are not placed"
-    for job in value.get("after", {}).get("largestJobs", ()):
-        headrooms = [headroom for headroom in value["after"]["more"] if headroom["workload"] == job["claim"]]
-        if any(
-            headroom["count"] > job["replicasBound"] or job["replicas"] > headroom["bound"] for headroom in headrooms
-        ):
+    for job in after.get("jobs", ()):
+        headrooms = [headroom for name, headroom in after["more"].items() if name == job["claim"]]
+        if any(_apart(headroom["count"], job["replicas"]) for headroom in headrooms):
             yield f"after the plan one number of pods of {job['claim']} fits, and another one starts together"
+
+
+def _apart(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Say whether two numbers that are the same cannot be."""
+    return any(a["bound"] is not None and b["value"] > a["bound"] for a, b in ((one, other), (other, one)))
 
 
 def _goals(value: dict[str, Any]) -> Iterator[str]:
@@ -345,7 +352,7 @@ def of_record(record: dict[str, Any], status: int, *, allow_worse: bool = False)
     return found
 
 
-VALUES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {"Check": _check, "Plan": _plan, "FleetPlan": _fleet}
+VALUES: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {"Check": _check, "Plan": _plan}
 """The rules for JSON, by its `kind`."""
 
 

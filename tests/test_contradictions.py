@@ -24,7 +24,8 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.sources import load_cluster
-from dra_lab.words.fleet_document import fleet_text
+from dra_lab.words.document import as_text
+from dra_lab.words.plan_document import AfterPlan, plan_parts
 
 SAMPLES = ("eks-p4d", "mi300x", "two-sockets", "shared-gpu", "mig", "inference-l40s", "oke-gb200", "trouble")
 DRAWINGS = (
@@ -152,9 +153,9 @@ def test_a_plan_that_its_own_follow_up_refutes_is_not_proven():
     nodes = small(a_slice("gpu.nvidia.com", gpu(0), gpu(1)))
     plan = checked_fleet(nodes, [Workload("one", (ONE,), replicas=3)], release=KubernetesRelease("1.36"))
     refuted = (Headroom("one", Bounded(1, 1)),)
-    assert of_text(fleet_text(plan, refuted))
+    assert of_text(as_text(plan_parts(plan, after=AfterPlan(more={"one": refuted[0]}))) + "\n")
     corrected = plan.checked_against(refuted)
-    assert not of_text(fleet_text(corrected, refuted))
+    assert not of_text(as_text(plan_parts(corrected, after=AfterPlan(more={"one": refuted[0]}))) + "\n")
     assert (corrected.status, corrected.proven) == (PlanStatus.FEASIBLE, False)
     assert "proof-withdrawn" in [finding.rule for finding in corrected.findings]
     true = how_many_more(nodes, Workload("one", (ONE,), replicas=1), release=KubernetesRelease("1.36"), after=plan)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.gang_options import gangs_of
+from dra_lab.cli.gang_options import asked_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
 from dra_lab.model.gang_replay import GangVerdict
@@ -39,7 +39,7 @@ def explain_gangs(options: argparse.Namespace) -> int:
         if value:
             raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
     release = release_of(options)
-    given = gangs_of(options)
+    given = asked_of(options)
     found: list[tuple[Workload, GangChoice]] = []
     with command_waits() as (show, cancel):
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
@@ -64,16 +64,16 @@ def _asked(choices: Sequence[GangChoice], scheduler: str | None) -> Iterator[Gan
 
 def _parts(options: argparse.Namespace, plan: Plan, found: Sequence[tuple[Workload, GangChoice]]) -> Iterator[Part]:
     """Yield the answer of the planner, then what each scheduler does."""
+    from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Sentence, Words
-    from dra_lab.words.fleet_document import fleet_sentence
-    from dra_lab.words.gang_document import choice_sentence, domains_table
+    from dra_lab.words.gang_document import choice_sentence, replay_table
 
-    yield Sentence(fleet_sentence(plan))
+    yield Sentence(answer_sentence(plan))
     for gang, choice in found:
         replay = choice.replay
         yield Words(choice_sentence(choice, gang))
         if options.detail == "all" and replay.domains:
-            yield domains_table(replay)
+            yield replay_table(replay)
         if options.scheduler and options.scheduler not in _REPLAYED:
             pin = _PIN if replay.verdict is GangVerdict.MAYBE else ""
             yield Words(f"dra-lab does not replay {replay.scheduler}. {pin}".rstrip())
@@ -83,8 +83,7 @@ def _json(
     plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
 ) -> dict[str, Any]:
     from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.gang_json import choice_json
-    from dra_lab.words.plan_json import goal_value
+    from dra_lab.words.plain_values import plain_value
 
-    rows = [{"gang": gang.name, **choice_json(choice)} for gang, choice in found]
-    return answer_json("GangExplanation", outcome, findings, map(goal_value, plan.goals), schedulers=rows)
+    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
+    return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

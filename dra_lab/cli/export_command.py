@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.workload_file import read_workload
     from dra_lab.session.outputs import bundle, drawn_of
     from dra_lab.sketch.manifest_target import Target
-    from dra_lab.words.plan_document import answer_sentence
+    from dra_lab.words.answer_sentence import answer_sentence
 
     refuse_write(options)
     fleet = is_fleet(options)
@@ -140,7 +140,8 @@ def run(options: argparse.Namespace) -> int:
     if pod is not None:
         _refuse_too_many(pod.replicas, options.claim)
         options.claims = [options.claims[0]._replace(replicas=pod.replicas)]
-    example = options.example or (_like(pod) if pod else "deployment" if is_fleet(options) else "pod")
+    many = is_fleet(options) and (len(options.claims) > 1 or options.claims[0].replicas != 1)
+    example = options.example or (_like(pod) if pod else "deployment" if many else "pod")
     wanted = Wanted(
         example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate
     )
@@ -193,7 +194,7 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
     files = [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))] if writes else []
     answer, plan, findings = made.record["answer"], made.record["plan"], tuple(findings)
     if not yaml:
-        known = {key: plan[key] for key in ("node", "devices", "replicas") if key in plan}
+        known = {key: plan[key] for key in ("node", "devices", "pods") if key in plan}
         more = {**known, "asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
         value = answer_json("Export", answer["outcome"], findings, plan["goals"], **more)
         print_answer(options, lambda: value, _parts(options, answer, sentence, files), findings, answer["outcome"])
@@ -234,7 +235,7 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     from dra_lab.planner.questions import plan_workloads
     from dra_lab.session.outputs import Planned, bundle
     from dra_lab.sketch.manifest_target import Target
-    from dra_lab.words.fleet_document import fleet_sentence
+    from dra_lab.words.answer_sentence import answer_sentence
 
     if options.node:
         raise InputError(
@@ -252,4 +253,4 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
         cluster, planned.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
     )
     made = bundle(Planned(cluster, plan), target, wanted, pin=options.pin)
-    return _write(options, made, fleet_sentence(plan), (*planned.findings, *made.findings))
+    return _write(options, made, answer_sentence(plan), (*planned.findings, *made.findings))

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.exit_status import status_of
-from dra_lab.cli.gang_command import refuse_options
-from dra_lab.cli.gang_options import GangInput, GangsInput, gangs_of
+from dra_lab.cli.gang_options import Asked, GangInput, asked_of, refuse_options
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.cli.output import print_findings, print_yaml
 from dra_lab.cli.workload_options import namespace_of
@@ -37,7 +36,7 @@ def run_gang_export(options: argparse.Namespace) -> int:
     from dra_lab.planner.questions import plan_workloads
 
     _refuse(options)
-    gangs, release = gangs_of(options), release_of(options)
+    gangs, release = asked_of(options), release_of(options)
     one = _only(gangs)
     if options.pin and not one.gang.level:
         raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
@@ -75,7 +74,7 @@ def _refuse(options: argparse.Namespace) -> None:
             raise InputError(f"{name} is not for the files of a gang; leave it out")
 
 
-def _only(given: GangsInput) -> GangInput:
+def _only(given: Asked) -> GangInput:
     """Return the gang of a command. Raises InputError if there are several, or workloads beside it."""
     if len(given.gangs) > 1 or given.workloads:
         names = ", ".join([*(one.gang.name for one in given.gangs), *(pod.name for pod in given.workloads)])
@@ -116,20 +115,20 @@ def _write(options: argparse.Namespace, made: Bundle, plan: Plan) -> int:
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, NOT_SIMULATED, title_of
     from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Lines, Sentence, Words
-    from dra_lab.words.fleet_document import fleet_sentence
     from dra_lab.words.plan_outcome import plan_outcome
 
     outcome, yaml = plan_outcome(plan), options.format == "yaml"
     refused = made.is_worse and not options.allow_worse
     files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
-    sentence, record, status = fleet_sentence(plan), made.record, status_of(outcome)
+    sentence, record, status = answer_sentence(plan), made.record, status_of(outcome)
     if yaml:
         print_yaml({name: text for name, text in made.texts.items() if not refused and name not in FRAGMENTS})
         print_findings(options, made.findings)
     else:
-        own = {name: record[name] for name in ("scheduler", "notExpressed")} | {"placed": record["plan"]["placed"]}
-        more = {"asPlanned": None, "reasons": [NOT_SIMULATED], "files": files}
+        own = {name: record[name] for name in ("scheduler", "notExpressed")} | {"pods": record["plan"]["pods"]}
+        more: dict[str, Any] = {"asPlanned": None, "reasons": [NOT_SIMULATED], "files": files}
         value = answer_json("Export", outcome, made.findings, record["plan"]["goals"], **own, **more)
         parts: list[Part] = [Sentence(sentence)]
         if files:

@@ -42,13 +42,17 @@ class GangInput(Struct, frozen=True):
     of_pods: bool = False
 
 
-class GangsInput(Struct, frozen=True):
-    """The gangs and ordinary workloads of a command, the cluster to plan them on, and findings."""
+class Asked(Struct, frozen=True):
+    """The gangs and the other workloads of a command, the cluster to plan them on, and findings.
+
+    `written` are the workloads whose claims are manifests, not drawings.
+    """
 
     gangs: tuple[GangInput, ...]
     workloads: tuple[Workload, ...]
     cluster: Cluster
     findings: tuple[Finding, ...] = ()
+    written: frozenset[str] = frozenset()
 
     @property
     def every(self) -> tuple[Workload, ...]:
@@ -65,8 +69,8 @@ class _Found(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
 
 
-def gangs_of(options: argparse.Namespace) -> GangsInput:
-    """Return the gangs and workloads of a command, each level found in a hierarchy of the cluster.
+def asked_of(options: argparse.Namespace) -> Asked:
+    """Return the gangs and the other workloads of a command, each level found in a hierarchy of the cluster.
 
     Raises InputError for levels that the cluster lacks, and for pods that are admitted to different nodes.
     """
@@ -97,7 +101,7 @@ def gangs_of(options: argparse.Namespace) -> GangsInput:
     names = _own_names([*(each.gang.name for each in gangs), *(pod.name for pod in workloads)])
     gangs = [_with_hierarchy(replaced_gang(each, name=next(names)), on) for each in gangs]
     workloads = [Workload(next(names), pod.claims, replicas=pod.replicas) for pod in workloads]
-    return GangsInput(tuple(gangs), tuple(workloads), on, tuple(findings))
+    return Asked(tuple(gangs), tuple(workloads), on, tuple(findings), given.written if given else frozenset())
 
 
 def _read(
@@ -194,3 +198,15 @@ def _with_hierarchy(given: GangInput, cluster: Cluster) -> GangInput:
 
     gang, hierarchy = gang_with_levels(given.gang, cluster, given.source)
     return changed(given, gang=gang, hierarchy=hierarchy)
+
+
+def refuse_options(options: argparse.Namespace) -> None:
+    """Raise InputError for an option that has no meaning for gangs."""
+    if options.node:
+        raise InputError("--node is for one claim; a gang goes to any domain, or with --level host to one node")
+    if options.goals:
+        raise InputError("--goals is not for gangs, whose goals have a fixed order; leave it out")
+    if options.objective != "replicas":
+        raise InputError("--objective is for replicas; gangs have an order of goals of their own; leave it out")
+    if getattr(options, "measured", None):
+        raise InputError("--measured is for the plan of one claim; leave it out")

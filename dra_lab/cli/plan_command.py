@@ -12,21 +12,27 @@ from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
+    cluster_of,
     findings_of,
     plan_with_bar,
     print_answer,
+    release_of,
     seconds,
     session_of,
+    setting_of,
 )
 from dra_lab.cli.output import add_output
 from dra_lab.cli.pod_option import plan_pod
-from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, run_fleet
+from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang
+from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.words.plan_document import AfterPlan
 
 
 EXAMPLES = (
@@ -65,14 +71,9 @@ def measured(text: str) -> tuple[float, float]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan and print the answer; replicas are the business of `workload_options`, gangs of `gang_command`."""
-    fleet = is_fleet(options)
-    if is_gang(options):
-        from dra_lab.cli.gang_command import run_gangs
-
-        return run_gangs(options)
-    if fleet:
-        return run_fleet(options)
+    """Plan and print the answer, for one pod and for many; return the exit status."""
+    if is_fleet(options) or is_gang(options):
+        return _run_workloads(options)
     from dra_lab.pinning.pod_start import searched
 
     pod = plan_pod(options)
@@ -89,6 +90,44 @@ def run(options: argparse.Namespace) -> int:
     return _print(options, plan, session.cluster, findings)
 
 
+def _run_workloads(options: argparse.Namespace) -> int:
+    """Place replicas and gangs, print the answer and what is known after it. Raises InputError for options at odds."""
+    from dra_lab.checks.cluster_checks import check_cluster
+    from dra_lab.cli.after_plan import Questions, started
+    from dra_lab.cli.gang_options import asked_of, refuse_options
+    from dra_lab.findings import sort_findings
+    from dra_lab.planner.arguments import is_one_pod
+    from dra_lab.planner.questions import plan_workloads
+
+    if is_gang(options):
+        refuse_options(options)
+    release, asked = release_of(options), asked_of(options)
+    if options.node and not is_one_pod(asked.every):
+        raise InputError(
+            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
+            "they fit"
+        )
+    with command_waits() as (show, cancel):
+        plan = plan_workloads(
+            asked.cluster,
+            asked.every,
+            node=options.node,
+            release=release,
+            goals=setting_of(options, "goals"),
+            objective=options.objective,
+            time_limit=options.time_limit,
+            progress=show,
+            cancel=cancel,
+        )
+        plan = started(asked, plan, release, options.time_limit, cancel)
+        questions = Questions(options, asked.cluster, plan, release, show, cancel)
+        after = questions.after(asked)
+    plan = plan.checked_against(after.more.values())
+    read = cluster_of(options)
+    findings = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *questions.findings)
+    return _print(options, plan, asked.cluster, sort_findings(dict.fromkeys(findings)), after)
+
+
 def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]:
     """Yield that one pod was planned where its workload runs several."""
     if pod.replicas < 2:
@@ -102,13 +141,23 @@ def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]
     yield Finding("one-replica-planned", Severity.NOTE, pod.subject, message, advice)
 
 
-def _print(options: argparse.Namespace, plan: Plan, cluster: Cluster, findings: Sequence[Finding]) -> int:
+def _print(
+    options: argparse.Namespace,
+    plan: Plan,
+    cluster: Cluster,
+    findings: Sequence[Finding],
+    after: AfterPlan | None = None,
+) -> int:
     """Print the answer, and its findings on standard error; return the exit status."""
+    from dra_lab.cli.after_plan import Questions
     from dra_lab.words.plan_document import NAMES, detailed_parts
     from dra_lab.words.plan_json import plan_json
     from dra_lab.words.plan_outcome import pod_outcome
 
+    if after is None:
+        after = Questions(options, cluster, plan, cluster.target_release(release_of(options))).after()
     # those of the plan are among the findings that go to standard error
-    parts = detailed_parts(replace(plan, findings=()), cluster, names=NAMES, detail=options.detail)
+    shown = replace(plan, findings=())
+    parts = detailed_parts(shown, cluster, names=NAMES, detail=options.detail, after=after)
     whole = replace(plan, findings=tuple(findings))
-    return print_answer(options, lambda: plan_json(whole), parts, findings, pod_outcome(plan))
+    return print_answer(options, lambda: plan_json(whole, after), parts, findings, pod_outcome(plan))

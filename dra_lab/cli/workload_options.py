@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,29 +16,19 @@ from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
     ClaimOptions,
-    cluster_of,
     plan_files,
-    print_answer,
     refuse_node,
     refuse_pod,
-    release_of,
-    setting_of,
     whole,
 )
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.headroom import Headroom, LargestJob, Stranded
-from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
-from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.model.sketch import Drawing, PodDrawing
-    from dra_lab.words.document import Part
-
-_AFTER_SECONDS = 30.0
 
 
 class WorkloadsInput(Struct, frozen=True):
@@ -159,50 +146,6 @@ def what_to_try(cluster: str) -> str:
     return "give the file of a drawing, claim, pod or workload, or sample:NAME/EXAMPLE (dra-lab samples lists them)"
 
 
-def run_fleet(options: argparse.Namespace) -> int:
-    """Place the replicas, print the answer and what fits after it; return the exit status (`fleet_status`).
-
-    Raises InputError for --node, which is for one claim.
-    """
-    from dra_lab.checks.cluster_checks import check_cluster
-    from dra_lab.findings import sort_findings
-    from dra_lab.planner.fleet import plan_fleet
-    from dra_lab.words.plan_outcome import pod_outcome
-
-    if options.node:
-        raise InputError(
-            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
-            "they fit"
-        )
-    cluster = cluster_of(options)
-    release = release_of(options)
-    wanted = workloads_of(options.claims, cluster, release)
-    workloads, cluster = wanted.workloads, wanted.cluster
-    goals = setting_of(options, "goals")
-    with command_waits() as (show, cancel):
-        plan = plan_fleet(
-            cluster,
-            workloads,
-            release=release,
-            goals=goals,
-            objective=options.objective,
-            time_limit=options.time_limit,
-            progress=show,
-            cancel=cancel,
-        )
-        plan = _started(wanted, plan, release, options.time_limit, cancel)
-        everything = options.format == "json" or options.detail == "all"
-        limit = options.time_limit
-        after = _after(cluster, workloads, release, plan, limit, show, cancel, everything=everything)
-    plan = plan.checked_against(after.headroom)
-    every = (*wanted.findings, *cluster.findings, *check_cluster(cluster), *plan.findings)
-    findings = sort_findings(dict.fromkeys(every))
-    # findings go to standard error, as those of one claim do
-    parts = _shown(options.detail, wanted, replace(plan, findings=()), after, release)
-    whole = replace(plan, findings=findings)
-    return print_answer(options, lambda: _json(whole, after), parts, findings, pod_outcome(plan))
-
-
 def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: KubernetesRelease) -> WorkloadsInput:
     """Return what is asked for; a name that comes again gets a number.
 
@@ -291,116 +234,3 @@ def _pinned(claim: str, cluster: Cluster) -> frozenset[str] | None:
         return None
     refuse_node(drawing.node, claim, cluster)
     return frozenset((drawing.node,))
-
-
-def _started(
-    wanted: WorkloadsInput,
-    plan: Plan,
-    release: KubernetesRelease,
-    time_limit: float | None,
-    cancel: threading.Event,
-) -> Plan:
-    """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
-
-    Its findings include those of the searches.
-    """
-    from dra_lab.errors import Cancelled
-    from dra_lab.pinning.node_search import start_findings
-    from dra_lab.pinning.pod_start import start_of
-
-    found: list[Finding] = []
-    seconds = _AFTER_SECONDS if time_limit is None else time_limit
-    with suppress(Cancelled):
-        for workload in (one for one in plan.workloads if plan.placed[one.name]):
-            found += start_findings(
-                workload.claims,
-                wanted.cluster,
-                release,
-                workload.name,
-                written=workload.name in wanted.written,
-                time_limit=seconds,
-                cancel=cancel,
-            )
-    return replace(plan, start=start_of(found), findings=(*plan.findings, *found)) if plan.pods else plan
-
-
-class _After(NamedTuple):
-    """The capacity after a plan: more replicas and, if asked for, the largest jobs and stranded devices."""
-
-    headroom: Sequence[Headroom] = ()
-    jobs: Sequence[LargestJob] = ()
-    lost: Stranded | None = None
-
-
-def _after(
-    cluster: Cluster,
-    workloads: Sequence[Workload],
-    release: KubernetesRelease,
-    plan: Plan,
-    time_limit: float | None,
-    progress: Any,
-    cancel: threading.Event,
-    *,
-    everything: bool,
-) -> _After:
-    """Return what fits after the plan, each question within the time limit, or 30 s without one.
-
-    Nothing once cancelled; a question that is cancelled while it is looked at has its bounds. Unless `everything`, how
-    many more replicas fit and nothing else.
-    """
-    from dra_lab.planner.fleet import largest_job, stranded
-    from dra_lab.planner.questions import how_many_more
-
-    if plan.status in (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY) or cancel.is_set():
-        return _After()
-    common: dict[str, Any] = {"release": release, "after": plan, "progress": progress, "cancel": cancel}
-    common["time_limit"] = _AFTER_SECONDS if time_limit is None else time_limit
-    headrooms = [how_many_more(cluster, workload, **common) for workload in workloads]
-    if not everything:
-        return _After(headrooms)
-    claims = [workload.claims[0] for workload in workloads]
-    jobs = [largest_job(cluster, claim, **common) for claim in claims]
-    return _After(headrooms, jobs, stranded(cluster, claims, **common))
-
-
-def _shown(
-    detail: str, wanted: WorkloadsInput, plan: Plan, after: _After, release: KubernetesRelease
-) -> Iterator[Part]:
-    from dra_lab.sketch.free_words import unread_words
-    from dra_lab.words.document import Sentence
-    from dra_lab.words.fleet_document import fleet_parts, fleet_sentence, short_fleet_parts
-
-    if detail == "answer":
-        yield Sentence(fleet_sentence(plan))
-        return
-    explained = not plan.pods and plan.status is PlanStatus.INFEASIBLE
-    causes = [_reasons(wanted.cluster, wanted.workloads, release)] if explained else []
-    unread = unread_words(wanted.cluster)
-    if detail == "short":
-        yield from short_fleet_parts(plan, after.headroom, unread, causes)
-    else:
-        yield from fleet_parts(plan, after.headroom, after.lost, after.jobs, unread)
-        yield from causes
-
-
-def _json(plan: Plan, after: _After) -> dict[str, Any]:
-    from dra_lab.words.fleet_json import fleet_json, headroom_json, job_json, stranded_json
-
-    more = {
-        "more": [headroom_json(headroom) for headroom in after.headroom],
-        "largestJobs": [job_json(job) for job in after.jobs],
-        "stranded": None if after.lost is None else stranded_json(after.lost),
-    }
-    return {**fleet_json(plan), "after": more}
-
-
-def _reasons(cluster: Cluster, workloads: Sequence[Workload], release: KubernetesRelease) -> Part:
-    """Return why one replica of each workload does not fit, as the plan of one claim says it."""
-    from dra_lab.planner.plan_pod import plan_pod
-    from dra_lab.words.document import Lines, Words
-    from dra_lab.words.plan_document import answer_sentence
-
-    plans = {w.name: plan_pod(cluster, w, release=release, time_limit=10.0) for w in workloads}
-    lines = [f"{name}: {answer_sentence(plan, cluster)}" for name, plan in plans.items() if not plan.fits]
-    fits = "One replica of each workload fits. --objective replicas places as many as possible."
-    return Lines("Why one replica does not fit", lines) if lines else Words(fits)

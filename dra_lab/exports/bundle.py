@@ -27,10 +27,10 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.pinning.pod_start import RUN_TIME_ERROR
 from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.manifest_target import KINDS, Target
-from dra_lab.words.fleet_json import fleet_json
 from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import FITS, plan_outcome
 
@@ -173,7 +173,9 @@ def make_bundle(
     _refuse_same_names(files, several=several)
     texts = {name: text for one in files for name, text in one.texts.items()}
     of_files = [finding for one in files for finding in one.findings]
-    findings = [*(answer.findings if answer is not None and many else of_files), *written.findings, *of_files]
+    # whether a selector ends the search was found out with what is written, not with what was drawn
+    of_plan = answer.findings if answer is not None and answer.drawn is None else of_files
+    findings = [*(one for one in of_plan if one.rule != RUN_TIME_ERROR), *written.findings, *of_files]
     findings += [finding for one in subjects for finding in one.findings]
     findings += _unplaced(answer) if answer is not None and many else ()
     one_drawing = what if isinstance(what, ClaimSketch) else None if many else what.sketch
@@ -327,7 +329,7 @@ def _run_record(plan: Plan | None, written: Written) -> dict[str, Any]:
     record: dict[str, Any] = {} if written.replay is None else {"loop": written.replay.as_json()}
     if plan is not None:
         outcome = plan_outcome(plan)  # of the plan alone: pins may change what its manifest comes to
-        value = plan_json(plan) | {"fits": outcome == FITS} if plan.is_one_pod else fleet_json(plan)
+        value = plan_json(plan) | {"fits": outcome == FITS} if plan.is_one_pod else plan_json(plan)
         record["plan"] = value | {"outcome": outcome}
         record["answer"] = export_answer(plan, written.replay)
     if written.pinned_plan is not None:

@@ -15,10 +15,9 @@ from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.manifest_target import ADMIN_LABEL, KINDS, MEANING, Target
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
-from dra_lab.words.fleet_document import fleet_goals_table
-from dra_lab.words.gang_document import workloads_table
-from dra_lab.words.plan_document import answer_sentence, goals_table
+from dra_lab.words.plan_document import goals_table, workloads_table
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def file_list(names: Sequence[str]) -> str:
 
 def _answer(cluster: Cluster, plan: Plan | None) -> Iterator[str]:
     if plan is not None and not plan.is_one_pod:
-        yield as_markdown([workloads_table(plan), fleet_goals_table(plan)])
+        yield as_markdown([workloads_table(plan), goals_table(plan)])
     elif plan is not None:
         yield marked_up(answer_sentence(plan, cluster))
         if plan.fits and plan.node in cluster.node_by_name:

@@ -128,7 +128,8 @@ def read_gangs(source: str | Path, cluster: Cluster, release: KubernetesRelease)
 
     Example:
         >>> from pathlib import Path
-        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, gang_files, load_cluster
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster
+        >>> from dra_lab.exports.gangs.gang_files import gang_files
         >>> from dra_lab import read_gangs, read_sketch
 
         Both workers start together or not at all.

@@ -15,7 +15,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.words.answer_json import finding_value
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
 from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling
-from dra_lab.words.plan_json import goal_value
+from dra_lab.words.plain_values import plain_value
 
 _WORDS = ("new", "removed", "worse", "better", "changed")
 
@@ -130,5 +130,5 @@ def _state(state: ComparedState | None) -> dict[str, Any] | None:
         "sentence": state.sentence,
         "times": state.times,
         "node": "" if plan is None else plan.node,
-        "goals": [] if plan is None else [goal_value(goal) for goal in plan.goals],
+        "goals": [] if plan is None else [plain_value(goal) for goal in plan.goals],
     }

@@ -18,7 +18,7 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.plan_pod import plan_pod
-from dra_lab.words.plan_document import answer_sentence
+from dra_lab.words.answer_sentence import answer_sentence
 
 MOST_CLAIMS = 64
 """Claims of tied pods that are planned on one node; with more it is not decided."""

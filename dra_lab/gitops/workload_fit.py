@@ -29,8 +29,8 @@ from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.planner.questions import how_many_more
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import COUNTING_ENDS, counted
-from dra_lab.words.plan_document import answer_sentence
 
 
 @dataclass(frozen=True)

@@ -109,11 +109,11 @@ class Start(StrEnum):
 
 
 class FirstFit(Struct, frozen=True):
-    """What kube-scheduler's first fit takes where the pods of a plan are.
+    """The devices that kube-scheduler's first fit takes where the pods of a plan are.
 
-    `status` is `error` when the whole attempt of the pod would be given up (`message` says why), `stopped` when the
-    search was cut off: of one pod after `steps` candidates, of many pods after the nodes that `compared` names. `goals`
-    values the same goals as the plan's.
+    `status` is `error` when the whole attempt of the pod would be given up (`message` says why). It is `stopped` when
+    the search of one pod was cut off after `steps` candidates, or that of many pods after the nodes that `compared`
+    names. `goals` values the same goals as the plan's.
     """
 
     status: FirstFitStatus

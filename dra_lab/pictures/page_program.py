@@ -16,8 +16,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import json_value
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import Drawing
-from dra_lab.words.plan_document import answer_sentence
-from dra_lab.words.plan_json import placement_value
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.plain_values import plain_value
 
 _PROGRAM = Path(__file__).parent / "static" / "plan_page.js"
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -56,7 +56,7 @@ def plan_data(cluster: Cluster, plan: Plan, drawn: Drawing | None = None, snapsh
             "sentence": answer_sentence(plan, cluster),
             "node": plan.node,
             "proven": plan.proven,
-            "placements": [placement_value(placement) for placement in plan.placements],
+            "placements": [plain_value(placement) for placement in plan.placements],
         },
     }
     # As text of JSON these signs are the same; none of them can end the element.

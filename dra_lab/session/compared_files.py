@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins, json_value
 from dra_lab.model.plan import Plan
-from dra_lab.model.sketch import ClaimSketch, Drawing, Kept
+from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, pod_drawing
 from dra_lab.model.workload import workload_of
 from dra_lab.session.drawings import PLAN_FILE, read_plan_file
 from dra_lab.session.fleet_files import fleet_cluster
+from dra_lab.session.plans_of_v1 import of_today
 from dra_lab.sources.confined import is_live
 from dra_lab.words.comparison import GANGS
-from dra_lab.words.kept_values import values_of_gang, values_of_plan
+from dra_lab.words.kept_values import is_gang, values_of_plan
 
 _SECONDS = 60.0
 """Seconds for the plan of the gangs of a plan file, as `dra-lab plan` has them."""
@@ -45,13 +46,12 @@ def read_kept(source: str, drivers: Sequence[str] | None = None) -> Kept:
     path = path / RECORD if path.is_dir() else path
     value = _json(path)
     plan = value.get("plan", value)
-    read = _KINDS.get(str(plan.get("kind"))) if isinstance(plan, Mapping) else None
-    if read is None:
+    if not isinstance(plan, Mapping) or plan.get("kind") not in ("Plan", "GangPlan"):
         kind = str(value.get("kind") or "no kind")
         ways = "give the JSON of dra-lab plan, the folder of an export, or a plan file"
-        raise InputError(f"{source!r} has no plan of one claim or of gangs ({kind}); {ways}")
+        raise InputError(f"{source!r} has no plan ({kind}); {ways}")
     try:
-        return read(path.parent.name if path.name == RECORD else path.stem, plan, _manifest(path))
+        return _kept(path.parent.name if path.name == RECORD else path.stem, of_today(plan), _manifest(path))
     except (KeyError, TypeError, ValueError, AttributeError, msgspec.ValidationError) as error:
         raise InputError(f"{source!r} is not a plan that this dra_lab can compare: {error!r}") from None
 
@@ -68,49 +68,43 @@ def _json(path: Path) -> Mapping[str, Any]:
 
 
 def _kept(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
-    sketch = from_builtins(plan["sketch"], ClaimSketch)
-    return Kept(
-        name=name,
-        mode="plan",
-        cluster=str(plan["cluster"]),
-        release=str(plan["release"]),
-        node=str(plan["node"]),
-        sketch=sketch,
-        figures=values_of_plan(plan),
-        yaml=manifest or dump_yaml(msgspec.to_builtins(sketch)),
-        devices={f"{p['driver']}/{p['pool']}/{p['device']}": str(p["request"]) for p in plan["devices"]},
-    )
+    """Return the JSON of a plan as a kept plan."""
+    pods = [pod for page in plan["pods"]["pages"] for pod in page]
+    common: dict[str, Any] = {
+        "name": name,
+        "cluster": str(plan["cluster"]),
+        "release": str(plan["release"]),
+        "figures": values_of_plan(plan),
+    }
+    workloads = plan["workloads"]
+    if [(one["replicas"], is_gang(one)) for one in workloads] == [(1, False)]:
+        sketch = pod_drawing(workloads[0]["name"], from_builtins(workloads[0]["pods"][0]["claims"], list[ClaimSketch]))
+        yaml = manifest or dump_yaml(msgspec.to_builtins(sketch))
+        devices = {_id(one): str(one["request"]) for one in plan["devices"]}
+        return Kept(mode="plan", node=str(plan["node"]), sketch=sketch, yaml=yaml, devices=devices, **common)
+    replicas: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for pod in pods:
+        replicas.setdefault((pod["workload"], pod["replica"]), []).append(pod)
+    domains = [
+        "/".join(found[0].get("domain", [])) if len(replicas) == 1 else f"{key[0]} {key[1]}: {_domain(found)}"
+        for key, found in replicas.items()
+        if found[0].get("domain")
+    ]
+    devices = {_id(one): _pod_name(pod) for pod in (*pods, *plan["shared"]) for one in pod["devices"]}
+    return Kept(mode=GANGS, node=", ".join(domains), yaml=manifest, devices=devices, **common)
 
 
-def _kept_gangs(name: str, plan: Mapping[str, Any], manifest: str) -> Kept:
-    """Return a plan of gangs as a kept plan."""
-    placed = plan["placed"]
-    pods = [pod for one in placed for pod in (*one["pods"], *one.get("groupShared", ()))] + plan["replicas"]
-    pods += [one["shared"] for one in placed if one.get("shared")]
-    domains = [_domain(one, len(placed)) for one in placed if one["domain"]]
-    return Kept(
-        name=name,
-        mode=GANGS,
-        cluster=str(plan["cluster"]),
-        release=str(plan["release"]),
-        node=", ".join(domains),
-        figures=values_of_gang(plan),
-        yaml=manifest,
-        devices={
-            f"{one['driver']}/{one['pool']}/{one['device']}": f"{pod['workload']}/{pod['number']}"
-            for pod in pods
-            for one in pod["devices"]
-        },
-    )
+def _id(device: Mapping[str, Any]) -> str:
+    return f"{device['driver']}/{device['pool']}/{device['device']}"
 
 
-def _domain(placed: Mapping[str, Any], gangs: int) -> str:
-    """Return the domain of a gang, of several with the name and the number of pods of each."""
-    domain = "/".join(map(str, placed["domain"]))
-    return domain if gangs == 1 else f"{placed['gang']} {placed['number']}: {domain} ({len(placed['pods'])})"
+def _domain(pods: Sequence[Mapping[str, Any]]) -> str:
+    return f"{'/'.join(map(str, pods[0]['domain']))} ({len(pods)})"
 
 
-_KINDS: Mapping[str, Callable[[str, Mapping[str, Any], str], Kept]] = {"Plan": _kept, "GangPlan": _kept_gangs}
+def _pod_name(pod: Mapping[str, Any]) -> str:
+    group = pod.get("group", "")
+    return f"{group}/{pod.get('number', 0)}" if group else f"{pod['workload']}/{pod['replica']}"
 
 
 def _manifest(record: Path) -> str:
@@ -140,7 +134,7 @@ def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> Plan:
 
 def _planned(file: str, drivers: Sequence[str] | None) -> Kept:
     from dra_lab.session.session import Session
-    from dra_lab.words.gang_json import gang_json
+    from dra_lab.words.plan_json import plan_json
 
     drawing = read_plan_file(file)
     if drawing is None or not drawing.cluster:
@@ -152,8 +146,8 @@ def _planned(file: str, drivers: Sequence[str] | None) -> Kept:
     try:
         session.open(drawing, whole=True)
         if any(pod.gang for pod in drawing.workloads):
-            plan = gang_json(_plan_of_gangs(session.cluster, drawing))
-            kept = _kept_gangs(Path(file).name.removesuffix(PLAN_FILE), plan, "")
+            plan = plan_json(_plan_of_gangs(session.cluster, drawing))
+            kept = _kept(Path(file).name.removesuffix(PLAN_FILE), plan, "")
             return replace(kept, cluster=drawing.cluster, layers=drawing.layers)
         name = session.comparing.keep(session.plan(), Path(file).name.removesuffix(PLAN_FILE))
         session.comparing.wait()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace as replaced
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, DraLabError, InputError, did_you_mean
+from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.cluster import cluster_fingerprint
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
@@ -18,14 +20,13 @@ from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
 from dra_lab.session.content import MOST_KEPT
-from dra_lab.session.fleet_answer import fleet_yaml, values_of_amounts
+from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, fleet_yaml, values_of_amounts, with_amounts
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.job import Job, Run
-from dra_lab.session.outputs import manifest
 from dra_lab.session.session_fleet import SessionFleet, numbered
 from dra_lab.topology.layered import with_layers
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.kept_values import values_of_plan
-from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.plan_json import plan_json
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 
 MOST_COMPARED = 4
 """Plans side by side."""
+
+NOW, BASELINE = "now", "baseline"
+"""Names of the columns of the present plan, and of the one without the what-if changes."""
+
+BASELINE_SECONDS = 5.0
+"""How long the question without its what-if changes is planned."""
 
 COPIES_SECONDS = 5.0
 """How long the copies of a kept plan are counted; later its number is a range."""
@@ -49,6 +56,8 @@ class Comparing(Job[None]):
         self._session, self._fleet = session, fleet
         self._answers: dict[str, Plan] = {}  # of kept plans that are not simulated yet, by name
         self._chosen: tuple[str, ...] = ()
+        self._baseline: tuple[tuple[object, ...], Kept] | None = None
+        self._wanted: tuple[object, ...] = ()
 
     @property
     def stage(self) -> str:
@@ -60,6 +69,48 @@ class Comparing(Job[None]):
         """Return the plans side by side: those that were chosen, else the last four that were kept."""
         chosen = tuple(kept for kept in self._content.kept if kept.name in self._chosen)
         return chosen or self._content.kept[-MOST_COMPARED:]
+
+    @property
+    def columns(self) -> tuple[Kept, ...]:
+        """Return what stands side by side: the plan without what-if changes, the present one, and those kept.
+
+        A kept plan that is the present one stands for it. Older kept plans give way.
+        """
+        kept = self.plans
+        drawn = any(self.is_drawn(one) and self.is_of(one, self._session.snapshot) for one in kept)
+        found = [None if drawn else self._now()]
+        if self._baseline is not None and self._baseline[0] == self._without_changes:
+            found.insert(0, self._baseline[1])
+        first = [one for one in found if one is not None]
+        return (*first, *kept[-(MOST_COMPARED - len(first)) :])
+
+    @property
+    def is_of_fleet(self) -> bool:
+        """Say whether the present question is about the workloads of the fleet, not about the drawing alone."""
+        return bool(self._content.workloads)
+
+    @property
+    def lacks_baseline(self) -> bool:
+        """Say whether the plan without the what-if changes is wanted, and not asked for yet."""
+        return bool(self._without_changes) and self._without_changes != self._wanted
+
+    @property
+    def _without_changes(self) -> tuple[object, ...]:
+        """Return the present question without its what-if changes, () if it has none."""
+        content, session = self._content, self._session
+        if not content.layers:
+            return ()
+        return id(session.snapshot), content.workloads or content.sketch, session.drawing.release
+
+    def _now(self) -> Kept | None:
+        """Return the present plan as it would be kept, None while it is planned."""
+        answer, session = self._fleet.answer, self._session
+        if self.is_of_fleet:
+            return self._of_fleet(answer, NOW) if answer is not None and self._fleet.is_current else None
+        plan = session.answer
+        if plan is None or not session.is_answered or not plan.sketch.requests:
+            return None
+        return self._of_plan(plan, NOW, session.cluster)
 
     @property
     def every(self) -> tuple[Kept, ...]:
@@ -96,19 +147,9 @@ class Comparing(Job[None]):
         if len(self._content.kept) >= MOST_KEPT:
             raise InputError(f"{MOST_KEPT} plans are kept, which is all that a file holds; remove one first")
         own = name.strip() or next(made for made in numbered(_title(plan)) if made not in taken)
-        if own in taken:
+        if own in (*taken, NOW, BASELINE):
             raise InputError(f"there is a kept plan {own!r} already; give another name")
-        made = self._kept(
-            own,
-            mode="plan",
-            release=session.release.version,
-            node=plan.node,
-            sketch=plan.sketch,
-            sentence=answer_sentence(plan, session.cluster),
-            figures=values_of_plan(plan_json(plan)),
-            yaml=manifest(session).text,
-            devices={str(placement.device): placement.request for placement in plan.placements},
-        )
+        made = self._of_plan(plan, own, session.cluster)
         self._answers[own] = plan
         if len(self._chosen) < MOST_COMPARED:
             self._chosen = (*self._chosen, own) if self._chosen else ()
@@ -124,30 +165,50 @@ class Comparing(Job[None]):
             raise InputError("the fleet is still being planned; keep it when the answer is there")
         words = ", ".join(layer.words for layer in fleet.layers) or "As it is"
         own = name or next(made for made in numbered(words) if made not in names)
-        made = self._kept(
-            own,
-            release=str(answer.question.release.version),
-            workloads=answer.question.pods,
-            sentence=answer.sentence,
-            figures={**answer.figures, **values_of_amounts(answer.amounts)},
-            yaml=fleet_yaml(answer.question),
-        )
+        made = self._of_fleet(answer, own)
         if answer.gangs is None:  # pods alone are simulated, and those of a gang start together
             self._answers[own] = answer.plan
         rest = [kept for kept in self.every if kept.name != own]
         self._change((*rest, made)[-MOST_KEPT:])
         return own
 
+    def _of_plan(self, plan: Plan, name: str, cluster: Cluster) -> Kept:
+        """Return the plan of a drawing on a cluster as it is kept."""
+        return self._kept(
+            name,
+            mode="plan",
+            release=self._session.release.version,
+            node=plan.node,
+            sketch=plan.sketch,
+            sentence=answer_sentence(plan, cluster),
+            figures=values_of_plan(plan_json(plan)),
+            yaml=manifest_yaml(plan.sketch, cluster, self._session.release).text,
+            devices={str(placement.device): placement.request for placement in plan.placements},
+        )
+
+    def _of_fleet(self, answer: FleetAnswer, name: str) -> Kept:
+        """Return the answer to a fleet as it is kept."""
+        return self._kept(
+            name,
+            release=str(answer.question.release.version),
+            workloads=answer.question.pods,
+            sentence=answer.sentence,
+            figures={**answer.figures, **values_of_amounts(answer.amounts)},
+            yaml=fleet_yaml(answer.question),
+        )
+
     def _kept(self, name: str, **fields: Any) -> Kept:
-        """Return a kept plan of the present cluster with its what-if changes."""
+        """Return a kept plan of the present cluster with its what-if changes, which the baseline has not."""
         snapshot = self._session.snapshot
-        layers, key = self._content.layers, cluster_fingerprint(snapshot)
+        layers = () if name == BASELINE else self._content.layers
+        key = cluster_fingerprint(snapshot)
         return Kept(name=name, cluster=snapshot.name, layers=layers, snapshot=key, **fields)
 
     def complete(self) -> None:
         """Work out in the worker what is not known of the kept plans: copies, and what kube-scheduler does."""
         snapshot, every = self._session.snapshot, self._content.kept
-        if any(plan.name in self._answers for plan in every):
+        if self.lacks_baseline or any(plan.name in self._answers for plan in every):
+            self._wanted = self._without_changes
             self.start(lambda run: self._count(run, snapshot, every))
 
     def remove(self, name: str) -> None:
@@ -191,7 +252,13 @@ class Comparing(Job[None]):
         return (kept.workloads, kept.layers) == (content.workloads, content.layers)
 
     def _count(self, run: Run[None], snapshot: Cluster, kept: tuple[Kept, ...]) -> None:
-        """Count the copies of each kept plan that has no number of them, one after the other."""
+        """Plan without the what-if changes, then count the copies of each kept plan that has no number of them."""
+        wanted = self._without_changes
+        if wanted and (self._baseline is None or self._baseline[0] != wanted):
+            run.report("Planning without the what-if changes")
+            with suppress(DraLabError):
+                self._baseline = wanted, self._planned_without_changes(run, snapshot)
+                self._session.events.emit("compare")
         for plan in kept:
             if not self.is_of(plan, snapshot) or run.stop.is_set():
                 continue
@@ -207,6 +274,25 @@ class Comparing(Job[None]):
                     found = simulated(plan, answer, cluster, run.stop)
                     self._answers.pop(plan.name, None)
                     self._session.events.post(partial(self._counted, plan, _achieved(found), found.sentence))
+
+    def _planned_without_changes(self, run: Run[None], snapshot: Cluster) -> Kept:
+        from dra_lab.planner.questions import plan_workloads
+
+        session, content = self._session, self._content
+        release = snapshot.target_release(session.drawing.release or None)
+        common: dict[str, Any] = {"time_limit": BASELINE_SECONDS, "cancel": run.stop, "goals": session.drawing.goals}
+        common["release"] = release
+        if not self.is_of_fleet:
+            pod = Workload(content.sketch.name or "pod", content.sketch)
+            plan = plan_workloads(snapshot, [pod], **common)
+            return self._of_plan(replaced(plan, drawn=content.sketch), BASELINE, snapshot)
+        if self._fleet.unchanged is not None and self._fleet.unchanged.question.pods == content.workloads:
+            return self._of_fleet(self._fleet.unchanged, BASELINE)
+        question = FleetQuestion(fleet_cluster(snapshot, content.workloads), content.workloads, release)
+        if question.has_gangs:
+            common.pop("goals")
+        plan = plan_workloads(question.cluster, question.workloads, **common)
+        return self._of_fleet(with_amounts(FleetAnswer(question, plan)), BASELINE)
 
     def _counted(self, counted: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
         content = self._content

@@ -18,7 +18,7 @@ from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import Workload, workload_of
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
-from dra_lab.words.plan_json import regret_json
+from dra_lab.words.plain_values import plain_value
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
@@ -113,9 +113,9 @@ class FleetAnswer(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """Return the answer in one to three short sentences."""
-        from dra_lab.words.fleet_document import fleet_sentence
+        from dra_lab.words.answer_sentence import answer_sentence
 
-        return fleet_sentence(self.plan)
+        return answer_sentence(self.plan, self.question.cluster)
 
     @property
     def figures(self) -> Mapping[str, KnownValue]:
@@ -127,7 +127,7 @@ class FleetAnswer(Struct, frozen=True):
         found["nodes"] = KnownValue(value=len(self.plan.nodes))
         first_fit = self.plan.first_fit
         if first_fit is not None and first_fit.status is not FirstFitStatus.STOPPED:
-            found |= values_of_bandwidth([*map(regret_json, self.plan.regrets)])
+            found |= values_of_bandwidth([*map(plain_value, self.plan.regrets)])
         found |= {
             f"more/{headroom.workload}": KnownValue(value=headroom.count.value, bound=headroom.count.bound)
             for headroom in self.headroom

@@ -58,7 +58,7 @@ def manifest(session: Answering) -> ManifestText:
 
 
 class Planned(NamedTuple):
-    """What an export is made of: a plan with its cluster, or a drawing without one; its pinned node and its goals."""
+    """A plan to be exported with its cluster, or a drawing without a plan; its pinned node and its goals."""
 
     cluster: Cluster
     plan: Plan | None
@@ -123,6 +123,8 @@ def export(
     api_version: str = "v1",
     kind: str = "template",
     namespace: str = "",
+    scheduler: str = "",
+    queue: str = "",
     wanted: Wanted | None = None,
     gates: Mapping[str, bool] | None = None,
 ) -> tuple[Path, ...]:
@@ -134,12 +136,14 @@ def export(
     Args:
         answer: What `make_plan` returned for one pod or many, or a Session with a current answer.
         folder: The folder, which is made if it does not exist. Untouched files of an earlier export are replaced.
-        pin: Add the pins with which kube-scheduler allocates the plan (`pin_plan`).
+        pin: Add the pins with which kube-scheduler allocates the plan (`pin_plan`), or hold a gang to its domain.
         allow_worse: Write the manifests even without a plan that kube-scheduler allocates.
         overwrite: Replace files that were edited by hand, or that are not from an export.
         api_version: "v1", "v1beta2" or "v1beta1" of resource.k8s.io.
         kind: "template" (each pod its own devices) or "claim" (pods share one ResourceClaim).
         namespace: The namespace of the objects; default "": that of the workload, or none.
+        scheduler: For a gang: "kueue", "kai", "volcano" or "kube-scheduler" (PodGroups).
+        queue: For a gang: its LocalQueue of Kueue, or its Queue of KAI or Volcano; default "": none.
         wanted: The other files of the folder; default: an example pod.
         gates: Feature gates that are on besides those of the plan, such as `{"DRADerivedAttributes": True}`.
 
@@ -159,19 +163,46 @@ def export(
     """
     if not isinstance(answer, Plan):
         asked, release = drawn_of(answer), answer.release
-    elif answer.gangs:
-        raise InputError("a gang is written for one scheduler; use gang_files")
     elif answer.on is None:
         raise InputError("the plan has no cluster; plan again with make_plan, then export")
     else:
         asked, release = Planned(answer.on, answer, answer.sketch), release_of_text(answer.release)
-    target = Target(
-        KubernetesRelease(release.version, {**release.gates, **(gates or {})}), api_version, kind, namespace
-    )
-    made = bundle(asked, target, wanted, pin=pin)
+    release = KubernetesRelease(release.version, {**release.gates, **(gates or {})})
+    if isinstance(answer, Plan) and answer.gangs:
+        made = _gang_bundle(answer, asked.cluster, release, scheduler, queue, namespace, pin=pin)
+    elif scheduler or queue:
+        raise InputError("scheduler and queue are for a gang; leave them out")
+    else:
+        made = bundle(asked, Target(release, api_version, kind, namespace), wanted, pin=pin)
     if made.is_worse and not allow_worse:
         raise ExportError(made.refusal("pin=True", "allow_worse=True"))
     return write_bundle(folder, made, overwrite=overwrite)
+
+
+def _gang_bundle(
+    plan: Plan,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    scheduler: str,
+    queue: str,
+    namespace: str,
+    *,
+    pin: bool,
+) -> Bundle:
+    from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS
+    from dra_lab.topology.gang_levels import gang_with_levels
+
+    if len(plan.workloads) > 1:
+        names = ", ".join(workload.name for workload in plan.workloads)
+        raise InputError(f"one gang is exported at a time, and the plan has {names}; plan and export each alone")
+    if not scheduler:
+        raise InputError(f"a gang is written for one scheduler; give scheduler= one of {', '.join(SCHEDULERS)}")
+    gang, hierarchy = gang_with_levels(plan.gangs[0], cluster, plan.gangs[0].name)
+    planned = PlannedGang(gang, hierarchy, plan, cluster, cluster, release, queue)
+    if pin and planned.not_pinnable:
+        raise InputError(f"pin: {planned.not_pinnable}")
+    return gang_bundle(planned, scheduler, namespace=namespace, pin=pin)
 
 
 def measure(

@@ -224,7 +224,8 @@ class SessionFleet(Job[FleetAnswer]):
             if is_new or (again and not self.stale):
                 self.question, self._given = question, None
                 self.outdate()
-            is_wanted = self._is_wanted or self.is_exported or session.mode == "fleet"
+            modes = ("fleet", "compare") if session.history.present.workloads else ("fleet",)
+            is_wanted = self._is_wanted or self.is_exported or session.mode in modes
             if not is_wanted or question.is_same(self._given):
                 return
             self._given, plain = question, not self.layers

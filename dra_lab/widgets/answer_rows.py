@@ -16,13 +16,14 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sketch.links import link_words
 from dra_lab.widgets.part_rows import without_text
 from dra_lab.widgets.wire import Row
+from dra_lab.words.answer_sentence import headline
 from dra_lab.words.document import Table, cell_words
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import goal_number, goal_words, search_end
 from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.plan_document import headline
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
-from dra_lab.words.verdict import Tile, fixes, goal_title, scheduler_sentences, tiles
+from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
+from dra_lab.words.verdict import Tile, fixes, goal_title, tiles
 
 State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
 
@@ -135,6 +136,7 @@ def answer_row(
     refusal: DraLabError | None = None,
     headroom: Headroom | None = None,
     counting: bool = False,
+    simulated: Simulated | None = None,
 ) -> AnswerRow:
     """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
 
@@ -147,7 +149,7 @@ def answer_row(
     if plan is None:
         sentence = reported.text if reported else "Planning ..."
         return AnswerRow(state="solving", sentence=sentence, progress=reported)
-    scheduler = " ".join(scheduler_sentences(plan)) if plan.fits else ""
+    scheduler = " ".join(scheduler_sentences(plan, simulated)) if plan.fits else ""
     tried = list(no_help_lines(plan.reasons)) if plan.reasons is not None else []
     return AnswerRow(
         state=_STATES[plan.status],
@@ -155,7 +157,7 @@ def answer_row(
         asked=request_sentence(plan.sketch, cluster) or "Drag a device onto the canvas, or press N there.",
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
-        tiles=tiles(plan, headroom, counting=counting),
+        tiles=tiles(plan, headroom, counting=counting, simulated=simulated),
         fixes=tuple(FixCard(title=fix.title, brings=fix.brings, id=str(fix.number)) for fix in fixes(plan)),
         tried=tried[0] if tried else "",
         stale=stale or bool(trouble),

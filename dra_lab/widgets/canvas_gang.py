@@ -11,7 +11,7 @@ from dra_lab.widgets.domain_rows import asked_gang, first_gang, gang_row
 from dra_lab.widgets.domain_values import GangRow
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.words.gang_verdict import gang_words
+from dra_lab.words.workload_words import gang_words
 
 FIRST_PODS = 4
 """Pods of a gang that is drawn first."""

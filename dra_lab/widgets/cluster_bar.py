@@ -55,6 +55,7 @@ class ClusterShown(Pane):
     example = traitlets.Bool(False).tag(sync=True)
     modes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ModeRow])
     ask = traitlets.Dict().tag(sync=True, value=AskRow)
+    what_if: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
 
     def _begin(self) -> None:
         self._contexts: tuple[Context, ...] = ()
@@ -71,8 +72,7 @@ class ClusterShown(Pane):
         self.assign(sources=source_rows(read, self._contexts), source=read.name, read_at=read_words(read))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
-        if changes := ", ".join(layer.words for layer in session.fleet.layers):
-            words = f"what if: {changes} · {words}"
+        self.assign(what_if=[layer.words for layer in session.fleet.layers])
         if known:
             few = len(cluster.node_names) <= MOST_NODES
             self.assign(meters=meter_rows(cluster, session.release))
@@ -149,6 +149,11 @@ class ClusterShown(Pane):
     def set_release(self, value: str) -> None:
         """Write manifests for another release of Kubernetes."""
         self.session.set_release(value)
+
+    @on
+    def undo_what_if(self) -> None:
+        """Undo the last what-if change."""
+        self.session.fleet.remove_layer(len(self.session.fleet.layers) - 1)
 
     @on
     def show_use(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 import traitlets
 
@@ -12,7 +13,7 @@ from dra_lab.model.placement import Placement
 from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.session import Session
-from dra_lab.session.comparing import MOST_COMPARED
+from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW
 from dra_lab.session.fleet_answer import AMOUNTS
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
@@ -66,14 +67,16 @@ BarRow = tuple[str, int, int, int, int, int]
 
 
 class ComparedPlan(Row, frozen=True):
-    """A kept plan: a column. `drawn` says that it is the present drawing; `places` are a small picture of its node.
+    """A column: a kept plan, the present one (`now`), or the one without the what-if changes.
 
-    `bars` are the devices of a fleet, `elsewhere` says that it was kept from another snapshot. `diff` are the lines of
-    its manifest against that of the first plan, each with its sign, () for the first.
+    `drawn` says that it is the present drawing. `places` are a small picture of its node, and `bars` the devices of a
+    fleet. `elsewhere` says that it was kept from another snapshot. `diff` are the lines of its manifest against that of
+    the first column, each with its sign, () for the first.
     """
 
     name: str
     sentence: str
+    kind: Literal["kept", "now", "baseline"] = "kept"
     node: str = ""
     drawn: bool = False
     places: tuple[PlaceRow, ...] = ()
@@ -109,12 +112,17 @@ class CompareMode(Pane):
     kept = traitlets.Int(0).tag(sync=True)
 
     def _begin(self) -> None:
-        self.when(self._show_compare, "compare", "mode", "sketch", "cluster", "history")
+        self.when(self._show_compare, "compare", "mode", "sketch", "cluster", "history", "plan", "fleet")
         self.when(self._complete, "mode")
+        self.when(self._plan_baseline, "plan", "fleet")
 
     def _show_compare(self) -> None:
         session = self.session
         self.assign(kept=len(session.comparing.every), compare=compare_row(session) if session.mode == MODE else {})
+
+    def _plan_baseline(self) -> None:
+        if self.session.mode == MODE and self.session.comparing.lacks_baseline:
+            self.session.comparing.complete()
 
     def _complete(self) -> None:
         if self.session.mode == MODE:
@@ -124,7 +132,10 @@ class CompareMode(Pane):
 
     @on
     def keep_for_compare(self, name: str = "") -> None:
-        """Keep the present plan for comparing, under a name or "" for one made of the drawing."""
+        """Keep the present plan for comparing, under a name or "" for one made of the drawing or the changes."""
+        if self.session.mode == MODE and self.session.comparing.is_of_fleet:
+            self.session.comparing.keep_fleet(name)
+            return
         plan = latest_plan(self.session)
         if plan is None:
             raise InputError("there is no answer yet; keep the plan when it is there")
@@ -154,7 +165,7 @@ class CompareMode(Pane):
 def compare_row(session: Session) -> CompareRow:
     """Return what Compare mode shows of a session."""
     comparing = session.comparing
-    plans = comparing.plans
+    plans = comparing.columns
     lines = [
         CompareLine(
             key=row.key,
@@ -182,8 +193,9 @@ def _column(session: Session, kept: Kept, first: Kept) -> ComparedPlan:
     return ComparedPlan(
         name=kept.name,
         sentence=kept.sentence,
+        kind="now" if kept.name == NOW else "baseline" if kept.name == BASELINE else "kept",
         node=kept.node,
-        drawn=session.comparing.is_drawn(kept),
+        drawn=kept.name == NOW or session.comparing.is_drawn(kept),
         bars=tuple(_bars(kept)),
         elsewhere=not known,
         places=tuple(_places(session.snapshot, kept)) if known and kept.node else (),

@@ -36,7 +36,8 @@ from dra_lab.widgets.domain_values import (
     WouldFitRow,
 )
 from dra_lab.words.facts import counted, sentence
-from dra_lab.words.gang_verdict import (
+from dra_lab.words.why_not_document import Bar, TestBars
+from dra_lab.words.workload_words import (
     KUEUE_NOTE,
     QUESTIONS,
     domain_name,
@@ -48,7 +49,6 @@ from dra_lab.words.gang_verdict import (
     scheduler_words,
     trapped_words,
 )
-from dra_lab.words.why_not_document import Bar, TestBars
 
 MOST_BOXES = 700
 """Nodes of a cluster up to which the rows of domains show each of them."""

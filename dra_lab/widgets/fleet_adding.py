@@ -25,7 +25,7 @@ from dra_lab.widgets.session_view import Pane
 from dra_lab.widgets.wire import Row
 from dra_lab.words.document import number_words
 from dra_lab.words.facts import sentence
-from dra_lab.words.gang_verdict import domain_name, level_word
+from dra_lab.words.workload_words import domain_name, level_word
 
 if TYPE_CHECKING:
     from dra_lab.model.node_type import AddedNodes

@@ -11,17 +11,13 @@ from dra_lab.session.fleet_answer import FleetAnswer, GangAnswer
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.domain_rows import is_kueue, scheduler_row
 from dra_lab.widgets.wire import Row
-from dra_lab.words.fleet_verdict import (
-    cost_words,
-    more_words,
-    proof_words,
-    request_words,
-    stranded_words,
-    verdict_words,
-)
-from dra_lab.words.gang_verdict import gang_proof, gang_verdict, quota_words
+from dra_lab.words.answer_sentence import proof_sentence, verdict_sentence
+from dra_lab.words.document import printable
+from dra_lab.words.facts import counted, sentence
 from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.scheduler_sentences import scheduler_sentences
 from dra_lab.words.verdict import Tile, Tone
+from dra_lab.words.workload_words import more_words, quota_words, request_words, stranded_words
 
 
 class FleetAnswerRow(Row, frozen=True):
@@ -65,8 +61,8 @@ def answer_row(session: Session) -> FleetAnswerRow:
     placed = answer.figures["placed"]
     return FleetAnswerRow(
         state=_state(answer),
-        verdict=_verdict(answer),
-        proof=_proof(answer, pins),
+        verdict=verdict_sentence(answer.plan, answer.question.cluster),
+        proof=_proof(answer.plan, pins),
         scheduler=_scheduler(answer.plan, answer.gangs) if answer.gangs is not None and is_current else "",
         tiles=_tiles(answer),
         stale=not is_current,
@@ -77,16 +73,12 @@ def answer_row(session: Session) -> FleetAnswerRow:
     )
 
 
-def _verdict(answer: FleetAnswer) -> str:
-    if answer.gangs is not None:
-        return gang_verdict(answer.plan, answer.gangs.more)
-    return verdict_words(answer.plan, len(answer.question.cluster.node_names))
-
-
-def _proof(answer: FleetAnswer, pins: int) -> str:
-    if answer.gangs is not None:
-        return gang_proof(answer.plan)
-    return " ".join(filter(None, (proof_words(answer.plan, pins), cost_words(answer.plan))))
+def _proof(plan: Plan, pins: int) -> str:
+    """Return what is proven, the first reason if pods have no place, and what kube-scheduler does instead."""
+    reasons = [sentence(reason.message) for reason in plan.shortfalls[:1] if plan.fits]
+    pinned = f"{counted(pins, 'pod')} {'is' if pins == 1 else 'are'} pinned." if pins and not plan.proven else ""
+    scheduler = scheduler_sentences(plan) if plan.fits else ()
+    return printable(" ".join(filter(None, (proof_sentence(plan, most=2), pinned, *reasons, *scheduler))))
 
 
 def _scheduler(plan: Plan, gangs: GangAnswer) -> str:

@@ -20,7 +20,7 @@ from dra_lab.widgets.domain_rows import (
 from dra_lab.widgets.domain_values import DomainCard, DomainTable
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.words.gang_verdict import level_word
+from dra_lab.words.workload_words import level_word
 
 
 class FleetDomains(Pane):

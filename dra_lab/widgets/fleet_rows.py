@@ -18,7 +18,7 @@ from dra_lab.topology.node_tree import natural_order
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.wire import Row
 from dra_lab.words.facts import KINDS, counted
-from dra_lab.words.fleet_verdict import claim_words
+from dra_lab.words.workload_words import claim_words
 
 
 class ScenarioRow(Row, frozen=True):

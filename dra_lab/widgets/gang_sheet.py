@@ -15,7 +15,7 @@ from dra_lab.session.exporting import Exporting
 from dra_lab.widgets.domain_rows import scheduler_row
 from dra_lab.widgets.export_values import GangSheetRow, OutcomeRow, Verdict
 from dra_lab.words.facts import counted, sentence
-from dra_lab.words.gang_verdict import gang_words
+from dra_lab.words.workload_words import gang_words
 
 _MOST_NAMED = 3
 """Planned domains, or other workloads, that are named."""

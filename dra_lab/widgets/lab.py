@@ -343,7 +343,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
     def __repr__(self) -> str:
         """Say what is planned, for places without widgets."""
-        from dra_lab.words.plan_document import answer_sentence
+        from dra_lab.words.answer_sentence import answer_sentence
 
         answer = self.session.answer
         words = answer_sentence(answer) if answer is not None and not self.session.stale else "planning ..."

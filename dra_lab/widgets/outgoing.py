@@ -10,13 +10,14 @@ import traitlets
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.session import Session
 from dra_lab.session.preparing import is_small
 from dra_lab.widgets.session_view import Pane
 from dra_lab.widgets.wire import Row
-from dra_lab.words.verdict import Tone, scheduler_sentences
+from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
+from dra_lab.words.verdict import Tone
 
 if TYPE_CHECKING:
-    from dra_lab.exports.simulation import Simulation
     from dra_lab.session.exporting import Exporting
 
 _REST = 1.0
@@ -68,7 +69,7 @@ class Outgoing(Pane):
                 session.release,
                 session.manifest_findings,
                 searching=session.searching,
-                simulation=known.plain.simulation if known is not None and known.plain is not None else None,
+                simulated=simulated_of(session),
             ),
         )
 
@@ -80,7 +81,7 @@ def outgoing_rows(
     findings: Sequence[Finding],
     *,
     searching: bool,
-    simulation: Simulation | None = None,
+    simulated: Simulated | None = None,
 ) -> tuple[OutgoingRow, ...]:
     """Return what is exported: kind and lines, for which release it is valid, what kube-scheduler does with it.
 
@@ -90,7 +91,7 @@ def outgoing_rows(
         release: The target release.
         findings: What was found of the manifests.
         searching: Whether the manifest is still being tried.
-        simulation: What the Export sheet knows of the nodes that kube-scheduler may choose, None if it does not.
+        simulated: What kube-scheduler does on every node that it may choose, None if that is not known.
     """
     kinds = [line.removeprefix("kind: ") for line in text.splitlines() if line.startswith("kind: ")]
     if not kinds:
@@ -101,7 +102,7 @@ def outgoing_rows(
     head += f", valid for Kubernetes {release.version}" if valid else f", not valid for Kubernetes {release.version}"
     rows = [OutgoingRow(text=head, tone="ok" if valid else "error")]
     if plan is not None and plan.fits:
-        rows.append(_outcome(simulation) if simulation is not None else _simulated(plan, searching=searching))
+        rows.append(_outcome(simulated) if simulated is not None else _simulated(plan, searching=searching))
     elif plan is not None and plan.status is PlanStatus.INFEASIBLE:
         rows.append(OutgoingRow(text="No node can serve this claim now, so its pods would wait.", tone="warn"))
     rows += [
@@ -116,13 +117,21 @@ def pin_offer(exporting: Exporting) -> PinOffer:
     if made is None or made.pinned_plan is None or not made.pinned_plan.pins:
         return PinOffer()
     price = f" Price: {made.pinned_plan.price}." if made.pinned_plan.price else ""
-    found = _outcome(made.simulation)
+    found = _outcome(Simulated(made.simulation.sentence, made.simulation.achieves))
     return PinOffer(text=f"{found.text}{price}", on=exporting.pins, tone=found.tone)
 
 
-def _outcome(simulation: Simulation) -> OutgoingRow:
+def simulated_of(session: Session) -> Simulated | None:
+    """Return what an export of the present drawing was simulated to do, None while that is not known."""
+    known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
+    if known is None or known.plain is None or known.of_fleet:
+        return None
+    return Simulated(known.plain.simulation.sentence, known.plain.simulation.achieves)
+
+
+def _outcome(simulated: Simulated) -> OutgoingRow:
     tones: dict[bool | None, Tone] = {True: "ok", False: "warn", None: "plain"}
-    return OutgoingRow(text=simulation.sentence, tone=tones[simulation.achieves])
+    return OutgoingRow(text=simulated.sentence, tone=tones[simulated.achieves])
 
 
 def _simulated(plan: Plan, *, searching: bool) -> OutgoingRow:

@@ -41,7 +41,7 @@ from dra_lab.widgets.fleet_bars import FleetBars
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
 from dra_lab.widgets.messages import on
-from dra_lab.widgets.outgoing import Outgoing
+from dra_lab.widgets.outgoing import Outgoing, simulated_of
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
 from dra_lab.widgets.why_not import Why
 from dra_lab.widgets.wire import wire
@@ -68,7 +68,7 @@ class Answer(Pane):
 
     def _begin(self) -> None:
         self._shown: Cluster | None = None
-        self.when(self._show_answer, "plan", "copies", "history")
+        self.when(self._show_answer, "plan", "copies", "history", "export")
         # A quick answer takes a dozen steps that are too short to read; each would be drawn before the answer.
         self.when(self.soon(self._show_answer), "solving", "progress")
         self.when(self._show_plan, "cluster", "plan", "findings")
@@ -92,6 +92,7 @@ class Answer(Pane):
             refusal=session.refusal,
             headroom=session.copies,
             counting=session.counting,
+            simulated=simulated_of(session),
         )
         if (gang := drawn_gang_words(session)) and row.asked:
             row = msgspec.structs.replace(row, asked=f"{row.asked} {gang}")

@@ -14,9 +14,10 @@ from dra_lab.errors import DraLabError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.session import Session
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part, Picture, Sentence, Words, as_html, as_text, escaped
-from dra_lab.words.plan_document import NAMES, answer_sentence, plan_parts
+from dra_lab.words.plan_document import NAMES, plan_parts
 from dra_lab.words.shown import show_with_picture
 
 PATIENCE = 0.5

@@ -111,9 +111,8 @@ def why_not_row(
         return WhyNotRow(title=f"Why not {label}?", sentence="Draw a request first.", node=node)
     found = why_not(cluster, sketch, node, release)
     names = nouns(sketch, cluster, release)
-    rows = [*bars(found, names)]
-    if links := link_bars(found, sketch):
-        rows.append(TestBars("Links", links))
+    links = link_bars(found, sketch)
+    rows = [*([TestBars("Links", links)] if links else ()), *bars(found, names)]
     about = _device(found.devices, device)
     lines = tuple(device_lines(found, about, plan)) if about is not None else ()
     return WhyNotRow(

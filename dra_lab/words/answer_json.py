@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dra_lab.findings import Finding
 
-JSON_VERSION = "dra-lab/v1"
+JSON_VERSION = "dra-lab/v3"
 
 
 def answer_json(
-    kind: str, outcome: str, findings: Iterable[Finding] = (), goals: Iterable[dict[str, Any]] = (), **fields: Any
+    kind: str,
+    outcome: str,
+    findings: Iterable[Finding] = (),
+    goals: Iterable[dict[str, Any]] = (),
+    *,
+    first: Mapping[str, Any] | None = None,
+    **fields: Any,
 ) -> dict[str, Any]:
-    """Return an answer as plain values: `kind`, `outcome`, `goals` and `findings`, then the fields of its kind."""
+    """Return an answer as plain values: what stands `first`, `outcome`, `goals`, `findings`, the fields of its kind."""
     return {
         "apiVersion": JSON_VERSION,
         "kind": kind,
+        **(first or {}),
         "outcome": outcome,
         "goals": [*goals],
         "findings": [finding_value(finding) for finding in dict.fromkeys(findings)],

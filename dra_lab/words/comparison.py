@@ -220,7 +220,9 @@ def differ(plans: Sequence[Kept]) -> bool:
 def comparison_sentence(plans: Sequence[Kept]) -> str:
     """Return the comparison in one or two sentences: which is aligned best, which leaves most room, what differs."""
     if len(plans) < 2:
-        return "Keep at least two plans to compare them." if not plans else f"Only “{plans[0].name}” is kept."
+        return "Keep this plan, then change something." if plans else "There is no plan to compare yet."
+    if changed := " ".join(_what_if(plans)):
+        return changed
     if not differ(plans):
         return "These plans are the same."
     sentences = [*_aligned(plans), *_most_copies(plans)]
@@ -233,6 +235,23 @@ def comparison_sentence(plans: Sequence[Kept]) -> str:
         if labels
         else "They differ in what is drawn, not in the answer."
     )
+
+
+def _what_if(plans: Sequence[Kept]) -> Iterator[str]:
+    """Yield what the what-if changes of the second plan cost or bring, if the first one is without them."""
+    first, second = plans[:2]
+    changes = [layer.words for layer in second.layers if layer not in first.layers]
+    if first.layers or not changes or "placed" not in first.figures or "placed" not in second.figures:
+        return
+    placed, before = second.figures["placed"].value, first.figures["placed"].value
+    wanted = second.figures["wanted"].value
+    difference = placed - before
+    pods = counted(abs(difference), "pod")
+    cost = f"costs {pods}" if difference < 0 else f"brings {pods}" if difference else "costs no pod"
+    yield f"{', '.join(changes)}: {cost}, {placed:,} of {wanted:,} placed."
+    now, nodes = (kept.figures.get("fitting") for kept in (second, first))
+    if now is not None and nodes is not None and now != nodes:
+        yield f"The claim fits on {now.value:,} nodes in place of {nodes.value:,}."
 
 
 def _aligned(plans: Sequence[Kept]) -> Iterator[str]:

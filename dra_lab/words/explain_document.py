@@ -11,10 +11,10 @@ from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
 from dra_lab.model.trace import Counts, Step, StepKind, Trace
 from dra_lab.planner.why.why_not import WhyNot
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words
 from dra_lab.words.drawing_words import Noun
 from dra_lab.words.facts import sentence
-from dra_lab.words.plan_document import answer_sentence
 from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item
 from dra_lab.words.trace_document import step_range, steps_table
 from dra_lab.words.trace_words import counts_words, end_sentence, reason_words, result_words, why_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dra_lab.model.goals import DAMAGE, GOAL_WORDS, GoalValue
+from dra_lab.model.goals import DAMAGE, FLEET_GOALS, GANG_GOALS, GOAL_WORDS, GoalValue
 from dra_lab.model.headroom import MOST_COUNTED, NodeFit
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
@@ -103,8 +103,16 @@ def goal_words(goal: GoalValue, value: int | None = None) -> str:
 def telling(goals: Sequence[GoalValue]) -> Iterator[GoalValue]:
     """Yield the goals whose values say something about the devices that are taken."""
     for goal in goals:
-        if goal.goal != DAMAGE and (goal.value or (goal.goal == "unpaired" and goal.of)):
+        says = goal.value or (goal.goal == "unpaired" and goal.of)
+        if says and goal.goal in GOAL_WORDS and goal.goal != DAMAGE:
             yield goal
+
+
+def goal_meaning(goal: str) -> str:
+    """Return what a goal of many pods counts, with its priority if there are several."""
+    name, _, priority = goal.partition(" ")
+    words = FLEET_GOALS.get(name) or GANG_GOALS.get(name, name)
+    return f"{words} of priority {priority}" if priority else words
 
 
 def goal_proof(goal: GoalValue) -> str:
@@ -147,6 +155,12 @@ def _open(goal: GoalValue) -> str:
 def search_end(found: FirstFit) -> str:
     """Return what kube-scheduler's search ended with where it took nothing, in a few words; "" where it took some."""
     return _ENDS.get(found.status, "")
+
+
+def compared_words(plan: Plan) -> str:
+    """Return on which part of the nodes first fit was compared, `` on 261 of 716 nodes``; "" for all of them."""
+    found = plan.first_fit
+    return f" on {len(found.compared):,} of {len(plan.nodes):,} nodes" if found is not None and found.compared else ""
 
 
 def taken_words(plan: Plan, found: FirstFit, most: int | None = None) -> str:

@@ -20,10 +20,8 @@ from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.added_document import added_table
 from dra_lab.words.cluster_frames import audit_frame, counters_frame, devices_frame, in_use_frame
 from dra_lab.words.document import as_frame, frame_of
-from dra_lab.words.fleet_document import fleet_goals_table
-from dra_lab.words.gang_document import workloads_table
 from dra_lab.words.gang_verdicts_document import questions_table
-from dra_lab.words.plan_document import goals_table
+from dra_lab.words.plan_document import goals_table, workloads_table
 from dra_lab.words.trace_document import trace_frame
 
 if TYPE_CHECKING:
@@ -251,7 +249,7 @@ _OF_ONE: Mapping[type, _Views] = {
         "devices": _devices,
         "workloads": lambda plan: as_frame(workloads_table(plan)),
         "nodes": _nodes_of_plan,
-        "goals": lambda plan: as_frame(goals_table(plan) if plan.is_one_pod else fleet_goals_table(plan)),
+        "goals": lambda plan: as_frame(goals_table(plan)),
         "pods": _pods_against_first_fit,
         "reasons": _reasons,
         "tests": _tests,

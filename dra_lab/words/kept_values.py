@@ -25,32 +25,41 @@ _ALLOCATED = "allocated"
 
 def values_of_plan(plan: Mapping[str, Any]) -> dict[str, KnownValue]:
     """Return the figures of a plan's JSON. Raises KeyError, TypeError or ValueError for another value."""
-    nodes = plan["nodes"]
-    fits = bool(plan["node"])
-    total = sum(len(kind["nodes"]) for kind in nodes["classes"])
-    found = {"fitting": _exact(len(nodes["fitting"])), "fitting/of": _exact(total)}
-    found |= {"placed": _exact(int(fits)), "wanted": _exact(1)}
-    for goal in plan["goals"] if fits else ():
-        found[str(goal["goal"])] = KnownValue(value=int(goal["value"]), bound=goal.get("bound"))
-        if goal.get("of"):
-            found["gpus"] = _exact(int(goal["of"]))
+    nodes, summary = plan["nodes"], plan["summary"]
+    found = {"placed": _exact(int(summary["podsPlaced"])), "wanted": _exact(int(summary["pods"]))}
+    if total := sum(len(kind["nodes"]) for kind in nodes["classes"]):
+        found |= {"fitting": _exact(len(nodes["fitting"])), "fitting/of": _exact(total)}
+    known = {str(goal["goal"]): KnownValue(value=int(goal["value"]), bound=goal.get("bound")) for goal in plan["goals"]}
+    if any(name.partition(" ")[0] == "gangs" for name in known):
+        return found | _of_gangs(plan, known)
+    if found["placed"].value:
+        found |= known
+        gpus = max((int(goal.get("of", 0)) for goal in plan["goals"]), default=0)
+        found |= {"gpus": _exact(gpus)} if gpus else {}
     return found | values_of_bandwidth(plan["regrets"]) | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
 
 
-def values_of_gang(plan: Mapping[str, Any]) -> dict[str, KnownValue]:
-    """Return the figures of the JSON of gangs. Raises KeyError, TypeError or ValueError for another value."""
-    gangs, pods = plan["gangs"], [pod for placed in plan["placed"] for pod in placed["pods"]]
-    wanted = sum(int(gang["replicas"]) * int(gang["size"]) for gang in gangs)
-    wanted += sum(int(workload["replicas"]) for workload in plan["workloads"])
-    wanted_gangs = sum(int(gang["replicas"]) for gang in gangs)
-    least = [goal.get("bound") for goal in plan["goals"] if str(goal["goal"]).partition(" ")[0] == "gangs"]
-    most = None if None in least or not least else wanted_gangs - sum(map(int, least))
-    found = {"gangs": KnownValue(value=len(plan["placed"]), bound=most), "gangs/of": _exact(wanted_gangs)}
+def _of_gangs(plan: Mapping[str, Any], known: Mapping[str, KnownValue]) -> dict[str, KnownValue]:
+    """Return the figures of a plan with gangs that a plan of one pod does not have."""
+    gangs = {str(one["name"]) for one in plan["workloads"] if is_gang(one)}
+    wanted = sum(int(one["replicas"]) for one in plan["workloads"] if one["name"] in gangs)
+    placed = sum(int(one["placed"]) for one in plan["workloads"] if one["name"] in gangs)
+    least = [found.bound for name, found in known.items() if name.partition(" ")[0] == "gangs"]
+    most = None if None in least else wanted - sum(bound or 0 for bound in least)
+    found = {"gangs": KnownValue(value=placed, bound=most), "gangs/of": _exact(wanted)}
     found["gangs/open"] = _exact(sum(not goal["proven"] for goal in plan["goals"]))
-    found |= {"placed": _exact(len(pods) + len(plan["replicas"])), "wanted": _exact(wanted)}
-    known = {str(goal["goal"]): KnownValue(value=int(goal["value"]), bound=goal.get("bound")) for goal in plan["goals"]}
-    found |= {name: known[name] for name in ("numa", "unpaired", "roots") if name in known and pods}
-    return found | {f"gangs/{name}": known[name] for name in ("levels", "nodes") if name in known and pods}
+    if plan["summary"]["podsPlaced"]:
+        found |= {name: known[name] for name in ("numa", "unpaired", "roots") if name in known}
+        found |= {f"gangs/{name}": known[name] for name in ("levels", "nodes") if name in known}
+    return found
+
+
+def is_gang(workload: Mapping[str, Any]) -> bool:
+    """Say whether the JSON of a workload has replicas of more than one pod, or a level."""
+    groups = workload["pods"]
+    alone = len(groups) == 1 and groups[0]["count"] == 1 and not groups[0].get("sharedClaims")
+    beside = ("level", "preferLevel", "priority", "sharedClaims")
+    return not alone or any(workload.get(name) for name in beside)
 
 
 def values_of_bandwidth(regrets: Sequence[Mapping[str, Any]]) -> dict[str, KnownValue]:

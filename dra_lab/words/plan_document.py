@@ -1,30 +1,47 @@
-"""The answer to a drawing: its sentence, its figures, and the document with devices, goals, nodes and reasons."""
+"""The document of a plan: devices, goals beside kube-scheduler's, nodes and domains, reasons, what fits after it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from dra_lab.findings import sentence_case
+from msgspec import Struct
+
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS, GoalValue
-from dra_lab.model.headroom import NodeFit
-from dra_lab.model.placement import FirstFit, FirstFitStatus, Start
+from dra_lab.model.headroom import Headroom, LargestJob, Stranded
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedReplica
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.sketch.links import listed
-from dra_lab.topology.hierarchy_findings import some
+from dra_lab.model.workload import Workload
 from dra_lab.topology.locality import Locality, Place, localities
-from dra_lab.words.document import Column, Detail, Lines, Part, Picture, Sentence, Table, Words, as_text, printable
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.capacity_document import (
+    headroom_sentence,
+    identical_together,
+    job_sentence,
+    not_examined_words,
+    stranded_table,
+)
+from dra_lab.words.document import Column, Detail, Lines, Part, Picture, Sentence, Table, Words, printable
 from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import (
     FIRST_FITS,
     FIT_WORDS,
+    compared_words,
     counted,
+    goal_meaning,
     goal_proof,
-    goal_words,
-    proof_words,
     search_end,
     sentence,
-    telling,
+)
+from dra_lab.words.gang_document import (
+    added_words,
+    choice_lines,
+    choice_tables,
+    domains_table,
+    levels_table,
+    more_words,
 )
 from dra_lab.words.reason_words import (
     blocking_lines,
@@ -34,7 +51,11 @@ from dra_lab.words.reason_words import (
     shortfall_item,
     suggestion_item,
 )
-from dra_lab.words.verdict import cause, scheduler_sentences
+
+if TYPE_CHECKING:
+    from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.node_type import AddedNodes
+    from dra_lab.pinning.gang_choices import GangChoice
 
 NAMES = 8
 """Nodes that serve a claim alike and are named on a screen: `plan.fitting_nodes` and `plan.node_classes` have all."""
@@ -42,28 +63,62 @@ NAMES = 8
 MOST_SUGGESTIONS = 3
 """Suggestions in the short form of an answer, the best first."""
 
+MOST = 12
+"""Gangs and shared claims that are shown one by one."""
 
-def plan_text(plan: Plan, cluster: Cluster | None = None, *, names: int | None = None, detail: Detail = "all") -> str:
-    """Return the answer as plain text; see `detailed_parts`."""
-    return as_text(detailed_parts(plan, cluster, names=names, detail=detail)) + "\n"
+_DEVICES = 3
+"""Devices of a shared claim that are named."""
+
+
+class AfterPlan(Struct, frozen=True):
+    """What is known after a plan, by the name of the workload where it is about one.
+
+    `more` counts what still fits after the plan, `total` the gangs that fit without it, with every level. `jobs` are
+    the largest jobs that still fit, and `stranded` is what no claim can use. `choices` are what schedulers do with a
+    gang, `queues` and `verdicts` its queue and what that says. `added` are nodes with which everything fits, and
+    `alone` is the plan of one pod of each workload where nothing has a place. `unread` says which claims were not read.
+    """
+
+    more: Mapping[str, Headroom] = {}
+    total: Mapping[str, Headroom] = {}
+    jobs: tuple[LargestJob, ...] = ()
+    stranded: Stranded | None = None
+    choices: Mapping[str, tuple[GangChoice, ...]] = {}
+    queues: Mapping[str, str] = {}
+    verdicts: Mapping[str, GangVerdicts] = {}
+    added: AddedNodes | None = None
+    alone: Mapping[str, Plan] = {}
+    unread: str = ""
+
+
+NOTHING_MORE = AfterPlan()
 
 
 def detailed_parts(
-    plan: Plan, cluster: Cluster | None = None, *, names: int | None = None, detail: Detail
+    plan: Plan,
+    cluster: Cluster | None = None,
+    *,
+    names: int | None = None,
+    detail: Detail,
+    after: AfterPlan = NOTHING_MORE,
 ) -> Iterator[Part]:
     """Yield as much of the answer as is wanted; see `plan_parts` for all of it, `short_parts` for the short form."""
     if detail == "all":
-        yield from plan_parts(plan, cluster, names=names)
+        yield from plan_parts(plan, cluster, names=names, after=after)
     elif detail == "short":
-        yield from short_parts(plan, cluster)
+        yield from short_parts(plan, cluster, after)
     else:
         yield Sentence(answer_sentence(plan, cluster))
+        yield from _queue_sentences(after)
 
 
-def short_parts(plan: Plan, cluster: Cluster | None = None) -> Iterator[Part]:
-    """Yield the short answer: sentence, devices, first cause, first suggestions, and the option that shows more."""
-    yield Sentence(answer_sentence(plan, cluster))
-    yield devices_table(plan, cluster)
+def short_parts(plan: Plan, cluster: Cluster | None = None, after: AfterPlan = NOTHING_MORE) -> Iterator[Part]:
+    """Yield the short answer: sentence, where pods are, what more fits, first causes, and the option for more."""
+    yield from _first_parts(plan, cluster, after)
+    yield from _placed_parts(plan, cluster, most=NAMES)
+    yield from _gang_parts(plan, after)
+    yield _headroom_lines(plan, after)
+    yield from _alone(after)
     if plan.fits:
         yield Words("-v shows the goals with their proof, the bandwidth with its sources, and the nodes.")
     elif plan.status is not PlanStatus.EMPTY:
@@ -74,136 +129,105 @@ def short_parts(plan: Plan, cluster: Cluster | None = None) -> Iterator[Part]:
 
 
 def plan_parts(
-    plan: Plan, cluster: Cluster | None = None, *, picture: str = "", names: int | None = None
+    plan: Plan,
+    cluster: Cluster | None = None,
+    *,
+    picture: str = "",
+    names: int | None = None,
+    after: AfterPlan = NOTHING_MORE,
 ) -> Iterator[Part]:
-    """Yield the answer: sentence, picture, devices, goals with proof, nodes, reasons, suggestions, findings.
+    """Yield the answer: sentence, picture, devices or pods, goals with proof, nodes, reasons, what fits after it.
+
+    More than MANY nodes share rows: those with identical pods are one row, with the names of the first two and the
+    number of the others. JSON has every one.
 
     Args:
         plan: The plan.
         cluster: Its cluster, for the models and places of the devices.
         picture: HTML that is shown below the sentence.
         names: How many of the nodes that serve the claim alike are named; None names all.
+        after: What is known after the plan.
     """
-    yield Sentence(answer_sentence(plan, cluster))
-    yield Words(request_sentence(plan.sketch, cluster))
+    yield from _first_parts(plan, cluster, after)
+    if plan.is_one_pod:
+        yield Words(request_sentence(plan.sketch, cluster))
     yield Picture(picture)
-    yield devices_table(plan, cluster)
-    yield goals_table(plan)
+    yield from _placed_parts(plan, cluster)
+    if plan.pods:
+        yield goals_table(plan)
     yield from regret_parts(plan.regrets)
+    yield from _gang_parts(plan, after)
     yield Lines("Nodes", [*_nodes(plan, names)])
     yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
     yield from reasons_parts(plan.reasons)
     yield Lines("Suggestions", [suggestion_item(suggestion) for suggestion in plan.suggestions])
     yield finding_lines(plan.findings)
+    if plan.not_examined and plan.gangs:
+        yield Words(f"{counted(plan.not_examined, 'node')} not examined before the time limit.")
+    yield from _alone(after)
+    yield _headroom_lines(plan, after)
+    yield Lines("The largest job that still fits", [*map(job_sentence, after.jobs)])
+    if after.stranded is not None:
+        yield stranded_table(after.stranded)
+        yield Words(not_examined_words(after.stranded))
+    for name, found in after.total.items():
+        yield levels_table(found, name if len(after.total) > 1 else "")
+    for gang in plan.gangs:
+        yield from choice_tables(after.choices.get(gang.name, ()), gang)
+    yield from _queue_parts(after)
 
 
-# ---------------------------------------------------------------- the sentence
+def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Iterator[Part]:
+    yield Sentence(answer_sentence(plan, cluster))
+    if after.added is not None:
+        yield Words(added_words(after.added))
+    # "Kueue: yes" below says nothing of the quota
+    yield from (Words(part.text) for part in _queue_sentences(after))
+    if after.unread:
+        yield Words(sentence(after.unread[0].upper() + after.unread[1:]))
+    if len(plan.workloads) > 1 or not (plan.is_one_pod or plan.gangs):
+        yield workloads_table(plan)
 
 
-def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
-    """Return the answer in one to three short sentences.
+def _queue_sentences(after: AfterPlan) -> Iterator[Sentence]:
+    from dra_lab.words.gang_verdicts_document import verdict_sentence
 
-    With the cluster it can say what is not known of the devices in use. Text from the cluster may be in it: escape it
-    where it is shown.
-    """
-    if not plan.fits:
-        return printable(" ".join(_no_fit(plan, cluster)))
-    values = ", ".join([*map(goal_words, telling(plan.goals)), proof_words(plan)])
-    return printable(" ".join((_where(plan, cluster), f"Best on {plan.node}: {values}.", *scheduler_sentences(plan))))
+    yield from (Sentence(verdict_sentence(found)) for found in after.verdicts.values())
 
 
-def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], str] = str) -> str:
-    """Return the answer where its figures stand beside it: where it fits and which node is best, or the cause.
+def _queue_parts(after: AfterPlan) -> Iterator[Part]:
+    from dra_lab.words.gang_verdicts_document import verdict_parts
 
-    `named` gives the name under which a node is shown beside it.
-    """
-    if plan.status is PlanStatus.INFEASIBLE:
-        return printable(_misfit_words(plan, cluster))
-    if not plan.fits:
-        return answer_sentence(plan, cluster)
-    return printable(f"{_where(plan, cluster, brief=True)} Best on {named(plan.node)}, {proof_words(plan)}.")
+    for found in after.verdicts.values():
+        yield from (part for part in verdict_parts(found) if not isinstance(part, Sentence))
 
 
-def _misfit_words(plan: Plan, cluster: Cluster | None) -> str:
-    why = cause(plan, cluster) or "No node can serve it."
-    begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
-    return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
+def _headroom_lines(plan: Plan, after: AfterPlan) -> Lines:
+    gangs = {gang.name for gang in plan.gangs}
+    more = [headroom_sentence(found) for name, found in after.more.items() if name not in gangs]
+    return Lines("How many more fit after this, each workload by itself", more)
 
 
-def _no_fit(plan: Plan, cluster: Cluster | None) -> Iterator[str]:
-    reason = plan.shortfalls[0].message if plan.shortfalls else ""
-    if plan.status is PlanStatus.EMPTY:
-        yield allocated_words(plan) or "Nothing is drawn yet."
-    elif plan.status is PlanStatus.NOT_CHECKED:
-        yield f"Not checked: {sentence(reason)}"
-    elif plan.status is PlanStatus.STOPPED:
-        yield f"Not answered: {sentence(reason or _no_time(plan))}"
-    else:
-        yield _misfit_words(plan, cluster)
-        yield from _help(plan)
+def _alone(after: AfterPlan) -> Iterator[Part]:
+    """Yield why one pod of a workload does not fit, where none has a place."""
+    lines = [f"{name}: {answer_sentence(plan)}" for name, plan in after.alone.items() if not plan.fits]
+    if after.alone and not lines:
+        yield Words("One replica of each workload fits. --objective replicas places as many as possible.")
+    yield Lines("Why one replica does not fit", lines)
 
 
-def allocated_words(plan: Plan) -> str:
-    """Return where the allocated claims of a pod let it run, "" for a plan without such claims."""
-    names = [claim.metadata.name for claim in plan.allocated_claims]
-    if not names:
-        return ""
-    which = f"Its claims {listed(names)} are" if len(names) > 1 else f"Its claim {names[0]} is"
-    nodes = "any node" if plan.admitted is None else some(sorted(plan.admitted))
-    return f"{which} allocated already, and the pod may run on {nodes}."
+# ---------------------------------------------------------------- where pods are
 
 
-def _no_time(plan: Plan) -> str:
-    unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
-    return f"there was not enough time; {counted(unknown, 'node')} not decided, raise the time limit"
-
-
-def _help(plan: Plan) -> Iterator[str]:
-    idle = len(plan.fitting_idle_nodes)
-    waiting = next((c.title for c in plan.reasons.relaxations if c.kind == "idle"), "") if plan.reasons else ""
-    # Where the first suggestion is to wait, it tells the same number of nodes.
-    if idle and not (waiting and plan.suggestions and plan.suggestions[0].title == waiting):
-        yield f"It would fit on {counted(idle, 'node')} if nothing else were running."
-    if plan.suggestions:
-        yield sentence(_offer(plan))
-    elif plan.shortfalls and plan.shortfalls[0].advice:
-        yield sentence(plan.shortfalls[0].advice)
-
-
-def _offer(plan: Plan) -> str:
-    """Return the first suggestion with the number of nodes that it brings, where it was tried."""
-    title = plan.suggestions[0].title
-    tried = plan.reasons.relaxations if plan.reasons else ()
-    gain = next((c for c in tried if c.title == title and c.fitting), None)
-    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {counted(gain.total, 'node')}"
-
-
-def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
-    total = sum(len(node_class.nodes) for node_class in plan.node_classes)
-    now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
-    exists = f"An allocation exists on {now:,} of {counted(total, 'node')}"
-    if plan.start is Start.NEVER or (plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR):
-        # devices for it exist, and no pod starts: "fits" would say that one does
-        return f"{exists}, but no pod starts with this manifest."
-    if plan.start is Start.OPEN:
-        return f"{exists}; whether a pod starts with this manifest is not known."
-    every = "all " if idle == total and total > 1 else ""
-    when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now and not brief else ""
-    # without all claims it is not known what is in use now
-    when = f" now{when_idle}" if cluster is None or _any_held(cluster) else ""
-    if cluster is not None and not cluster.claims_known:
-        when = " if nothing is in use (no claims were read)"
-    elif cluster is not None and cluster.claims_in_part:
-        when = f" if other namespaces use nothing (their claims were not read){when_idle}"
-    return f"Fits on {now:,} of {counted(total, 'node')}{when}."
-
-
-def _any_held(cluster: Cluster) -> bool:
-    """Say whether any claim holds devices; else "now" would be no other time than idle."""
-    return any(claim.status.allocation is not None for claim in cluster.claims)
-
-
-# ---------------------------------------------------------------- the tables
+def _placed_parts(plan: Plan, cluster: Cluster | None, most: int | None = None) -> Iterator[Part]:
+    """Yield the devices of one pod, the nodes of several, the domains of gangs, and the claims that pods share."""
+    if plan.is_one_pod:
+        yield devices_table(plan, cluster)
+    elif plan.single_pods:
+        yield _nodes_table(plan, most)
+    if plan.replicas > 1 or most is None:
+        yield _gangs_table(plan)
+    yield shared_table(plan)
 
 
 def devices_table(plan: Plan, cluster: Cluster | None = None) -> Table:
@@ -230,6 +254,80 @@ def place_words(place: Place | None, unknown: str = "") -> str:
     return f"{place.value} (derived)" if place.derived else str(place.value)
 
 
+def workloads_table(plan: Plan) -> Table:
+    """Return the workloads with the replicas that are wanted and placed, and the number of nodes that they use."""
+    nodes: dict[str, set[str]] = {}
+    for pod in plan.pods:
+        nodes.setdefault(pod.workload, set()).add(pod.node)
+    placed = plan.placed
+    rows = [(w.name, w.replicas, placed[w.name], len(nodes.get(w.name, ()))) for w in plan.workloads]
+    return Table(("workload", "wanted", "placed", Column(name="nodes")), rows, "Workloads")
+
+
+def _nodes_table(plan: Plan, most: int | None = None) -> Table:
+    """Return the replicas of each node; with more than `most` nodes, the first rows and the number of other nodes."""
+    on_node: dict[str, list[str]] = {}
+    for pod in plan.single_pods:
+        on_node.setdefault(pod.node, []).append(pod.workload)
+    rows: list[tuple[str, list[list[object]]]] = [(node, [[_load(on_node[node])]]) for node in sorted(on_node)]
+    shown = rows if most is None else rows[:most]
+    others = [[f"and {len(rows) - len(shown):,} more", ""]] if len(rows) > len(shown) else []
+    return Table(("node", "replicas"), [*identical_together(shown), *others], "Nodes")
+
+
+def _load(names: Iterable[str]) -> str:
+    return ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
+
+
+def _gangs_table(plan: Plan) -> Table:
+    heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
+    more = [f"{len(plan.placed_gangs) - MOST:,} more gangs are placed."] if len(plan.placed_gangs) > MOST else []
+    return Table(heads, [_row(placed) for placed in plan.placed_gangs[:MOST]], "Where the gangs are", more)
+
+
+def _row(placed: PlacedReplica) -> tuple[object, ...]:
+    pods = Counter(pod.node for pod in placed.pods)
+    nodes = ", ".join(f"{node} ({count})" for node, count in sorted(pods.items())[:3])
+    rest = f" and {len(pods) - 3:,} more" if len(pods) > 3 else ""
+    return f"{placed.workload} {placed.replica}", "/".join(placed.domain), len(placed.pods), nodes + rest
+
+
+def shared_table(plan: Plan) -> Table:
+    """Return the claims that pods use together, each with the pods, the node and the devices."""
+    gangs = {gang.name: gang for gang in plan.gangs}
+    rows = [row for placed in plan.placed_gangs for row in _shared(placed, gangs[placed.workload])]
+    heads = (Column("gang", "gang"), Column("claim", "claim"), Column("pods", "pods"), Column("node", "node"))
+    more = [f"{len(rows) - MOST:,} more claims are shared."] if len(rows) > MOST else []
+    return Table((*heads, Column("devices", "devices")), rows[:MOST], "Claims that pods share", more)
+
+
+def _shared(placed: PlacedReplica, gang: Workload) -> Iterator[tuple[str, ...]]:
+    pods = Counter(pod.group for pod in placed.pods)
+    claims_of = {group.name: group.shared_claims for group in gang.pods} | {"": gang.shared_claims}
+    for one in placed.shared:
+        users = f"{pods[one.group]:,} of {one.group}" if one.group else f"all {len(placed.pods):,}"
+        devices = [str(placement.device) for placement in one.devices]
+        more = f" and {len(devices) - _DEVICES:,} more" if len(devices) > _DEVICES else ""
+        names = ", ".join(claim.name for claim in claims_of[one.group])
+        yield f"{placed.workload} {placed.replica}", names, users, one.node, ", ".join(devices[:_DEVICES]) + more
+
+
+def _gang_parts(plan: Plan, after: AfterPlan) -> Iterator[Part]:
+    """Yield for each gang what each domain has, how many fit, and what schedulers do with it."""
+    for gang in plan.gangs:
+        name = f" for {gang.name}" if len(plan.gangs) > 1 else ""
+        yield domains_table(plan, gang, f"Domains{name}, before this plan" if name or plan.replicas > 1 else "Domains")
+        if gang.name in after.total and gang.name in after.more:
+            start = f"For {gang.name}: " if name else ""
+            yield Words(printable(start + more_words(after.total[gang.name], after.more[gang.name], gang)))
+        if after.choices.get(gang.name):
+            which = f" for {gang.name} alone" if len(plan.workloads) > 1 else ""
+            yield choice_lines(after.choices[gang.name], gang, f"What schedulers find{which}")
+
+
+# ---------------------------------------------------------------- goals and nodes
+
+
 GOAL_COLUMNS = (
     Column(name="goal"),
     Column("goal", "meaning"),
@@ -248,26 +346,33 @@ GOAL_COLUMNS = (
 
 
 def goals_table(plan: Plan) -> Table:
-    """Return the goals: the plan's value and proof, and kube-scheduler's two values on the same node."""
-    rows = []
+    """Return the goals: the plan's value and proof, and kube-scheduler's two values for the same pods and nodes."""
+    rows, pairs = [], plan.against_first_fit
     for goal in plan.goals:
-        unknown = f" ({goal.unknown} of unknown place)" if goal.unknown else ""
+        unknown = f" ({goal.unknown:,} of unknown place)" if goal.unknown else ""
         fits = (plan.first_fit, plan.first_fit_plain)
         values = [found.value(goal.goal) if found is not None else None for found in fits]
-        worse = [None if value is None or goal.at_most else value - goal.value for value in values]
-        shown = [reached(goal, found) for found in fits]
+        mine = pairs.get(goal.goal, (goal.value,))[0]
+        worse = [None if value is None or goal.at_most else value - mine for value in values]
+        shown = [_beside(goal, found, mine) for found in fits]
         exact = [goal.value, goal.bound, goal.proven, goal.unknown]
-        head = [goal.goal, GOAL_WORDS[goal.goal].meaning, f"{goal.words}{unknown}", goal_proof(goal)]
+        head = [goal.goal, _meaning(plan, goal), f"{goal.words}{unknown}", goal_proof(goal)]
         rows.append([*head, *exact, *shown, *values, *worse])
-    return Table(GOAL_COLUMNS, rows, "Goals, most important first (smaller is better)")
+    where = compared_words(plan)
+    only = f"; kube-scheduler{where} only" if where else ""
+    return Table(GOAL_COLUMNS, rows, f"Goals, most important first (smaller is better{only})")
 
 
-def reached(goal: GoalValue, found: FirstFit | None) -> str:
+def _meaning(plan: Plan, goal: GoalValue) -> str:
+    return GOAL_WORDS[goal.goal].meaning if plan.is_one_pod and goal.goal in GOAL_WORDS else goal_meaning(goal.goal)
+
+
+def _beside(goal: GoalValue, found: FirstFit | None, mine: int) -> str:
     """Return what kube-scheduler reaches in a goal and how much worse that is, or what its search ended with."""
     value = found.value(goal.goal) if found is not None else None
-    if found is None or found.status is not FirstFitStatus.ALLOCATED or value is None:
+    if found is None or value is None or (found.status is not FirstFitStatus.ALLOCATED and not found.compared):
         return search_end(found) if found is not None else ""
-    return f"{value} ({value - goal.value:+d})" if value != goal.value and not goal.at_most else str(value)
+    return f"{value:,} ({value - mine:+,})" if value != mine and not goal.at_most else f"{value:,}"
 
 
 def _nodes(plan: Plan, most: int | None) -> Iterator[str]:

@@ -1,201 +1,101 @@
-"""A plan as plain values for machines."""
+"""A plan as plain values for machines: sentence and summary first, then the fields of `Plan`, its pods in pages."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
-from dra_lab.model.goals import GoalValue
-from dra_lab.model.names import DeviceID
-from dra_lab.model.placement import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.placement import PlacedPod, SharedClaim
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Conflict, Funnel, Reasons, Relaxation, SelectorFailure, Shortfall
-from dra_lab.model.regret import PathShare, Regret
 from dra_lab.words.answer_json import answer_json
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import regret
+from dra_lab.words.plain_values import camel, plain_value
 from dra_lab.words.plan_outcome import FITS, pod_outcome
 
+if TYPE_CHECKING:
+    from dra_lab.words.plan_document import AfterPlan
 
-def plan_json(plan: Plan) -> dict[str, Any]:
+PAGE = 500
+"""Pods on a page."""
+
+_FIELDS = (
+    *("objective", "where", "shortfalls", "suggestions", "reasons", "regrets"),
+    *("states", "not_examined", "cordoned", "start", "admitted"),
+)
+"""Fields of a plan that are written as they are."""
+
+
+def plan_json(plan: Plan, after: AfterPlan | None = None) -> dict[str, Any]:
     """Return the plan as plain values with fixed names and order; no times, so the same plan gives the same text.
 
-    `outcome` is that of the manifest without pins. `firstFit` and `firstFitPlain` carry the regret by goal: how much
-    worse than the plan (0 left out).
+    `outcome` is that of the manifests without pins. `node` and `devices` are those of the first pod. `pods.pages` has
+    all pods, PAGE on a page. `firstFit` and `firstFitPlain` have the regret by goal: how much worse they are than the
+    plan (0 left out). `after` is what is known after the plan, None where nothing was asked.
     """
     outcome = pod_outcome(plan)
-    more = {
-        "status": plan.status.value,
-        "fits": outcome == FITS,
-        "proven": plan.proven,
-        "cluster": plan.cluster,
-        "release": plan.release,
-        "node": plan.node,
-        "devices": [placement_value(placement) for placement in plan.placements],
-        "firstFit": _first_fit(plan, plan.first_fit),
-        "firstFitPlain": _first_fit(plan, plan.first_fit_plain),
-        "nodes": {
+    pods = [*map(_pod, plan.pods)]
+    return answer_json(
+        "Plan",
+        outcome,
+        plan.findings,
+        map(plain_value, plan.goals),
+        first={"sentence": answer_sentence(plan), "summary": _summary(plan)},
+        status=plan.status.value,
+        fits=outcome == FITS,
+        proven=plan.proven,
+        cluster=plan.cluster,
+        release=plan.release,
+        node=plan.node,
+        devices=[plain_value(placement) for placement in plan.placements],
+        workloads=[plain_value(one) | {"placed": plan.placed[one.name]} for one in plan.workloads],
+        pods={"count": len(pods), "pages": [pods[first : first + PAGE] for first in range(0, len(pods), PAGE)]},
+        shared=[*map(_pod, plan.shared)],
+        nodes={
             "fitting": list(plan.fitting_nodes),
             "fittingIdle": list(plan.fitting_idle_nodes),
-            "classes": [
-                {
-                    "nodes": list(node_class.nodes),
-                    "fit": node_class.fit.value,
-                    "fitsIdle": node_class.fits_idle,
-                    "goals": [goal_value(goal) for goal in node_class.goals],
-                }
-                for node_class in plan.node_classes
-            ],
+            "classes": [plain_value(node_class) for node_class in plan.node_classes],
         },
-        "shortfalls": [shortfall_value(shortfall) for shortfall in plan.shortfalls],
-        "suggestions": [
-            {
-                "title": s.title,
-                "detail": s.detail,
-                "source": s.source,
-                "selectors": {request: list(texts) for request, texts in s.selectors.items()},
-            }
-            for s in plan.suggestions
-        ],
-        "reasons": reasons_json(plan.reasons),
-        "regrets": [regret_json(cost) for cost in plan.regrets],
-        "sketch": msgspec.to_builtins(plan.sketch, builtin_types=()),
-    }
-    return answer_json("Plan", outcome, plan.findings, map(goal_value, plan.goals), **more)
+        firstFit=_first_fit(plan, plain=False),
+        firstFitPlain=_first_fit(plan, plain=True),
+        after=None if after is None else _after(after),
+        **{camel(name): plain_value(getattr(plan, name)) for name in _FIELDS},
+    )
 
 
-def _device(device: DeviceID) -> dict[str, str]:
-    return {"driver": device.driver, "pool": device.pool, "device": device.device}
+def _pod(pod: PlacedPod | SharedClaim) -> dict[str, Any]:
+    values: dict[str, Any] = plain_value(pod)
+    return values | {"goals": {goal.goal: goal.value for goal in pod.goals}}
 
 
-def placement_value(placement: Placement) -> dict[str, Any]:
-    """Return a chosen device as plain values."""
-    return {
-        **({"claim": placement.claim} if placement.claim else {}),
-        "request": placement.request,
-        "manifestRequest": placement.manifest_request,
-        **_device(placement.device),
-        "consumed": dict(placement.consumed),
-    }
-
-
-def goal_value(goal: GoalValue) -> dict[str, Any]:
-    """Return a goal with its proof as plain values."""
-    return {
-        "goal": goal.goal,
-        "value": goal.value,
-        "bound": goal.bound,
-        "proven": goal.proven,
-        "unknown": goal.unknown,
-        **({"atMost": True} if goal.at_most else {}),
-        **({"of": goal.of} if goal.of else {}),
-    }
-
-
-def _first_fit(plan: Plan, found: FirstFit | None) -> dict[str, Any] | None:
+def _first_fit(plan: Plan, *, plain: bool) -> dict[str, Any] | None:
+    found = plan.first_fit_plain if plain else plan.first_fit
     if found is None:
         return None
+    pairs = {goal: theirs - mine for goal, (mine, theirs) in plan.against_first_fit.items() if mine != theirs}
+    shown: dict[str, Any] = plain_value(replace(found, pods=()))
+    del shown["pods"]
+    devices = [plain_value(one) for one in found.placements] if plan.is_one_pod else []
+    more = {"devices": devices, "placed": dict(found.placed)}
+    return shown | more | {"regret": regret(plan, found) if plain or plan.is_one_pod else pairs}
+
+
+def _after(after: AfterPlan) -> dict[str, Any]:
+    """Return what is known after the plan, without what was not asked for."""
+    found: dict[str, Any] = plain_value(replace(after, alone={}, added=None))
+    found["alone"] = {name: answer_sentence(plan) for name, plan in after.alone.items()}
+    if after.added is not None:
+        rows = [{"like": one.type, "domain": [*one.domain], "count": one.count} for one in after.added.added]
+        found["added"] = {"count": after.added.count, "proven": after.added.proven, "nodes": rows}
+    return {name: value for name, value in found.items() if value}
+
+
+def _summary(plan: Plan) -> dict[str, int]:
     return {
-        "status": found.status.value,
-        "message": found.message,
-        "steps": found.steps,
-        "recorded": found.recorded,
-        "devices": [placement_value(placement) for placement in found.placements],
-        "goals": [goal_value(goal) for goal in found.goals],
-        "regret": regret(plan, found) if found.status is FirstFitStatus.ALLOCATED else {},
-    }
-
-
-def shortfall_value(s: Shortfall) -> dict[str, Any]:
-    """Return a reason as plain values."""
-    return {
-        "rule": s.rule,
-        "subject": s.subject,
-        "node": s.node,
-        "needed": s.needed,
-        "available": s.available,
-        "message": s.message,
-        "advice": s.advice,
-    }
-
-
-def reasons_json(reasons: Reasons | None) -> dict[str, Any] | None:
-    """Return the reasons; None for a claim that fits or of which nothing is known."""
-    if reasons is None:
-        return None
-    return {
-        "nearest": reasons.nearest,
-        "complete": reasons.complete,
-        "failures": [_failure(failure) for failure in reasons.failures],
-        "scarcity": [msgspec.to_builtins(scarce) for scarce in reasons.scarcity],
-        "conflicts": [_conflict(conflict) for conflict in reasons.conflicts],
-        "funnels": [_funnel(funnel) for funnel in reasons.funnels],
-        "relaxations": [_relaxation(change) for change in reasons.relaxations],
-    }
-
-
-def _failure(failure: SelectorFailure) -> dict[str, Any]:
-    return {
-        "request": failure.request,
-        "expression": failure.expression,
-        "devices": [{"driver": d.driver, "pool": d.pool, "device": d.device} for d in failure.devices],
-        "message": failure.message,
-        "guarded": failure.guarded,
-    }
-
-
-def _conflict(conflict: Conflict) -> dict[str, Any]:
-    return {
-        "node": conflict.node,
-        "minimal": conflict.minimal,
-        "smallest": conflict.smallest,
-        "elements": [{"kind": e.kind, "subject": e.subject, "text": e.text} for e in conflict.elements],
-    }
-
-
-def _funnel(funnel: Funnel) -> dict[str, Any]:
-    return {
-        "request": funnel.request,
-        "needed": funnel.needed,
-        "node": funnel.node,
-        "nodes": funnel.nodes,
-        "failing": funnel.failing,
-        "steps": [{"test": step.test, "text": step.text, "left": step.count} for step in funnel.steps],
-    }
-
-
-def _relaxation(change: Relaxation) -> dict[str, Any]:
-    return {
-        "kind": change.kind,
-        "subject": change.subject,
-        "title": change.title,
-        "fitting": change.fitting,
-        "total": change.total,
-        "undecided": change.undecided,
-        "example": change.example,
-        "unknown": change.unknown,
-        "sketch": None if change.sketch is None else msgspec.to_builtins(change.sketch, builtin_types=()),
-    }
-
-
-def regret_json(regret: Regret) -> dict[str, Any]:
-    """Return one regret: the goals that differ, and how the GPUs reach their NICs in both allocations."""
-    return {
-        "against": regret.against,
-        "goals": [{"goal": g.goal, "best": g.best, "theirs": g.theirs} for g in regret.goals],
-        "best": [_share(share) for share in regret.best],
-        "theirs": [_share(share) for share in regret.theirs],
-    }
-
-
-def _share(share: PathShare) -> dict[str, Any]:
-    return {
-        "path": share.path,
-        "gpus": share.gpus,
-        "low": share.low,
-        "high": share.high,
-        "kind": share.kind,
-        "sources": list(share.sources),
-        "outside": list(share.against),
-        "note": share.note,
+        "replicas": plan.replicas,
+        "replicasPlaced": sum(plan.placed.values()),
+        "pods": sum(one.replicas * one.size for one in plan.workloads),
+        "podsPlaced": len(plan.pods),
+        "nodes": len(plan.nodes),
     }

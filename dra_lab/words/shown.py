@@ -76,7 +76,7 @@ def in_html(value: object) -> str:
 def parts_of(value: object, *, pictures: bool = False) -> Iterable[Part]:
     """Return the document of a result, with pictures where a cluster is known."""
     match value:
-        case Plan() if value.is_one_pod:
+        case Plan():
             return _plan(value, pictures=pictures)
         case Cluster():
             from dra_lab.words.cluster_document import cluster_parts
@@ -124,28 +124,25 @@ def _other(value: object) -> Iterable[Part]:
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.model.headroom import Headroom, LargestJob, Stranded
     from dra_lab.model.node_type import AddedNodes
-    from dra_lab.model.plan import Plan
     from dra_lab.model.pod_reason import Explanation, PodReason
     from dra_lab.model.reasons import Reasons, Relaxation
     from dra_lab.model.regret import Regret
     from dra_lab.model.trace import Trace
     from dra_lab.planner.scenarios import ScenarioAnswer
-    from dra_lab.words import fleet_document
+    from dra_lab.words import capacity_document
     from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
 
     match value:
         case GangReplay() | GangVerdicts() | AddedNodes():
             return _gang(value)
-        case Plan():
-            return fleet_document.fleet_parts(value)
         case Headroom():
-            return fleet_document.headroom_parts(value)
+            return capacity_document.headroom_parts(value)
         case LargestJob():
-            return fleet_document.job_parts(value)
+            return capacity_document.job_parts(value)
         case Stranded():
-            return fleet_document.stranded_parts(value)
+            return capacity_document.stranded_parts(value)
         case ScenarioAnswer():
-            return fleet_document.scenario_parts(value)
+            return capacity_document.scenario_parts(value)
         case Explanation() | PodReason():
             return _pods(value)
         case Reasons():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -14,8 +14,7 @@ from dra_lab.model.headroom import Headroom
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Scarcity, Shortfall
-from dra_lab.model.regret import PathShare
-from dra_lab.model.sketch import How, Link, asks
+from dra_lab.model.sketch import Ask, How, Link, asks
 from dra_lab.sketch.links import LEVEL_WORDS, listed
 from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
@@ -28,12 +27,11 @@ from dra_lab.words.facts import (
     links_say_nothing,
     proof_words,
     regret,
-    search_end,
     sentence,
     telling,
 )
 from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.reason_words import measured_remark
+from dra_lab.words.scheduler_sentences import Simulated, does
 
 Tone = Literal["plain", "ok", "warn", "error"]
 
@@ -46,86 +44,6 @@ class Tile(Struct, frozen=True, omit_defaults=True):
     tone: Tone = "plain"
     title: str = ""
     lines: tuple[str, ...] = ()
-
-
-# ---------------------------------------------------------------- kube-scheduler
-
-
-MOST_DIFFERING = 2
-"""Goals in which kube-scheduler differs that are named, the pairs first, then the most important."""
-
-_VERBS: Mapping[str, str] = {"numa": "uses", "roots": "uses", "preferences": "leaves", "alternatives": "goes"}
-
-
-def scheduler_sentences(plan: Plan) -> Iterator[str]:
-    """Yield what kube-scheduler does beside the plan: with the manifest if that is worse, and without the links."""
-    first_fit, plain = plan.first_fit, plan.first_fit_plain
-    if first_fit is not None and links_say_nothing(plan):
-        yield f"kube-scheduler {_does(plan, first_fit)}."
-        return
-    links = "your link" if len(plan.sketch.links) == 1 else "your links"
-    if first_fit is not None and plain is not None and _does(plan, first_fit) == _does(plan, plain):
-        yield f"With or without {links}, kube-scheduler {_does(plan, first_fit)}."
-        yield from _bandwidth(plan)
-        return
-    if first_fit is not None and _differs(plan, first_fit):
-        yield f"With this YAML, kube-scheduler {_does(plan, first_fit)}."
-    if plain is not None:
-        yield f"Without {links}, kube-scheduler {_does(plan, plain)}."
-    yield from _bandwidth(plan)
-
-
-def _differs(plan: Plan, found: FirstFit) -> bool:
-    return found.status is not FirstFitStatus.ALLOCATED or bool(regret(plan, found))
-
-
-def _does(plan: Plan, found: FirstFit) -> str:
-    """Return what kube-scheduler does: `pairs only 1 of 2 GPUs and uses 2 NUMA nodes`, or how its search ends."""
-    if found.status is FirstFitStatus.STOPPED:
-        steps = f" after {found.steps:,} steps" if found.steps else ""
-        return f"was not followed to the end: the search was stopped{steps}"
-    if found.status is FirstFitStatus.ERROR and found.message:
-        return f"gives up the pod ({found.message})"
-    if found.status is not FirstFitStatus.ALLOCATED:
-        return search_end(found)
-    worse = regret(plan, found)
-    order = [goal.goal for goal in plan.goals]
-    theirs = sorted((g for g in found.goals if g.goal in worse and g.goal != DAMAGE), key=lambda g: order.index(g.goal))
-    # the pairs say most
-    theirs.sort(key=lambda goal: goal.goal != "unpaired")
-    by_verb: dict[str, list[str]] = {}
-    for goal in theirs[:MOST_DIFFERING]:
-        verb, words = _did(goal, worse[goal.goal])
-        by_verb.setdefault(verb, []).append(words)
-    return (
-        listed([f"{verb} {listed(words)}" for verb, words in by_verb.items()])
-        if by_verb
-        else "picks an equally good set"
-    )
-
-
-def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
-    if goal.goal == "unpaired" and goal.of:
-        return "pairs", f"{'only ' if worse > 0 else ''}{goal_number(goal)[0]} GPUs"
-    return _VERBS.get(goal.goal, "reaches"), goal_words(goal)
-
-
-def _bandwidth(plan: Plan) -> Iterator[str]:
-    """Yield how much bandwidth the GPUs keep that kube-scheduler gives a far NIC, where that is known."""
-    for found in plan.regrets:
-        far = [share for share in found.theirs if share.path != "root" and share.low is not None]
-        if found.paths_differ and far:
-            gpus = sum(share.gpus for share in far)
-            keeps = "GPU keeps" if gpus == 1 else "GPUs keep"
-            yield f"{gpus} {keeps} {_percent(far)} of {'its' if gpus == 1 else 'their'} bandwidth."
-            yield from {measured_remark(share) for share in far} - {""}
-            return
-
-
-def _percent(shares: Sequence[PathShare]) -> str:
-    low = min(share.low or 0.0 for share in shares)
-    high = max(share.high or 0.0 for share in shares)
-    return f"{100 * low:.0f} %" if low == high else f"{100 * low:.0f} to {100 * high:.0f} %"
 
 
 # ---------------------------------------------------------------- why it does not fit
@@ -143,7 +61,7 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
         return cause or sentence(first.message)
     if first.subject not in known or not first.node:
         return sentence(first.message)
-    noun = nouns(plan.sketch, cluster)[first.subject]
+    noun = _of_devices(nouns(plan.sketch, cluster)[first.subject], known[first.subject])
     if first.rule == "class" and not first.available and first.widest:
         name, there = known[first.subject].device_class_name, _classes(cluster)
         return f"No node has a device of class {name}.{there}"
@@ -156,6 +74,14 @@ def _classes(cluster: Cluster | None) -> str:
 
     names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
     return f" This cluster has {listed(names)}." if 0 < len(names) <= 3 else ""
+
+
+def _of_devices(noun: Noun, ask: Ask) -> Noun:
+    """Return what is counted where devices are: of `32 CPUs` the devices that have them."""
+    if not noun.amount or len(ask.capacity) != 1:
+        return noun
+    amount = next(iter(ask.capacity.values()))
+    return Noun(f"{noun.short} device with {amount} {plural(noun.short)}", f"{noun.short} device")
 
 
 _COUNTS = re.compile(r"Request \S+ needs [^:]*\(node [^()]*\)")
@@ -263,13 +189,16 @@ def _if_idle(plan: Plan) -> Iterator[str]:
         yield f"The claim fits on {now:,} nodes now, and would fit on {every}{idle:,} if nothing else were running."
 
 
-def tiles(plan: Plan, headroom: Headroom | None = None, *, counting: bool = False) -> tuple[Tile, ...]:
+def tiles(
+    plan: Plan, headroom: Headroom | None = None, *, counting: bool = False, simulated: Simulated | None = None
+) -> tuple[Tile, ...]:
     """Return the figures of a verdict: the first goal that says most, copies that fit, kube-scheduler's two choices.
 
     Args:
         plan: The plan.
         headroom: How many copies fit, None if that is not known.
         counting: Whether the copies are being counted.
+        simulated: What kube-scheduler does on every node that it may choose, None if that is not known.
     """
     if not plan.fits:
         return tuple(_most(plan))
@@ -282,7 +211,12 @@ def tiles(plan: Plan, headroom: Headroom | None = None, *, counting: bool = Fals
     fits = [("manifest", "scheduler, this YAML", plan.first_fit)]
     if not links_say_nothing(plan):
         fits.append(("plain", "scheduler, no links", plan.first_fit_plain))
-    found += [_fit_tile(plan, first, name, caption, fit) for name, caption, fit in fits if fit is not None]
+    for name, caption, fit in fits:
+        if name == "manifest" and simulated is not None and simulated.achieves is False:
+            title = "kube-scheduler with this YAML"
+            found.append(Tile("differs", caption, "warn", title, (GLOSSARY[name], simulated.sentence)))
+        elif fit is not None:
+            found.append(_fit_tile(plan, first, name, caption, fit))
     return tuple(found)
 
 
@@ -328,7 +262,7 @@ def _copies(plan: Plan, headroom: Headroom) -> Tile:
 
 def _fit_tile(plan: Plan, first: GoalValue | None, name: str, caption: str, found: FirstFit) -> Tile:
     title = "kube-scheduler with this YAML" if name == "manifest" else "kube-scheduler without the links"
-    lines = (GLOSSARY[name], f"It {_does(plan, found)}.")
+    lines = (GLOSSARY[name], f"It {does(plan, found)}.")
     if found.status is not FirstFitStatus.ALLOCATED:
         value = {FirstFitStatus.NONE: "none", FirstFitStatus.ERROR: "gives up"}.get(found.status, "not known")
         tone: Tone = "warn" if found.status is FirstFitStatus.STOPPED else "error"

@@ -32,7 +32,7 @@ class Bar(Struct, frozen=True, omit_defaults=True):
 
 
 class TestBars(Struct, frozen=True, omit_defaults=True):
-    """The tests of one request, in their order; `needed` devices must be left."""
+    """The tests of one request, the first that fails before all others; `needed` devices must be left."""
 
     title: str
     bars: tuple[Bar, ...] = ()
@@ -68,8 +68,9 @@ def node_sentence(found: WhyNot, plan: Plan | None, node: str) -> str:
 
 
 def bars(found: WhyNot, names: dict[str, Noun]) -> tuple[TestBars, ...]:
-    """Return the tests of every request on the node, each with the devices that are left."""
-    return tuple(_bars(found, funnel, names.get(funnel.request)) for funnel in found.funnels)
+    """Return the tests of every request on the node, each with the devices that are left; what fails is first."""
+    rows = [_bars(found, funnel, names.get(funnel.request)) for funnel in found.funnels]
+    return tuple(sorted(rows, key=lambda row: not any(bar.short for bar in row.bars)))
 
 
 def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> TestBars:
@@ -91,6 +92,8 @@ def _bars(found: WhyNot, funnel: Funnel, noun: Noun | None) -> TestBars:
     claim, _, request = funnel.request.rpartition(MARK)
     title = f"{request} of {claim}" if claim else request
     title = f"{title}: {noun.many(funnel.needed)}" if noun is not None and funnel.needed else title
+    short = [bar for bar in rows if bar.short]
+    rows = [*short[:1], *(bar for bar in rows if not bar.short), *short[1:]]
     return TestBars(clean(title), tuple(rows), funnel.request, needed)
 
 

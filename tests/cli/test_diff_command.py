@@ -68,8 +68,9 @@ def test_other_devices_of_the_same_nodes_are_a_difference(tmp_path, capsys):
     """The words of the row are the same, and the devices are not."""
     gangs(tmp_path / "a.json", 2, "leaf switch", capsys)
     plan = json.loads((tmp_path / "a.json").read_text())
-    first, *others = plan["placed"][0]["pods"][0]["devices"]
-    plan["placed"][0]["pods"][0]["devices"] = [{**first, "device": "gpu-99"}, *others]
+    pod = plan["pods"]["pages"][0][0]
+    first, *others = pod["devices"]
+    pod["devices"] = [{**first, "device": "gpu-99"}, *others]
     (tmp_path / "b.json").write_text(json.dumps(plan))
     assert main(["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 1
 
@@ -101,7 +102,7 @@ def test_gangs_that_may_still_fit_are_a_range(tmp_path, capsys):
     """A plan that ended before its proof has the most that may be placed."""
     gangs(tmp_path / "a.json", 2, "leaf switch", capsys)
     plan = json.loads((tmp_path / "a.json").read_text())
-    plan["gangs"][0]["replicas"] = 3
+    plan["workloads"][0]["replicas"] = 3
     for goal in plan["goals"]:
         goal |= {"proven": False, "bound": 1 if goal["goal"] == "gangs" else goal["bound"]}
     (tmp_path / "b.json").write_text(json.dumps(plan))

@@ -70,8 +70,8 @@ def test_it_is_a_gang_with_the_option(tmp_path, capsys):
     """--gang says so."""
     file = tmp_path / "job.yaml"
     file.write_text(CLAIM + JOB.replace("CPUS", "1").replace("podset-required-topology", "other"))
-    [gang] = answer(capsys, str(file), "--gang", "4")["gangs"]
-    assert (gang["name"], gang["size"], gang["level"]) == ("train", 4, "")
+    [gang] = answer(capsys, str(file), "--gang", "4")["workloads"]
+    assert (gang["name"], gang["pods"][0]["count"], gang["level"]) == ("train", 4, "")
 
 
 def test_a_size_for_several_groups_is_refused(tmp_path, capsys):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import jsonschema
 import pytest
 from topology_texts import TOPO
 
 from dra_lab.cli import main
 
+SCHEMA = Path(__file__).parents[2] / "docs" / "reference" / "plan-v3.schema.json"
 EKS = "sample:eks-p4d"
 PAIRS = f"{EKS}/gpu-nic-pairs"
 HGX = "sample:dgx-h100"
@@ -24,11 +27,11 @@ spec:
 COMMANDS = {
     "plan": (["plan", EKS, "--claim", PAIRS], "Plan", {"node", "devices"}),
     "misfit": (["plan", EKS, "--claim", f"{EKS}/five-pairs"], "Plan", {"node", "devices"}),
-    "replicas": (["plan", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--replicas", "2"], "FleetPlan", {"replicas"}),
+    "replicas": (["plan", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--replicas", "2"], "Plan", {"pods"}),
     "gang": (
         ["plan", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--gang", "2", "--level", "fabric:leaf switch"],
-        "GangPlan",
-        {"gangs", "placed"},
+        "Plan",
+        {"workloads", "pods"},
     ),
     "draw": (["draw", EKS, "--claim", PAIRS, "--file", "a.svg"], "Picture", {"node", "devices", "file"}),
     "draw a node": (["draw", EKS, "--file", "a.svg"], "Picture", {"file"}),
@@ -36,7 +39,7 @@ COMMANDS = {
     "export replicas": (
         ["export", HGX, "--claim", f"{HGX}/gpu-nic-cpu", "--replicas", "2", "--dir", "out", "--pin"],
         "Export",
-        {"replicas", "files"},
+        {"pods", "files"},
     ),
     "measure": (["export", EKS, "--claim", PAIRS, "--dir", "out", "--measure"], "Export", {"files"}),
     "check": (["check", EKS, "pod.yaml"], "Check", {"objects"}),
@@ -64,8 +67,26 @@ def test_json_has_the_fields_of_its_kind(words, kind, own, folder, capsys):
     """The first fields are the same in every answer, in this order."""
     main([*words, "-o", "json"])
     value = json.loads(capsys.readouterr().out)
-    assert (list(value)[:5], value["kind"]) == (["apiVersion", "kind", "outcome", "goals", "findings"], kind)
+    names = [name for name in value if name not in ("sentence", "summary")]
+    assert (names[:5], value["kind"]) == (["apiVersion", "kind", "outcome", "goals", "findings"], kind)
     assert own - value.keys() == set()
+
+
+@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command[1] == "Plan"])
+def test_a_plan_has_the_fields_of_its_schema(name, folder, capsys):
+    """The schema is what programs are written for: no field is missing, and none is new."""
+    main([*COMMANDS[name][0], "-o", "json"])
+    jsonschema.validate(json.loads(capsys.readouterr().out), json.loads(SCHEMA.read_text()))
+
+
+@pytest.mark.parametrize("more", [["--replicas", "1"], ["--gang", "1", "--level", "host"]], ids=["fleet", "gang"])
+def test_one_pod_has_one_answer(more, folder, capsys):
+    """As a claim, as a fleet of one and as a gang of one, in words and in JSON."""
+    for output in ("text", "json"):
+        main(["plan", EKS, "--claim", PAIRS, "-o", output])
+        alone = capsys.readouterr()
+        main(["plan", EKS, "--claim", PAIRS, *more, "-o", output])
+        assert capsys.readouterr() == alone
 
 
 @pytest.mark.parametrize(("words", "kind", "own"), COMMANDS.values(), ids=COMMANDS)

@@ -166,7 +166,7 @@ def test_replicas_of_a_pinned_plan_file_stay_on_its_node(tmp_path, capsys):
     """With --replicas the node that the plan file pins is the only one that is used."""
     path = plan_file(tmp_path, node=NODES[1])
     found = answer(capsys, CLUSTER, "--claim", str(path), "--replicas", "2")
-    assert {replica["node"] for replica in found["replicas"]} == {NODES[1]}
+    assert {pod["node"] for page in found["pods"]["pages"] for pod in page} == {NODES[1]}
 
 
 def test_plan_files_that_differ_need_the_option(tmp_path, capsys):

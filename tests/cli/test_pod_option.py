@@ -75,7 +75,7 @@ def test_each_claim_has_its_own_pod(file, capsys):
     words = ["--claim", file, "--pod", "one", "--replicas", "2", "--claim", file, "--pod", "two"]
     assert main(["plan", CLUSTER, *words, "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert sorted(len(replica["devices"]) for replica in found["replicas"]) == [1, 1, 2]
+    assert sorted(len(pod["devices"]) for page in found["pods"]["pages"] for pod in page) == [1, 1, 2]
 
 
 def test_export_writes_the_named_pod(file, tmp_path):

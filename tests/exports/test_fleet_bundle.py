@@ -115,7 +115,7 @@ def test_the_command_line_writes_the_folder_of_several_claims(tmp_path, capsys):
     output = capsys.readouterr()
     assert "3 of 3 as planned" in output.err
     record = json.loads((tmp_path / "plan.json").read_text())
-    assert record["plan"]["kind"] == "FleetPlan"
+    assert record["plan"]["kind"] == "Plan"
     assert (tmp_path / "deployment-any-nic-pairs.yaml").exists()
 
 

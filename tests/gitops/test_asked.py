@@ -140,7 +140,7 @@ def test_an_export_of_a_pod_holds_every_claim(tmp_path, capsys):
     assert capsys.readouterr().out
     written = sorted(path.name for path in folder.iterdir())
     templates = ["resourceclaimtemplate-train-a.yaml", "resourceclaimtemplate-train-b.yaml"]
-    assert written == ["kustomization.yaml", "plan.json", "pod-train.yaml", *templates]
-    example = next(iter(load_yaml((folder / "pod-train.yaml").read_text()))).value
+    assert written == ["kustomization.yaml", "plan.json", "pod.yaml", *templates]
+    example = next(iter(load_yaml((folder / "pod.yaml").read_text()))).value
     used = [claim["resourceClaimTemplateName"] for claim in example["spec"]["resourceClaims"]]
     assert (example["metadata"]["name"], used) == ("train-example", ["train-a", "train-b"])

@@ -71,9 +71,9 @@ def test_a_record_that_is_none_is_passed_over(tmp_path, answer):
 
 def test_an_edited_folder_is_checked_as_it_is(tmp_path):
     """A record does not hold for files that a person changed, and a Finding reports it."""
-    exported(tmp_path, EKS, "gpu-nic-pairs", 1, False, "--allow-worse")
+    exported(tmp_path, EKS, "gpu-nic-pairs", 2, False, "--allow-worse")
     path = tmp_path / "deployment-gpu-nic-pairs.yaml"
-    path.write_text(path.read_text().replace("replicas: 1", "replicas: 2"))
+    path.write_text(path.read_text().replace("replicas: 2", "replicas: 3"))
     review = check_manifests(load_cluster(EKS), read_manifests([tmp_path]))
     assert review.outcome is FitState.FITS
     assert "export-edited" in [finding.rule for finding in review.findings]

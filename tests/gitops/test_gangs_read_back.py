@@ -9,8 +9,8 @@ import pytest
 from gangs_to_export import BLOCK, RACK, gang, group, random_gang, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Cluster, KubernetesRelease, Workload, gang_files, read_gangs
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab import Cluster, KubernetesRelease, Workload, read_gangs
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.findings import Severity
 from dra_lab.gitops.gangs_of_file import ReadGang
 from dra_lab.model.nodes import Node, ObjectMeta

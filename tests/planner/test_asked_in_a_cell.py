@@ -64,7 +64,7 @@ def test_an_interrupt_gives_the_best_answer_so_far(kernel):
     assert failed == ""
     assert "FloatProgressModel" in drawn
     assert "nterrupt" in printed
-    assert "FleetPlan" in printed
+    assert "Plan" in printed
 
 
 @pytest.mark.long

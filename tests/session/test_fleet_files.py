@@ -78,9 +78,9 @@ def of_the_command(capsys, *files) -> tuple:
     claims = [word for file in files for word in ("--claim", file)]
     main(["plan", SAMPLE, *claims, "--replicas", "40", "-o", "json"])
     found = json.loads(capsys.readouterr().out)
-    more = [headroom["count"] for headroom in found["after"]["more"]]
+    more = [headroom["count"]["value"] for headroom in found["after"]["more"].values()]
     lost = [kind["stranded"] for kind in found["after"]["stranded"]["kinds"]]
-    return len(found["replicas"]), more, lost
+    return found["pods"]["count"], more, lost
 
 
 def of_the_fleet(session) -> tuple:

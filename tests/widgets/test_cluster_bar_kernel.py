@@ -348,3 +348,14 @@ def test_a_page_whose_drawing_is_broken_changes_nothing(session, tmp_path):
     upload(bar, "plan.html", page.replace("kind: Drawing", "kind: Nothing"))
     assert "plan.html" in bar.refused
     assert session.sketch == before
+
+
+def test_what_if_changes_are_told_in_every_mode_and_undone_by_one_click(session):
+    """The bar names them, and takes the last one back."""
+    bar = ClusterBar(session)
+    node, other = session.cluster.node_names[:2]
+    session.fleet.what_if(f"drain {node}", f"drain {other}")
+    assert bar.what_if == [f"Drain {node}", f"Drain {other}"]
+    say(bar, type="undo-what-if")
+    assert bar.what_if == [f"Drain {node}"]
+    bar.close()

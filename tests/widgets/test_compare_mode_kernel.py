@@ -85,3 +85,23 @@ def test_nothing_travels_while_another_mode_is_shown(view, session):
     """Columns and pictures are sent in Compare only."""
     session.show_mode("plan")
     assert (view.compare, view.kept) == ({}, 2)
+
+
+def test_the_present_plan_stands_beside_the_one_without_what_if_changes(view, session):
+    """Compare says first what the changes cost; a kept plan of the drawing as it was is a column of its own."""
+    session.fleet.what_if(f"drain {session.plan().node}")
+    answered(session)
+    assert session.comparing.wait(60)
+    row = view.compare
+    assert [plan["name"] for plan in row["plans"]] == ["baseline", "now", "linked", "plain"]
+    assert [plan.get("kind", "kept") for plan in row["plans"]] == ["baseline", "now", "kept", "kept"]
+    node = session.fleet.layers[0].subject
+    assert row["sentence"].startswith(f"Drain {node}: costs no pod, 1 of 1 placed. The claim fits on ")
+
+
+def test_a_fleet_is_kept_as_a_fleet(view, session):
+    """Where the workloads are the question, their plan is now the column, and the one that is kept."""
+    session.fleet.set_replicas(session.fleet.workloads[0].pod, 3)
+    session.fleet.plan()
+    say(view, type="keep-for-compare", name="three")
+    assert session.comparing.kept("three").figures["wanted"].value == 3

@@ -64,7 +64,7 @@ def test_the_nodes_that_were_found_become_a_change_with_which_all_fits(fleet):
     (layer,) = session.fleet.layers
     assert layer.beside in ("h100-05", "h100-06", "h100-07", "h100-08", "h100-13", "h100-14", "h100-15", "h100-16")
     assert not row.get("needed")
-    assert "All 4 pods fit" in view.fleet_answer["verdict"]
+    assert "4 pods on 4 nodes" in view.fleet_answer["verdict"]
     session.undo()
     assert session.fleet.layers == ()
 

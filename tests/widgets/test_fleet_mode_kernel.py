@@ -42,8 +42,8 @@ def test_the_verdict_has_its_proof_and_its_numbers(fleet):
     """One pod of four that fit: placed, three more, and what is stranded of the kinds that are asked for."""
     _, view = fleet
     assert view.fleet_answer["asked"] == "You ask for 1 × gpu-nic-pairs (2 gpu + 2 nic)."
-    assert view.fleet_answer["verdict"].startswith("The pod fits on ")
-    assert view.fleet_answer["proof"] == "Proven optimal."
+    assert view.fleet_answer["verdict"].startswith("Fits on 3 of 4 nodes")
+    assert "proven optimal" in view.fleet_answer["proof"]
     captions = [tile["caption"] for tile in view.fleet_answer["tiles"]]
     assert captions == ["pods placed", "more fit, proven", "stranded, proven", "stranded, proven"]
 
@@ -55,11 +55,11 @@ def test_measured_bandwidths_change_the_answer_to_a_fleet(fleet):
     session.plan()
     session.fleet.set_replicas(POD, 3)
     session.fleet.plan()
-    assert "kube-scheduler leaves 0.14 to 0.71 of the bandwidth to 2 of 6 GPUs." in view.fleet_answer["proof"]
+    assert "GPUs keep 14 to 100 % of their bandwidth." in view.fleet_answer["proof"]
     path = session.fleet.answer.plan.regrets[0].theirs[-1].path
     session.drawing = structs.replace(session.drawing, measured={path: (100.0, 30.0)})
     session.fleet.plan()
-    assert "leaves 0.30 of the bandwidth to 2 of 6 GPUs (measured by you)." in view.fleet_answer["proof"]
+    assert "GPUs keep 30 to 100 % of their bandwidth." in view.fleet_answer["proof"]
 
 
 def test_the_bars_add_up_to_the_devices(fleet):
@@ -98,7 +98,7 @@ def test_a_stepper_plans_again(fleet):
     session, view = fleet
     send(session, view, type="set-replicas", name=POD, replicas=6)
     assert view.fleet_answer["state"] == "misfit"
-    assert view.fleet_answer["verdict"].startswith("4 of 6 pods have a place")
+    assert view.fleet_answer["verdict"].startswith("4 of 6 replicas placed on 3 nodes; no more fit, proven.")
     (row,) = view.fleet_workloads
     assert (row["wanted"], row["placed"], row["more"]) == (6, 4, "0")
 

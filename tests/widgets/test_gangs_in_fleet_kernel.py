@@ -80,8 +80,8 @@ def test_the_verdict_names_the_domain_and_what_more_fits(fleet):
     """Three pods fit below leaf-2, and one more such gang below leaf-4."""
     session, view = fleet
     gang(session, view, 3)
-    assert view.fleet_answer["verdict"] == "All 3 pods fit in leaf switch leaf-2. 1 more such gang fits, proven."
-    assert view.fleet_answer["proof"] == "Proven optimal."
+    assert view.fleet_answer["verdict"] == "The gang fits in spine-1/leaf-2: 3 pods on 3 nodes."
+    assert view.fleet_answer["proof"] == "Every goal is proven optimal."
 
 
 def test_the_verdict_of_a_gang_that_does_not_fit_names_the_nearest_domain(fleet):
@@ -89,7 +89,7 @@ def test_the_verdict_of_a_gang_that_does_not_fit_names_the_nearest_domain(fleet)
     session, view = fleet
     gang(session, view, 4)
     assert view.fleet_answer["state"] == "misfit"
-    assert view.fleet_answer["verdict"] == "No leaf switch holds 4 pods. leaf-2 holds the most: 3 of 4."
+    assert view.fleet_answer["verdict"] == "No leaf switch has all 4 pods of the gang, proven. spine-1/leaf-2 has 3."
 
 
 def test_the_price_of_a_level_counts_the_gangs_that_fit_in_all(fleet):
@@ -169,7 +169,7 @@ def test_ordinary_pods_are_planned_beside_a_gang(fleet):
     session.fleet.add(session.sketch, 1, "single")
     session.fleet.plan()
     assert view.fleet_answer["tiles"][0]["value"] == "4 of 4"
-    assert "1 of 1 other pod is placed." in view.fleet_answer["verdict"]
+    assert "1 of 1 gang and 1 of 1 other pod placed" in view.fleet_answer["verdict"]
 
 
 def test_pinned_pods_beside_a_gang_are_refused(fleet):
@@ -217,7 +217,7 @@ def test_levels_of_several_hierarchies_have_a_price():
     session.close()
     Widget.close_all()
     assert levels == ["node", "NVLink partition", "zone", "none"]
-    assert "b8e49d5e….0 holds the most: 13 of 14" in view.fleet_answer["verdict"]
+    assert "No NVLink partition has all 14 pods of the gang, proven." in view.fleet_answer["verdict"]
 
 
 def test_the_plan_file_keeps_the_gang(tmp_path):

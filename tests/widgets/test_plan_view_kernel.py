@@ -218,10 +218,10 @@ FREE = "ip-192-168-140-52.ec2.internal"
 
 
 def test_a_node_that_does_not_serve_is_asked_about_first(session):
-    """The claim fits elsewhere; the node on which it does not has its reason in sight."""
+    """The claim fits elsewhere; of the node on which it does not, the first test that fails is first in sight."""
     view = PlanView(session)
     assert view.why_not["title"] == "Why not 158-9?"
-    assert [row["bars"][-1]["short"] for row in view.why_not["requests"]] == [True, True]
+    assert [row["bars"][0]["label"] for row in view.why_not["requests"]] == ["free", "free"]
 
 
 def test_a_click_on_a_node_asks_about_it(session):

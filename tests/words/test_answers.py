@@ -14,8 +14,10 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.document import as_text
 from dra_lab.words.frames import frame
-from dra_lab.words.plan_document import answer_sentence, plan_text
+from dra_lab.words.plan_document import plan_parts
 from dra_lab.words.plan_json import plan_json
 
 PLAIN = first_fit(taken(gpu=("gpu-0", "gpu-1"), nic=("a", "b")), goals(0, 0, 2, 1, 2))
@@ -75,7 +77,7 @@ def test_hostile_texts_cannot_steer_a_terminal():
     """Escape sequences and marks that turn the direction of writing are replaced, line ends included."""
     plan = hostile_plan()
     escaped = replace(plan, findings=(replace(plan.findings[0], message="\x1b[2J\nforged: line\u202e"),))
-    text = plan_text(escaped, hostile_cluster())
+    text = as_text(plan_parts(escaped, hostile_cluster())) + "\n"
     assert not any(character in text for character in ("\x1b", "\u202e"))
     assert "\nforged" not in text
 

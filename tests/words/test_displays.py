@@ -15,7 +15,8 @@ from dra_lab.model.workload import Workload
 from dra_lab.session import Session
 from dra_lab.sources import load_cluster
 from dra_lab.widgets.stored_output import show_answer_with_picture
-from dra_lab.words.plan_document import plan_text
+from dra_lab.words.document import as_text
+from dra_lab.words.plan_document import plan_parts
 from dra_lab.words.shown import in_html, in_words
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -70,9 +71,9 @@ def test_a_plan_on_very_many_nodes_names_some_of_each_sort():
     names = tuple(f"n{number:04}" for number in range(5000))
     plan = plan_of_pod(PlanStatus.OPTIMAL, ClaimSketch(), node_classes=(NodeClass(names, NodeFit.BEST),))
     cluster = load_cluster("sample:eks-p4d")
-    text = plan_text(plan, cluster, names=8)
+    text = as_text(plan_parts(plan, cluster, names=8))
     assert "as well as the best: n0000, n0001, n0002, n0003, n0004, n0005, n0006, n0007 and 4,992 more" in text
-    assert "n4999" in plan_text(plan, cluster)
+    assert "n4999" in as_text(plan_parts(plan, cluster))
 
 
 def test_print_tells_a_fleet_plan_and_its_repr_is_one_line():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from checked_plans import checked_fleet
 
@@ -15,19 +17,15 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.capacity_document import headroom_sentence, job_sentence, stranded_sentence
 from dra_lab.words.document import as_text
-from dra_lab.words.fleet_document import (
-    fleet_sentence,
-    fleet_text,
-    headroom_sentence,
-    job_sentence,
-    short_fleet_parts,
-    stranded_sentence,
-)
-from dra_lab.words.fleet_json import fleet_json, headroom_json, job_json, stranded_json
-from dra_lab.words.fleet_verdict import stranded_words
 from dra_lab.words.frames import frame
+from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_document import AfterPlan, plan_parts, short_parts
+from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import pod_outcome
+from dra_lab.words.workload_words import stranded_words
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 
@@ -54,7 +52,8 @@ def a_fleet(status: PlanStatus, *goals: GoalValue, wanted: int = 8) -> Plan:
 def test_what_is_not_proven_is_reported_with_its_bound():
     """No sentence claims a proof that the plan does not have."""
     unplaced = GoalValue("unplaced", 5, bound=2)
-    sentence = fleet_sentence(a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7)))
+    fleet = a_fleet(PlanStatus.FEASIBLE, unplaced, GoalValue("roots", 9, bound=7))
+    sentence = answer_sentence(replace(fleet, pods=tuple(PlacedPod("w", at, "n1", ()) for at in range(3))))
     assert "at most 6 could, not proven" in sentence
     assert "(at least 7)" in sentence
     assert ", proven" not in sentence
@@ -99,7 +98,7 @@ def test_numbers_that_are_not_proven_are_ranges():
     parts = Stranded(("c",), (StrandedKind("gpu", 19, 7, 7, partitions=18),))
     assert "12 of 19 free GPUs (at least 0; 18 of these are partitions" in stranded_sentence(parts)
     assert not parts.proven
-    assert [headroom_json(headroom)["proven"], job_json(job)["proven"], stranded_json(lost)["proven"]] == [False] * 3
+    assert [plain_value(headroom)["proven"], plain_value(job)["proven"], plain_value(lost)["proven"]] == [False] * 3
     assert list(frame(headroom)["where"]) == ["a", "b", "c"]
     assert list(frame(lost)["stranded"]) == [3, 3]
 
@@ -109,9 +108,9 @@ def test_every_text_on_what_is_stranded_says_that_nodes_were_not_examined():
     kinds = (StrandedKind("gpu", 8, 5, 5),)
     lost = Stranded(("c",), kinds, (StrandedNodes(("a",), kinds),), not_examined=2)
     assert stranded_sentence(lost) == "Stranded: 3 of 8 free GPUs. 2 nodes not examined before the time limit."
-    assert "2 nodes not examined" in fleet_text(a_fleet(PlanStatus.INFEASIBLE), (), lost)
+    assert "2 nodes not examined" in as_text(plan_parts(a_fleet(PlanStatus.INFEASIBLE), after=AfterPlan(stranded=lost)))
     assert stranded_words(lost) == (("3 GPUs", "stranded, proven, on the nodes examined"),)
-    assert (stranded_json(lost)["notExamined"], stranded_json(lost)["proven"]) == (2, False)
+    assert (plain_value(lost)["notExamined"], plain_value(lost)["proven"]) == (2, False)
     assert stranded_sentence(Stranded(("c",), (), not_examined=1)) == "1 node not examined before the time limit."
 
 
@@ -120,10 +119,10 @@ def test_many_nodes_that_hold_the_same_are_one_row():
     names = tuple(f"n{number:02}" for number in range(60))
     plan = Plan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=60),), pods=tuple(map(on, names)))
     lost = Stranded(("c",), (StrandedKind("gpu", 60, 0, 0),), (StrandedNodes(names, (StrandedKind("gpu", 1, 0, 0),)),))
-    text = fleet_text(plan, (), lost)
+    text = as_text(plan_parts(plan, after=AfterPlan(stranded=lost)))
     assert text.count("n00, n01 and 58 more") == 2
     assert "n07" not in text
-    assert len(fleet_json(plan)["replicas"]) == 60
+    assert sum(map(len, plan_json(plan)["pods"]["pages"])) == 60
 
 
 def on(node):
@@ -135,7 +134,7 @@ def test_the_short_form_names_eight_nodes_and_counts_the_others():
     """A long list of nodes is for -v and JSON."""
     replicas = tuple(on(f"node-{number:02}") for number in range(11))
     plan = Plan(PlanStatus.OPTIMAL, (Workload("w", (), replicas=11),), pods=replicas)
-    text = as_text(short_fleet_parts(plan))
+    text = as_text(short_parts(plan))
     assert (text.count("node-"), "and 3 more" in text) == (8, True)
 
 
@@ -143,7 +142,7 @@ def test_names_are_printable():
     """Control characters are removed from names."""
     bad = "w\x1b[2J\u202e"
     for text in (
-        fleet_text(Plan(PlanStatus.STOPPED, (Workload(bad, (), replicas=1),))),
+        as_text(plan_parts(Plan(PlanStatus.STOPPED, (Workload(bad, (), replicas=1),)))),
         headroom_sentence(Headroom(bad, Bounded(1, 1))),
     ):
         assert not {"\x1b", "\u202e"} & set(text)

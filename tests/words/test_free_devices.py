@@ -20,7 +20,8 @@ from dra_lab.sketch.free_words import free_words, unread_words
 from dra_lab.widgets.canvas_rows import palette_rows
 from dra_lab.widgets.device_rows import device_table
 from dra_lab.words.cluster_document import summary
-from dra_lab.words.fleet_document import fleet_text
+from dra_lab.words.document import as_text
+from dra_lab.words.plan_document import AfterPlan, plan_parts
 from dra_lab.words.shown import in_words
 
 PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "only those of team-a were read")
@@ -34,7 +35,7 @@ def _palette(cluster: Cluster) -> str:
 
 
 def _fleet(cluster: Cluster) -> str:
-    return fleet_text(Plan(PlanStatus.STOPPED, ()), unread=unread_words(cluster))
+    return as_text(plan_parts(Plan(PlanStatus.STOPPED, ()), after=AfterPlan(unread=unread_words(cluster))))
 
 
 def _report(cluster: Cluster) -> str:

@@ -13,7 +13,9 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.pinning.gang_choices import GangChoice
-from dra_lab.words.gang_document import choice_lines, gang_sentence, shared_table
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.gang_document import choice_lines
+from dra_lab.words.plan_document import shared_table
 from dra_lab.words.plan_outcome import plan_outcome
 from dra_lab.words.shown import in_html, in_words
 
@@ -39,7 +41,7 @@ def plan(status: PlanStatus, *gangs: Workload, placed: int = 0, bound: int | Non
 HEADROOM = (Fit("train", "domain", ("b", "r1"), Bounded(0, 0), Bounded(3, 3), 4, 4, ("2 nodes cordoned",)),)
 OPEN = plan(PlanStatus.FEASIBLE, gang(replicas=3), placed=1, bound=0)
 SENTENCES = {
-    "no gangs": (plan(PlanStatus.EMPTY), "No gangs are requested."),
+    "no gangs": (plan(PlanStatus.EMPTY), "No replicas are requested."),
     "no time": (plan(PlanStatus.STOPPED), "Not answered: there was not enough time."),
     "no rack": (
         plan(PlanStatus.INFEASIBLE, headroom=HEADROOM),
@@ -53,12 +55,12 @@ SENTENCES = {
         plan(PlanStatus.INFEASIBLE, gang("host"), headroom=HEADROOM),
         "No node has all 4 pods of the gang, proven. b/r1 has 3.",
     ),
-    "several": (plan(PlanStatus.INFEASIBLE, gang(), gang()), "Not one gang fits, proven."),
+    "several": (plan(PlanStatus.INFEASIBLE, gang(), gang()), "Not one replica fits, proven."),
     "one": (
         plan(PlanStatus.OPTIMAL, placed=1),
         "The gang fits in r1: 4 pods on 4 nodes. Every goal is proven optimal.",
     ),
-    "more may fit": (OPEN, "1 of 3 gangs placed, 4 pods on 4 nodes; more may fit."),
+    "more may fit": (OPEN, "1 of 3 gangs placed, 4 pods on 4 nodes; more may fit, not proven."),
 }
 
 
@@ -66,7 +68,7 @@ SENTENCES = {
 def test_the_answer_is_a_sentence(name):
     """It says what fits, where, and what is proven."""
     found, sentence = SENTENCES[name]
-    assert gang_sentence(found) == sentence
+    assert answer_sentence(found) == sentence
 
 
 def test_claims_that_pods_share_are_named():

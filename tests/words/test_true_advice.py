@@ -23,9 +23,9 @@ from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.workload import Workload
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_texts
-from dra_lab.words.fleet_document import headroom_sentence
-from dra_lab.words.fleet_json import headroom_json
-from dra_lab.words.plan_document import answer_sentence
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.capacity_document import headroom_sentence
+from dra_lab.words.plain_values import plain_value
 
 P4D = load_cluster("sample:eks-p4d")
 SLICE = device_slice("gpu.nvidia.com", *(f"{{name: gpu-{n}, attributes: {{type: {{string: gpu}}%s}}}}" for n in (0, 1)))
@@ -104,9 +104,9 @@ def test_a_number_that_is_a_cap_is_reported_as_a_cap():
     """Pods with admin access take nothing away, so counting ends, and no bound is claimed."""
     cluster = load_texts({"slice.yaml": SLICE % ("", "")})
     headroom = how_many_more(cluster, Workload("w", (ADMIN,)))
-    value = headroom_json(headroom)
+    value = plain_value(headroom)
     assert headroom.count.value == MOST_COUNTED
-    assert (value["proven"], value["capped"], value["bound"], value["classes"][0]["bound"]) == (False, True, None, None)
+    assert (value["proven"], value["count"]["bound"], value["where"][0]["replicas"]["bound"]) == (False, None, None)
     assert "at least 10,000 more" in headroom_sentence(headroom)
 
 

@@ -8,6 +8,7 @@ afterEach(() => document.body.replaceChildren());
 
 const BAR: ClusterBarModel = {
   ask: {},
+  what_if: [],
   offer: {},
   busy: "",
   counts: {},

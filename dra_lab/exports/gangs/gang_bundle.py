@@ -21,10 +21,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.scheduler.kueue.quota_findings import quota_findings
 from dra_lab.sketch.manifest_target import Target
+from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import marked_up, printable
 from dra_lab.words.facts import counted
-from dra_lab.words.fleet_document import fleet_sentence
-from dra_lab.words.gang_json import gang_json
+from dra_lab.words.plan_json import plan_json
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, plan_outcome
 
 FRAGMENTS = ("kueue-configuration.yaml",)
@@ -111,7 +111,7 @@ def gang_bundle(
     record: dict[str, Any] = target_record(gang.name, [*drawings, *gang.every_shared_claim], planned.read, target)
     record["scheduler"] = files.scheduler
     record["notExpressed"] = list(files.not_expressed)
-    record["plan"] = gang_json(plan)
+    record["plan"] = plan_json(plan)
     findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *_quota(planned, scheduler)))
     return Bundle(texts, record, sort_findings(findings), _outcome(gang, plan), scheduler=scheduler)
 
@@ -129,7 +129,7 @@ def _outcome(gang: Workload, plan: Plan) -> Simulation:
 
     A gang that has its place is written even if others of the same plan have none.
     """
-    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(plan_outcome(plan)), fleet_sentence(plan)
+    achieves, words = {FITS: True, DOES_NOT_FIT: False}.get(plan_outcome(plan)), answer_sentence(plan)
     if len(plan.workloads) > 1:
         placed = plan.placed[gang.name]
         achieves = True if placed == gang.replicas else achieves
@@ -154,7 +154,7 @@ def _readme(
     parts = [
         f"# {marked_up(gang.name)}",
         f"A gang of {gang.size:,} pods for {title} and Kubernetes {release}.",
-        marked_up(fleet_sentence(plan)),
+        marked_up(answer_sentence(plan)),
         *_pins(pinned),
         *_section(f"What {title} cannot express", files.not_expressed),
         *_section("Before you apply", [str(finding) for finding in files.findings]),

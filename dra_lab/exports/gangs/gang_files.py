@@ -119,7 +119,8 @@ def gang_files(
         InputError: The scheduler, a level, a domain or the release is unknown, or the gang makes no sense.
 
     Example:
-        >>> from dra_lab import PodGroup, Workload, gang_files, read_sketch
+        >>> from dra_lab import PodGroup, Workload, read_sketch
+        >>> from dra_lab.exports.gangs.gang_files import gang_files
 
         The four workers start together or not at all.
 

@@ -59,7 +59,7 @@ def first_fit_of(fleet: FleetProblem, plan: Plan, order: Sequence[str], budget: 
         FirstFitStatus.ALLOCATED if len(compared) == len(on_node) else FirstFitStatus.STOPPED,
         tuple(trial.replicas),
         tuple(goals),
-        compared=tuple(compared),
+        compared=tuple(compared) if len(compared) < len(on_node) else (),
     )
 
 

@@ -7,9 +7,9 @@ import yaml
 from gangs_to_export import BLOCK, CLIQUE, GPUS, cliques, gang, group, tree
 from small_claims import request
 
-from dra_lab import ClaimSketch, gang_files
+from dra_lab import ClaimSketch
 from dra_lab.exports.gangs.compute_domain import CHANNEL_CLASS
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 
 EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)
 

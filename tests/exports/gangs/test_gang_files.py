@@ -16,9 +16,8 @@ from crd_schemas import FILES, kind_of, problems, rules
 from gangs_to_export import gang, group, random_gang, tree
 from webhook_rules import refusals
 
-from dra_lab import gang_files
 from dra_lab.errors import InputError
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.findings import Severity
 
 ROOT = Path(__file__).parents[3]
@@ -101,8 +100,7 @@ def print_digest():
 
     from gangs_to_export import random_gang, tree
 
-    from dra_lab import gang_files
-    from dra_lab.exports.gangs.gang_files import SCHEDULERS
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 
     files = [
         gang_files(random_gang(random.Random(seed)), name, tree(), queue="q", objects=True)

@@ -9,7 +9,8 @@ import yaml
 from gangs_to_export import BLOCK, GPUS, RACK, cliques, gang, group, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import Cluster, KubernetesRelease, gang_files
+from dra_lab import Cluster, KubernetesRelease
+from dra_lab.exports.gangs.gang_files import gang_files
 from dra_lab.exports.gangs.level_keys import pin_affinity
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import patch_copy

@@ -7,7 +7,8 @@ import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
 from small_claims import alternative, one_of
 
-from dra_lab import ClaimSketch, gang_files
+from dra_lab import ClaimSketch
+from dra_lab.exports.gangs.gang_files import gang_files
 
 LIST = ClaimSketch(
     name="gpus", requests=(one_of("gpu", alternative("a", "gpu.nvidia.com"), alternative("b", "dranet")),)

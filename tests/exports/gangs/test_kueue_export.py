@@ -12,7 +12,8 @@ from labelled_nodes import HOST, labelled, topology
 from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import ClaimSketch, gang_files
+from dra_lab import ClaimSketch
+from dra_lab.exports.gangs.gang_files import gang_files
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 
 PREFIX = "kueue.x-k8s.io/podset-"

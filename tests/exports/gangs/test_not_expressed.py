@@ -7,8 +7,7 @@ import random
 import pytest
 from gangs_to_export import CHANNEL, cliques, gang, group, random_gang, tree
 
-from dra_lab import gang_files
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 
 SLICED = group(pods=8, slices=((4, "rack"), (2, "host")))
 PAIR = (group("a", level="rack"), group("b"))

@@ -11,9 +11,8 @@ import yaml
 from crd_schemas import problems
 from gangs_to_export import RACK, gang, group, tree
 
-from dra_lab import gang_files
 from dra_lab.errors import InputError
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.exports.workload_file import WorkloadFile, read_workload
 
 EVERY = pytest.mark.parametrize("scheduler", SCHEDULERS)

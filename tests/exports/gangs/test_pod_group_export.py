@@ -6,7 +6,8 @@ import pytest
 import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
 
-from dra_lab import KubernetesRelease, gang_files
+from dra_lab import KubernetesRelease
+from dra_lab.exports.gangs.gang_files import gang_files
 
 
 def exported(one, hierarchy=None, release="1.36"):

@@ -9,8 +9,8 @@ import yaml
 from crd_schemas import fields
 from gangs_to_export import random_gang, tree
 
-from dra_lab import Cluster, KubernetesRelease, gang_files, read_manifests
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab import Cluster, KubernetesRelease, read_manifests
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.exports.gangs.scheduler_fields import FIELDS, RENAMED, scheduler_fields
 from dra_lab.findings import Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests

@@ -7,7 +7,7 @@ import yaml
 from gangs_to_export import BLOCK, CHANNEL, RACK, gang, group, tree
 from small_nodes import a_slice, cluster, gpu
 
-from dra_lab import gang_files
+from dra_lab.exports.gangs.gang_files import gang_files
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 
 

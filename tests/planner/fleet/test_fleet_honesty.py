@@ -90,8 +90,11 @@ def test_first_fit_stands_on_the_same_nodes():
     cluster = mixed_cluster(8)
     plan = checked_fleet(cluster, workloads((2, 3, 3), must=False), release=RELEASE)
     assert plan.first_fit is not None
-    assert set(plan.first_fit.nodes) <= set(plan.nodes)
-    assert broken_rules(cluster, replace(plan.first_fit, goals=()), RELEASE) == []
+    assert {pod.node for pod in plan.first_fit.pods} <= set(plan.nodes)
+    assert (
+        broken_rules(cluster, replace(plan, status=PlanStatus.FEASIBLE, pods=plan.first_fit.pods, goals=()), RELEASE)
+        == []
+    )
     best = tuple(goal.value for goal in plan.goals)
     assert best <= tuple(goal.value for goal in plan.first_fit.goals)
 

@@ -28,6 +28,7 @@ export function Lines({ onLoad }: { onLoad(): void }) {
           )}
         </div>
         <Question />
+        <WhatIf />
       </div>
       <Example onLoad={onLoad} />
     </div>
@@ -59,6 +60,22 @@ function Question() {
           {label}
         </Button>
       ))}
+    </Callout>
+  );
+}
+
+/** What-if changes hold in every mode: what they are, and the ways to undo the last one and to see all. */
+function WhatIf() {
+  const channel = useChannel();
+  const [changes, mode] = [useTrait("what_if"), useTrait("mode")];
+  if (changes.length === 0 || mode === "learn") return null;
+  return (
+    <Callout tone="warn" className="dra-line dra-what-if" role="status">
+      <b>What if:</b>
+      <span>{changes.join(", ")}.</span>
+      <Button onClick={() => channel.send({ type: "undo-what-if" })}>Undo</Button>
+      {mode !== "fleet" && <Button onClick={() => channel.send({ type: "mode", name: "fleet" })}>Show in Fleet</Button>}
+      <span className="dra-dim">The cluster is not changed.</span>
     </Callout>
   );
 }

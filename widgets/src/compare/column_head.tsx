@@ -5,6 +5,8 @@ import { Button } from "../components/button";
 import type { ComparedPlan } from "../generated/models";
 import { useChannel } from "../plan/model";
 
+const NOTES = { now: "what the screen shows", baseline: "without the what-if changes" };
+
 export function ColumnHead({ plan }: { plan: ComparedPlan }) {
   const channel = useChannel();
   const [isEdited, setEdited] = useState(false);
@@ -19,6 +21,12 @@ export function ColumnHead({ plan }: { plan: ComparedPlan }) {
     event.preventDefault();
     event.stopPropagation();
   };
+  if (plan.kind && plan.kind !== "kept")
+    return (
+      <th scope="col" title={plan.sentence}>
+        {plan.kind} <span className="dra-dim">{NOTES[plan.kind]}</span>
+      </th>
+    );
   return (
     <th scope="col">
       <div className="dra-row">

@@ -33,7 +33,7 @@ export function CompareMode() {
       <header className="dra-row dra-compare-head">
         <div>
           <p className="dra-dim">
-            {plans.length > 1 && `${plans.length} kept plans. ≠ marks a row that differs, ★ the best value of a row.`}
+            {plans.length > 1 && `${plans.length} plans. ≠ marks a row that differs, ★ the best value of a row.`}
             {asked.map((line) => ` ${line.label}: ${line.cells[0]?.text}.`)}
           </p>
           <h2 role="status">{row.sentence}</h2>
@@ -48,8 +48,8 @@ export function CompareMode() {
         <Columns row={row} plans={plans} />
       ) : (
         <p className="dra-compare-empty">
-          Draw a claim in Plan, keep its plan, change the drawing and keep it again. Up to {row.most ?? 4} plans stand
-          side by side.
+          Draw a claim in Plan. Its plan, the plans that you keep, and the one without what-if changes stand side by
+          side here.
         </p>
       )}
     </section>
@@ -140,8 +140,8 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
             {plans.map((plan) => (
               <td key={plan.name}>
                 {plan.drawn ? (
-                  <span className="dra-dim">This is the drawing.</span>
-                ) : (
+                  <span className="dra-dim">This is what the screen shows.</span>
+                ) : plan.kind === "baseline" ? null : (
                   <Button onClick={() => channel.send({ type: "restore-kept", name: plan.name })}>
                     Make this the drawing
                   </Button>

@@ -195,6 +195,7 @@ export interface CompareRow {
 export interface ComparedPlan {
   name: string;
   sentence: string;
+  kind?: "baseline" | "kept" | "now";
   node?: string;
   drawn?: boolean;
   places?: readonly PlaceRow[];
@@ -968,6 +969,7 @@ export interface ClusterBarModel {
   sources: readonly SourceRow[];
   summary: string;
   uploaded: number;
+  what_if: readonly string[];
 }
 
 export type ClusterBarMessage =
@@ -985,6 +987,7 @@ export type ClusterBarMessage =
   | { type: "show-use" }
   | { type: "sources" }
   | { type: "start-empty" }
+  | { type: "undo-what-if" }
   | { type: "upload"; number: number; files: readonly FileSize[] };
 
 export interface HardwareViewModel {

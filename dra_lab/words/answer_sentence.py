@@ -1,0 +1,231 @@
+"""The answer to a question in one to four short sentences: verdict, proof, what kube-scheduler does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dra_lab.findings import sentence_case
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import BEYOND, GANGS, UNPLACED, GoalValue
+from dra_lab.model.headroom import NodeFit
+from dra_lab.model.placement import FirstFitStatus, PlacedReplica, Start
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.workload import HOSTS, Workload
+from dra_lab.sketch.links import listed
+from dra_lab.topology.hierarchy_findings import some
+from dra_lab.words.document import printable
+from dra_lab.words.facts import counted, goal_meaning, goal_words, proof_words, sentence, telling
+from dra_lab.words.scheduler_sentences import scheduler_sentences
+from dra_lab.words.verdict import cause
+
+PLACED_GOALS = (GANGS, BEYOND, UNPLACED)
+"""Goals that count what has no place."""
+
+
+def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
+    """Return the answer in one to four short sentences.
+
+    With the cluster it can say what is not known of the devices in use. Text from the cluster may be in it: escape it
+    where it is shown.
+    """
+    return " ".join(filter(None, (verdict_sentence(plan, cluster), proof_sentence(plan), *_scheduler(plan))))
+
+
+def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], str] = str) -> str:
+    """Return the answer where its figures stand beside it: where it fits and which node is best, or the cause.
+
+    `named` gives the name under which a node is shown beside it.
+    """
+    if plan.status is PlanStatus.INFEASIBLE:
+        return printable(_no_place(plan, cluster))
+    if not plan.fits or not plan.is_one_pod:
+        return answer_sentence(plan, cluster)
+    return printable(f"{_where(plan, cluster, brief=True)} Best on {named(plan.node)}, {proof_words(plan)}.")
+
+
+def _scheduler(plan: Plan) -> Iterator[str]:
+    if plan.fits:
+        yield from map(printable, scheduler_sentences(plan))
+
+
+# ---------------------------------------------------------------- without a place
+
+
+def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
+    """Return whether everything has a place and where, or why not; of the proof only whether more fit."""
+    reason = plan.shortfalls[0].message if plan.shortfalls else ""
+    if plan.status is PlanStatus.EMPTY:
+        words = allocated_words(plan) or ("Nothing is drawn yet." if plan.is_one_pod else "No replicas are requested.")
+    elif plan.status is PlanStatus.NOT_CHECKED:
+        words = f"Not checked: {sentence(reason)}"
+    elif plan.status is PlanStatus.STOPPED:
+        words = f"Not answered: {sentence(reason or _no_time(plan))}"
+    elif plan.status is PlanStatus.INFEASIBLE:
+        words = " ".join((_no_place(plan, cluster), *_help(plan)))
+    else:
+        words = _where(plan, cluster) if plan.is_one_pod else _placed(plan)
+    return printable(words)
+
+
+def allocated_words(plan: Plan) -> str:
+    """Return where the allocated claims of a pod let it run, "" for a plan without such claims."""
+    names = [claim.metadata.name for claim in plan.allocated_claims]
+    if not names:
+        return ""
+    which = f"Its claims {listed(names)} are" if len(names) > 1 else f"Its claim {names[0]} is"
+    nodes = "any node" if plan.admitted is None else some(sorted(plan.admitted))
+    return f"{which} allocated already, and the pod may run on {nodes}."
+
+
+def _no_time(plan: Plan) -> str:
+    unknown = sum(len(c.nodes) for c in plan.node_classes if c.fit is NodeFit.UNKNOWN)
+    nodes = f"; {counted(unknown, 'node')} not decided, raise the time limit" if unknown else ""
+    return f"there was not enough time{nodes}"
+
+
+def _no_place(plan: Plan, cluster: Cluster | None) -> str:
+    if plan.is_one_pod:
+        why = cause(plan, cluster) or "No node can serve it."
+        begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
+        return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
+    if len(plan.workloads) == len(plan.gangs) == 1:
+        return _no_domain(plan, plan.gangs[0])
+    least = plan.goal(UNPLACED)
+    few = plan.objective == "nodes" and not (least and least.value == plan.replicas)
+    misfit = "The replicas do not all fit" if few else "Not one replica fits"
+    reasons = f": {plan.shortfalls[0].message}" if plan.shortfalls else ""
+    none = " You asked for all on the fewest nodes, so none is placed." if few else ""
+    return sentence(f"{misfit}, proven{reasons}") + none
+
+
+def _no_domain(plan: Plan, gang: Workload) -> str:
+    """Return that no gang fits, with the domain that has most of its pods."""
+    best = max(plan.where, key=lambda fit: fit.pods.value, default=None)
+    level = "node" if gang.level in HOSTS else gang.level
+    if not gang.level:
+        pods = f"; they have {best.pods.value:,} of {best.size:,} pods" if best is not None else ""
+        return f"The nodes do not have all {gang.least:,} pods of the gang at once, proven{pods}."
+    every = f"all {gang.size:,} pods of the gang" if gang.least == gang.size else f"the least {gang.least:,} pods"
+    if best is None:
+        return f"No {level} has {every}, proven: no node is in one."
+    return f"No {level} has {every}, proven. {'/'.join(best.members)} has {best.pods.value:,}."
+
+
+def _help(plan: Plan) -> Iterator[str]:
+    if not plan.is_one_pod:
+        return
+    idle = len(plan.fitting_idle_nodes)
+    waiting = next((c.title for c in plan.reasons.relaxations if c.kind == "idle"), "") if plan.reasons else ""
+    # Where the first suggestion is to wait, it has the same number of nodes.
+    if idle and not (waiting and plan.suggestions and plan.suggestions[0].title == waiting):
+        yield f"It would fit on {counted(idle, 'node')} if nothing else were running."
+    if plan.suggestions:
+        yield sentence(_offer(plan))
+    elif plan.shortfalls and plan.shortfalls[0].advice:
+        yield sentence(plan.shortfalls[0].advice)
+
+
+def _offer(plan: Plan) -> str:
+    """Return the first suggestion with the number of nodes that it brings, where it was tried."""
+    title = plan.suggestions[0].title
+    tried = plan.reasons.relaxations if plan.reasons else ()
+    gain = next((c for c in tried if c.title == title and c.fitting), None)
+    return title if gain is None else f"{title}: it then fits on {gain.fitting} of {counted(gain.total, 'node')}"
+
+
+# ---------------------------------------------------------------- with a place
+
+
+def _where(plan: Plan, cluster: Cluster | None, *, brief: bool = False) -> str:
+    total = sum(len(node_class.nodes) for node_class in plan.node_classes)
+    if not total:
+        return f"Fits on {plan.node}."
+    now, idle = len(plan.fitting_nodes), len(plan.fitting_idle_nodes)
+    exists = f"An allocation exists on {now:,} of {counted(total, 'node')}"
+    if plan.start is Start.NEVER or (plan.first_fit is not None and plan.first_fit.status is FirstFitStatus.ERROR):
+        # devices for it exist, and no pod starts: "fits" would say that one does
+        return f"{exists}, but no pod starts with this manifest."
+    if plan.start is Start.OPEN:
+        return f"{exists}; whether a pod starts with this manifest is not known."
+    every = "all " if idle == total and total > 1 else ""
+    when_idle = f" (on {every}{idle:,} if nothing else were running)" if idle > now and not brief else ""
+    # without all claims it is not known what is in use now
+    when = f" now{when_idle}" if cluster is None or _any_in_use(cluster) else ""
+    if cluster is not None and not cluster.claims_known:
+        when = " if nothing is in use (no claims were read)"
+    elif cluster is not None and cluster.claims_in_part:
+        when = f" if other namespaces use nothing (their claims were not read){when_idle}"
+    return f"Fits on {now:,} of {counted(total, 'node')}{when}."
+
+
+def _any_in_use(cluster: Cluster) -> bool:
+    """Say whether any claim has devices; else "now" would be no other time than idle."""
+    return any(claim.status.allocation is not None for claim in cluster.claims)
+
+
+def _placed(plan: Plan) -> str:
+    """Return how much has a place, and whether more could."""
+    if len(plan.workloads) == len(plan.gangs) == len(plan.placed_gangs) == plan.replicas == 1:
+        return _one_gang(plan.placed_gangs[0], plan.gangs[0].size)
+    if plan.start is Start.NEVER:
+        # "placed" would say that the pods run
+        counts = f"An allocation exists for {len(plan.pods):,} of {plan.replicas:,} replicas"
+        return f"{counts}, but not every pod starts with its manifest."
+    not_known = "Whether every pod starts with its manifest is not known. " if plan.start is Start.OPEN else ""
+    counts, nodes = _gang_counts(plan) if plan.gangs else _pod_counts(plan), counted(len(plan.nodes), "node")
+    return f"{not_known}{counts} on {nodes}{_more(plan)}."
+
+
+def _pod_counts(plan: Plan) -> str:
+    return f"{len(plan.pods):,} of {plan.replicas:,} replicas placed"
+
+
+def _gang_counts(plan: Plan) -> str:
+    gangs = sum(gang.replicas for gang in plan.gangs)
+    others = plan.replicas - gangs
+    other = f" and {len(plan.single_pods):,} of {counted(others, 'other pod')}" if others else ""
+    return f"{len(plan.placed_gangs):,} of {counted(gangs, 'gang')}{other} placed, {counted(len(plan.pods), 'pod')}"
+
+
+def _one_gang(placed: PlacedReplica, size: int) -> str:
+    where = f" in {'/'.join(placed.domain)}" if placed.domain else ""
+    pods = len(placed.pods)
+    number = counted(pods, "pod") if pods == size else f"{pods:,} of {counted(size, 'pod')}"
+    return f"The gang fits{where}: {number} on {counted(len(placed.nodes), 'node')}."
+
+
+def _more(plan: Plan) -> str:
+    """Return whether more could have a place, "" if everything has one."""
+    missing = [goal for goal in plan.goals if _kind(goal) in PLACED_GOALS and _kind(goal) != BEYOND]
+    if not any(goal.value for goal in missing):
+        return ""
+    if all(goal.proven for goal in missing):
+        return "; no more fit, proven"
+    bounds = [goal.bound for goal in missing]
+    if plan.gangs or None in bounds:
+        return "; more may fit, not proven"
+    return f"; at most {plan.replicas - sum(bound or 0 for bound in bounds):,} could, not proven"
+
+
+def proof_sentence(plan: Plan, most: int | None = None) -> str:
+    """Return what is proven of the alignment, of many pods with up to `most` open goals; "" if nothing is placed."""
+    if plan.is_one_pod and plan.fits:
+        values = ", ".join([*map(goal_words, telling(plan.goals)), proof_words(plan)])
+        return printable(f"Best on {plan.node}: {values}.")
+    if not plan.pods or not plan.goals or plan.start is Start.NEVER:
+        return ""
+    placed = plan.goals[0] if plan.gangs else plan.goal(UNPLACED)
+    left_open = [_open(goal) for goal in plan.goals if not goal.proven and goal is not placed]
+    if left_open:
+        return printable(f"Best so far, not proven: {', '.join(left_open[:most])}.")
+    return "Every goal is proven optimal." if all(goal.proven for goal in plan.goals) else ""
+
+
+def _kind(goal: GoalValue) -> str:
+    return goal.goal.partition(" ")[0]
+
+
+def _open(goal: GoalValue) -> str:
+    return f"{goal_meaning(goal.goal)} {goal.value:,}" + (
+        f" (at least {goal.bound:,})" if goal.bound is not None else ""
+    )

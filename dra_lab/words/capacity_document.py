@@ -1,0 +1,149 @@
+"""What is left: how many more pods fit, the largest job, stranded devices, and the answers of scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dra_lab.model.headroom import NODES_TOGETHER, Headroom, LargestJob, Stranded, StrandedKind
+from dra_lab.planner.scenarios import ScenarioAnswer
+from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.document import Part, Sentence, Table, printable
+from dra_lab.words.facts import COUNTING_ENDS, KINDS, counted
+
+MANY = 40
+"""Nodes up to which each has a row of its own."""
+
+MOST = 12
+"""Domains that are shown one by one."""
+
+
+def headroom_parts(headroom: Headroom) -> Iterator[Part]:
+    """Yield how many more replicas of a workload fit: the sentence, a row for each class of nodes or each domain."""
+    if headroom.levels:
+        yield from _gang_counts(headroom)
+        return
+    yield Sentence(f"{headroom_sentence(headroom)}.")
+    ordered = sorted(headroom.where, key=lambda fit: (-fit.replicas.value, -len(fit.members), fit.members))
+    rows = [
+        (
+            f"{len(fit.members):,}" + (" together" if fit.kind == NODES_TOGETHER else ""),
+            str(fit.replicas),
+            fit.members[0] if fit.members else "",
+        )
+        for fit in ordered
+    ]
+    yield Table(("nodes", "more on each", "first of them"), rows)
+
+
+def headroom_sentence(headroom: Headroom) -> str:
+    """Return how many more replicas of a workload fit, in words."""
+    count = headroom.count
+    if count.exact:
+        return printable(f"{headroom.workload}: {count.value:,} more, proven")
+    if count.bound is None:
+        return printable(f"{headroom.workload}: at least {count.value:,} more; {COUNTING_ENDS}")
+    return printable(f"{headroom.workload}: at least {count.value:,} more, at most {count.bound:,}; not proven")
+
+
+def job_sentence(job: LargestJob) -> str:
+    """Return the largest job of a claim, in words."""
+    if not job.scale_bound:
+        return printable(f"{job.claim}: not even once, proven")
+    times = "the claim once" if job.scale == 1 else f"{job.scale} times the claim"
+    scale = f"{times} on {job.node}" if job.scale else "not known whether it fits"
+    open_scale = "" if job.scale >= job.scale_bound else f" (at most {job.scale_bound} times; not proven)"
+    count = job.replicas
+    pods = f"{'at least ' if count.bound is None else ''}{counted(count.value, 'pod')} of it can start together"
+    open_pods = "" if count.exact else f" (at most {count.bound:,}; not proven)"
+    open_pods = f" ({COUNTING_ENDS})" if count.bound is None else open_pods
+    return printable(f"{job.claim}: {scale}{open_scale}; {pods}{open_pods}")
+
+
+def job_parts(job: LargestJob) -> Iterator[Part]:
+    """Yield the largest job of a claim."""
+    yield Sentence(f"{job_sentence(job)}.")
+
+
+def stranded_sentence(lost: Stranded) -> str:
+    """Return what is stranded in all, in words."""
+    words = [_stranded_words(kind) for kind in lost.kinds if kind.free]
+    stranded = f"Stranded: {'; '.join(words)}." if words else "Nothing is free, so nothing is stranded."
+    known = "" if lost.not_examined and not lost.nodes else stranded
+    return printable(" ".join(filter(None, (known, not_examined_words(lost)))))
+
+
+def not_examined_words(lost: Stranded) -> str:
+    """Return the sentence on the nodes that are not in what is stranded, "" if all are."""
+    return f"{counted(lost.not_examined, 'node')} not examined before the time limit." if lost.not_examined else ""
+
+
+def _stranded_words(kind: StrandedKind) -> str:
+    words = f"{kind.stranded:,} of {kind.free:,} free {KINDS.get(kind.kind, kind.kind)}"
+    if kind.proven:
+        return words
+    why = ["not proven"] if kind.usable < kind.bound else []
+    if kind.partitions:
+        why.append(
+            f"{kind.partitions:,} of these are partitions of different sizes, of which large ones leave less free"
+        )
+    return f"{f'at most {words}' if kind.partitions else words} (at least {kind.least:,}; {'; '.join(why)})"
+
+
+def stranded_parts(lost: Stranded) -> Iterator[Part]:
+    """Yield what is stranded: the sentence, a row for each kind in all and on each node."""
+    yield Sentence(stranded_sentence(lost))
+    yield stranded_table(lost)
+
+
+def _gang_counts(found: Headroom) -> Iterator[Part]:
+    """Yield how many more gangs fit, with each level and in each domain."""
+    yield Sentence(printable(f"{found.workload}: {found.count} more."))
+    rows = [(level or "no level", str(number)) for level, number in found.levels.items()]
+    yield Table(("required level", "gangs in all"), rows)
+    headrooms = sorted(found.where, key=lambda headroom: -headroom.replicas.value)[:MOST]
+    each = [("/".join(headroom.members), str(headroom.replicas), str(headroom)) for headroom in headrooms]
+    yield Table(("domain", "gangs", "pods of one gang"), each)
+
+
+def stranded_table(lost: Stranded) -> Table:
+    """Return what is stranded of each kind of device, in all and on each node."""
+    named = (([" + ".join(c.nodes)] if c.together else c.nodes, c.kinds) for c in lost.nodes)
+    nodes = sorted((name, _kind_rows(kinds)) for names, kinds in named for name in names)
+    every = "all examined" if lost.not_examined else "in all"
+    rows = [[every, *row] for row in _kind_rows(lost.kinds)] + [*identical_together(nodes)]
+    title = "Stranded after this: free, and no aligned claim of these can use it"
+    return Table(("node", "kind", "free", "usable", "stranded", "proof"), rows, title)
+
+
+def _kind_rows(kinds: Sequence[StrandedKind]) -> list[list[object]]:
+    return [
+        [
+            KINDS.get(kind.kind, kind.kind),
+            kind.free,
+            kind.usable,
+            f"at most {kind.stranded:,}" if kind.partitions and not kind.proven else kind.stranded,
+            "proven" if kind.proven else f"at least {kind.least:,}",
+        ]
+        for kind in kinds
+        if kind.free
+    ]
+
+
+def identical_together(nodes: Sequence[tuple[str, list[list[object]]]]) -> Iterator[list[object]]:
+    """Yield the rows of the nodes; of many nodes, those with identical rows as one."""
+    by_rows: dict[str, list[tuple[str, list[list[object]]]]] = {}
+    for node in nodes:
+        by_rows.setdefault(repr(node[1]) if len(nodes) > MANY else node[0], []).append(node)
+    for members in sorted(by_rows.values(), key=lambda members: -len(members)):
+        first = ", ".join(name for name, _ in members[:2])
+        rest = f" and {len(members) - 2:,} more" if len(members) > 2 else ""
+        yield from ([first + rest, *row] for row in members[0][1])
+
+
+def scenario_parts(answer: ScenarioAnswer) -> Iterator[Part]:
+    """Yield the answer of one scenario."""
+    plan = answer.plan
+    if plan is None:
+        yield Sentence(f"{answer.scenario}: not answered: {answer.error}")
+    else:
+        yield Sentence(f"{answer.scenario}: {answer_sentence(plan)}")

@@ -1,0 +1,131 @@
+"""What kube-scheduler does beside a plan, in sentences: one wording for the verdict, the fleet, Compare and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dra_lab.model.goals import DAMAGE, GoalValue
+from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.plan import Plan
+from dra_lab.model.regret import PathShare
+from dra_lab.sketch.links import listed
+from dra_lab.words.facts import (
+    compared_words,
+    goal_meaning,
+    goal_number,
+    goal_words,
+    links_say_nothing,
+    regret,
+    search_end,
+)
+from dra_lab.words.reason_words import measured_remark
+
+MOST_DIFFERING = 2
+"""Goals in which kube-scheduler differs that are named, the pairs first, then the most important."""
+
+_VERBS: Mapping[str, str] = {"numa": "uses", "roots": "uses", "preferences": "leaves", "alternatives": "goes"}
+
+
+class Simulated(Struct, frozen=True):
+    """What kube-scheduler does with the manifest on every node that it may choose, as an export says it.
+
+    `achieves` says whether that is the plan, None if it is not known.
+    """
+
+    sentence: str
+    achieves: bool | None = None
+
+
+def scheduler_sentences(plan: Plan, simulated: Simulated | None = None) -> Iterator[str]:
+    """Yield what kube-scheduler does beside the plan: with the manifest if that is worse, and without the links.
+
+    What was `simulated` on every node replaces what it does on the node of the plan.
+    """
+    first_fit, plain = plan.first_fit, plan.first_fit_plain
+    if not plan.is_one_pod:
+        yield from _with_the_same_replicas(plan)
+        return
+    if simulated is not None and simulated.achieves is not None:
+        yield simulated.sentence
+        if plain is not None and not links_say_nothing(plan):
+            yield f"Without {'your link' if len(plan.sketch.links) == 1 else 'your links'}, it {does(plan, plain)}."
+        yield from _bandwidth(plan)
+        return
+    if first_fit is not None and links_say_nothing(plan):
+        yield f"kube-scheduler {does(plan, first_fit)}."
+        return
+    links = "your link" if len(plan.sketch.links) == 1 else "your links"
+    if first_fit is not None and plain is not None and does(plan, first_fit) == does(plan, plain):
+        yield f"With or without {links}, kube-scheduler {does(plan, first_fit)}."
+        yield from _bandwidth(plan)
+        return
+    if first_fit is not None and _differs(plan, first_fit):
+        yield f"With this YAML, kube-scheduler {does(plan, first_fit)}."
+    if plain is not None:
+        yield f"Without {links}, kube-scheduler {does(plan, plain)}."
+    yield from _bandwidth(plan)
+
+
+def _with_the_same_replicas(plan: Plan) -> Iterator[str]:
+    if plan.first_fit is None:
+        return
+    pairs = {goal: values for goal, values in plan.against_first_fit.items() if values[0] != values[1]}
+    worse = [f"{goal_meaning(goal)} {theirs - mine:+,}" for goal, (mine, theirs) in pairs.items()]
+    difference = ", ".join(worse) or "as good"
+    yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {difference}."
+    yield from _bandwidth(plan)
+
+
+def _differs(plan: Plan, found: FirstFit) -> bool:
+    return found.status is not FirstFitStatus.ALLOCATED or bool(regret(plan, found))
+
+
+def does(plan: Plan, found: FirstFit) -> str:
+    """Return what kube-scheduler does: `pairs only 1 of 2 GPUs and uses 2 NUMA nodes`, or how its search ends."""
+    if found.status is FirstFitStatus.STOPPED:
+        steps = f" after {found.steps:,} steps" if found.steps else ""
+        return f"was not followed to the end: the search was stopped{steps}"
+    if found.status is FirstFitStatus.ERROR and found.message:
+        return f"gives up the pod ({found.message})"
+    if found.status is not FirstFitStatus.ALLOCATED:
+        return search_end(found)
+    worse = regret(plan, found)
+    order = [goal.goal for goal in plan.goals]
+    theirs = sorted((g for g in found.goals if g.goal in worse and g.goal != DAMAGE), key=lambda g: order.index(g.goal))
+    # the pairs say most
+    theirs.sort(key=lambda goal: goal.goal != "unpaired")
+    by_verb: dict[str, list[str]] = {}
+    for goal in theirs[:MOST_DIFFERING]:
+        verb, words = _did(goal, worse[goal.goal])
+        by_verb.setdefault(verb, []).append(words)
+    return (
+        listed([f"{verb} {listed(words)}" for verb, words in by_verb.items()])
+        if by_verb
+        else "picks an equally good set"
+    )
+
+
+def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
+    if goal.goal == "unpaired" and goal.of:
+        return "pairs", f"{'only ' if worse > 0 else ''}{goal_number(goal)[0]} GPUs"
+    return _VERBS.get(goal.goal, "reaches"), goal_words(goal)
+
+
+def _bandwidth(plan: Plan) -> Iterator[str]:
+    """Yield how much bandwidth the GPUs keep that kube-scheduler gives a far NIC, where that is known."""
+    for found in plan.regrets:
+        far = [share for share in found.theirs if share.path != "root" and share.low is not None]
+        if found.paths_differ and far:
+            gpus = sum(share.gpus for share in far)
+            keeps = "GPU keeps" if gpus == 1 else "GPUs keep"
+            yield f"{gpus} {keeps} {_percent(far)} of {'its' if gpus == 1 else 'their'} bandwidth."
+            yield from {measured_remark(share) for share in far} - {""}
+            return
+
+
+def _percent(shares: Sequence[PathShare]) -> str:
+    low = min(share.low or 0.0 for share in shares)
+    high = max(share.high or 0.0 for share in shares)
+    return f"{100 * low:.0f} %" if low == high else f"{100 * low:.0f} to {100 * high:.0f} %"
