@@ -110,7 +110,6 @@ def all_by_state(
     sites: Sequence[Site],
     order: Sequence[str],
     demand: Sequence[int],
-    worth: Sequence[int],
     budget: Budget,
     looking: Budget,
 ) -> tuple[list[ByState], list[Site]]:
@@ -123,7 +122,6 @@ def all_by_state(
         sites: The sets of nodes.
         order: The goals of devices.
         demand: The replicas wanted of each workload.
-        worth: What one replica of each workload counts.
         budget: Ends the work on a first plan.
         looking: Ends the search for all steps; sets that are left by then have those of the first plan.
     """
@@ -137,7 +135,7 @@ def all_by_state(
     for shared in hardware.sets:
         if budget.reached:
             break
-        first = fill_shared(shared, quick.on, left, worth, budget)
+        first = fill_shared(shared, quick.on, left, budget)
         left = [count - first.pods[pod] for pod, count in enumerate(left)]
         found.append(ByState(shared.site.all_nodes, hardware, shared, tuple(first.steps), first=first))
     steps = PodSteps(hardware.pieces, ways_of(hardware.tables, MOST_WAYS))

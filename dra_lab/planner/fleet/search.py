@@ -50,7 +50,7 @@ def _search(work: Work) -> Solution:
     places = place_tables(filling, [site for site in sites if not site.nodes])
     looking = filling.budget if coupled else work.budget.part(work.budget.shares.step)
     question = work.question
-    given = question.fleet, coupled, device_goals(question.order), question.demand, question.worths
+    given = question.fleet, coupled, device_goals(question.order), question.demand
     shared, joint = all_by_state(*given, work.budget, looking) if coupled else ([], [])
     seen = (None if looking.reached else seen_together(question.fleet, site, looking) for site in joint)
     others = site_tables(filling, [*places.rest, *(site for site in seen if site is not None)])
