@@ -7,14 +7,9 @@ from collections.abc import Iterator
 from dra_lab.findings import Severity, sentence_case
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review
 from dra_lab.gitops.workload_fit import short_of
-from dra_lab.words.document import Detail, Lines, Part, Sentence, Words, as_text
+from dra_lab.words.document import Detail, Lines, Part, Sentence, Words
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.plan_document import NAMES
-
-
-def review_text(review: Review, detail: Detail = "all") -> str:
-    """Return the review as plain text; see `review_parts`."""
-    return as_text(review_parts(review, detail)) + "\n"
 
 
 def review_parts(review: Review, detail: Detail = "all") -> Iterator[Part]:

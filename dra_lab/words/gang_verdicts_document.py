@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
-import msgspec
 
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdicts, QuotaAmount, Says
 from dra_lab.scheduler.kueue.quota_verdict import amount_words
-from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 
 MOST = 12
@@ -84,40 +80,3 @@ def _domains(found: GangVerdicts) -> Table:
     pods = found.domains[0].wanted if found.domains else 0
     heads = ("domain", "pods by Kueue's counts", "pods by devices", "lacks")
     return Table(heads, rows, f"Pods of {pods:,} that each domain has", more)
-
-
-def verdicts_json(found: GangVerdicts) -> dict[str, Any]:
-    """Return the answer as plain values."""
-    stopped = "stopped" if found.stopped_by else "not-known" if _open(found) else "not-stopped"
-    return answer_json(
-        "GangVerdicts",
-        stopped,
-        gang=found.gang,
-        cluster=found.cluster,
-        queue=found.quota.queue,
-        clusterQueue=found.quota.cluster_queue,
-        answer=verdict_sentence(found),
-        advice=found.advice,
-        questions=[
-            {"question": row.question, "answer": row.says.value, "reason": row.sentence, "notes": [*row.notes]}
-            for row in found.rows
-        ],
-        quota=[{**msgspec.structs.asdict(one), "borrowable": one.borrowable} for one in found.quota.amounts],
-        gangsAdmittedNow=found.quota.gangs,
-        domains=[
-            {
-                "domain": [*one.domain],
-                "wanted": one.wanted,
-                "counted": one.counted,
-                "devices": one.devices,
-                "bound": one.bound,
-                "lacking": [*one.lacking],
-                "chosen": one.domain == found.chosen,
-            }
-            for one in found.domains
-        ],
-    )
-
-
-def _open(found: GangVerdicts) -> bool:
-    return any(row.says is Says.UNKNOWN for row in found.rows)

@@ -41,7 +41,7 @@ class Simulated(Struct, frozen=True):
 def scheduler_sentences(plan: Plan, simulated: Simulated | None = None) -> Iterator[str]:
     """Yield what kube-scheduler does beside the plan: with the manifest if that is worse, and without the links.
 
-    What was `simulated` on every node replaces what it does on the node of the plan.
+    If the manifest was `simulated` on every node, that replaces what happens on the node of the plan.
     """
     first_fit, plain = plan.first_fit, plan.first_fit_plain
     if not plan.is_one_pod:

@@ -11,11 +11,12 @@ from dra_lab import ClaimSketch, Finding, Plan, Workload, load_cluster, read_man
 from dra_lab.errors import Cancelled
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.report_text import review_text
+from dra_lab.gitops.report_text import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import PlanStatus
+from dra_lab.words.document import as_text
 
 CLUSTER = load_cluster("sample:eks-p4d")
 
@@ -73,8 +74,8 @@ PARTLY = Finding("claims-some-namespaces", Severity.WARNING, "resourceclaims", "
 def test_what_was_not_read_of_claims_is_said_where_devices_in_use_count(tmp_path, read, said):
     """With `now` the second sentence says it; without, nothing counts as in use, and what was read does not matter."""
     cluster = replace(CLUSTER, **read)
-    now = review_text(check(tmp_path, cluster, now=True, claim=TEMPLATE, work=DEPLOYMENT))
-    idle = review_text(check(tmp_path, cluster, claim=TEMPLATE, work=DEPLOYMENT))
+    now = as_text(review_parts(check(tmp_path, cluster, now=True, claim=TEMPLATE, work=DEPLOYMENT)))
+    idle = as_text(review_parts(check(tmp_path, cluster, claim=TEMPLATE, work=DEPLOYMENT)))
     assert now.splitlines()[2].endswith(said)
     assert idle.splitlines()[2].endswith("nothing in use")
     assert "claims were read" not in idle

@@ -17,10 +17,11 @@ from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.report_text import review_text
+from dra_lab.gitops.report_text import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.model.claims import DeviceClaim, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.words.document import as_text
 
 CLUSTER = load_cluster("sample:eks-p4d")
 REAL = Path(__file__).parents[2] / ".." / "shared" / "real-files"
@@ -98,7 +99,7 @@ def test_the_worst_outcome_decides(tmp_path, capsys, texts, outcome, status):
 
 def test_fits_is_not_said_of_what_was_not_looked_at(tmp_path):
     """A workload whose template is in another file is named with the reason."""
-    text = review_text(reviewed(tmp_path, work=DEPLOYMENT))
+    text = as_text(review_parts(reviewed(tmp_path, work=DEPLOYMENT)))
     assert "Deployment/train: not checked\n  - ResourceClaimTemplate 'pair' is not in the files" in text
     assert "everything fits" not in text
 
@@ -142,7 +143,7 @@ def test_a_pod_that_kube_scheduler_gives_up_does_not_fit(tmp_path):
     one = a_slice("gpu.nvidia.com", gpu(0, "pci0"), gpu(1, "pci0"), node="a")
     two = a_slice("gpu.nvidia.com", gpu(0, "pci0"), gpu(1, "pci1"), node="b")
     review = reviewed(tmp_path, small(one, two), claim=ALL_AT_ONE_ROOT, work=DEPLOYMENT.replace("replicas: 3", ""))
-    text = review_text(review)
+    text = as_text(review_parts(review))
     assert review.outcome is FitState.DOES_NOT_FIT
     assert "Deployment/train: does not fit\n  - Does not start: on b kube-scheduler would give up the pod" in text
     assert ": fits" not in text
@@ -160,7 +161,7 @@ def test_a_selector_that_fails_matters_where_the_pods_go(tmp_path, node, outcome
     work = work.replace("      containers:", f"      nodeName: {node}\n      containers:") if node else work
     review = reviewed(tmp_path, small(one, two), claim=BIG, work=work)
     assert (review.outcome.value, set(outcomes(review).values())) == (outcome, {outcome})
-    assert not of_text(review_text(review))
+    assert not of_text(as_text(review_parts(review)))
 
 
 def test_a_slice_in_the_files_that_shows_a_list_proves_the_gate(tmp_path):

@@ -66,9 +66,3 @@ def test_hostile_names_reach_neither_html_nor_a_terminal():
     html, text = in_html(found), in_words(found)
     assert "<b>" not in html.replace("</b>", "")
     assert not {"\x1b", "\u202e"} & {*html, *text}
-
-
-@pytest.mark.parametrize(("says", "outcome"), [(Says.YES, "not-stopped"), (Says.UNKNOWN, "not-known")])
-def test_the_outcome_keeps_unknown_apart(says, outcome):
-    """What is not known is not called free."""
-    assert words.verdicts_json(verdicts(says))["outcome"] == outcome
