@@ -114,7 +114,7 @@ def explain(
     target = cluster.target_release(release)
     if node:
         cluster.node_named(node)
-    chosen = [pod_named(cluster, pod)] if pod else [one for one in cluster.pods if _waits(one)]
+    chosen = [pod_named(cluster, pod)] if pod else [one for one in cluster.pods if waits_for_devices(one)]
     known: dict[bytes, PodReason] = {}
     found = []
     for one in sorted(chosen, key=lambda one: (one.metadata.namespace, one.metadata.name)):
@@ -126,7 +126,7 @@ def explain(
     return Explanation(cluster.name, tuple(found))
 
 
-def _waits(pod: Pod) -> bool:
+def waits_for_devices(pod: Pod) -> bool:
     """Say whether a pod is pending and asks for devices."""
     resources = [
         {**c.resources.limits, **c.resources.requests} for c in (*pod.spec.containers, *pod.spec.init_containers)

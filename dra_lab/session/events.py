@@ -30,6 +30,7 @@ EVENTS = (
     "look",
     "show",
     "copies",
+    "pending",
 )
 """The events of a session.
 
@@ -37,7 +38,8 @@ The cluster or drawing changed, matches were counted, a solve began, went on, or
 Something went wrong, the person is asked, or something is highlighted. The running cluster is followed, lost or no
 longer followed. Another mode is shown, the fleet or its answer changed, its solve went on, the reasons for stranded
 devices are known, or nodes to add are sought or found. An export was opened, simulated, written or closed, kept plans
-changed, a node or device is looked at, the picture shows another allocation, or copies were counted.
+changed, a node or device is looked at, the picture shows another allocation, copies were counted,
+or the reasons of pending pods are known.
 """
 
 

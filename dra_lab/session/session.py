@@ -44,6 +44,7 @@ from dra_lab.topology.layered import with_possible_layers
 if TYPE_CHECKING:
     from dra_lab.session.comparing import Comparing
     from dra_lab.session.exporting import Exporting
+    from dra_lab.session.pending import Pending
     from dra_lab.sources.driver_profiles import GivenProfiles
     from dra_lab.sources.live import Following
 
@@ -297,6 +298,13 @@ class Session(Answering):
         return Exporting(self, self.fleet, lambda: exports_fleet(self.mode, self.fleet))
 
     @cached_property
+    def pending(self) -> Pending:
+        """Return the pods of the cluster that are pending for devices."""
+        from dra_lab.session.pending import Pending
+
+        return Pending(self)
+
+    @cached_property
     def comparing(self) -> Comparing:
         """Return the kept plans side by side."""
         from dra_lab.session.comparing import Comparing
@@ -309,6 +317,8 @@ class Session(Answering):
             self.exporting.end()
         if "comparing" in vars(self):
             self.comparing.close()
+        if "pending" in vars(self):
+            self.pending.close()
         self._live.end()
         self.fleet.close()
         self.adding.close()

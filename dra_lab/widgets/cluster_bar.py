@@ -30,6 +30,7 @@ from dra_lab.widgets.cluster_rows import (
 )
 from dra_lab.widgets.finding_rows import CountsRow, FindingRow, counts, finding_rows
 from dra_lab.widgets.messages import on
+from dra_lab.widgets.pending_pods import PendingPods
 from dra_lab.widgets.session_view import STATIC, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import source_parts
 from dra_lab.widgets.wire import wire
@@ -183,7 +184,7 @@ class ClusterBar(SessionView):
     _esm = STATIC / "cluster_bar.js"
     _css = STATIC / "cluster_bar.css"
 
-    panes = (Shown, ClusterOpening, ClusterShown)
+    panes = (Shown, ClusterOpening, ClusterShown, PendingPods)
     loading: Job[Any]
 
     @on

@@ -5,6 +5,7 @@ import { Button } from "../components/button";
 import { Callout } from "../components/callout";
 import { MessageText } from "./message_text";
 import { useChannel, useTrait } from "./model";
+import { PendingPods } from "./pending_pods";
 
 /** `onLoad` opens the choice of a cluster, where a reading that goes on and its failure are told. */
 export function Lines({ onLoad }: { onLoad(): void }) {
@@ -29,6 +30,7 @@ export function Lines({ onLoad }: { onLoad(): void }) {
         </div>
         <Question />
         <WhatIf />
+        <PendingPods />
       </div>
       <Example onLoad={onLoad} />
     </div>

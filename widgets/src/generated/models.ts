@@ -671,6 +671,12 @@ export interface PartRow {
   drivers?: readonly string[];
 }
 
+export interface PendingRow {
+  pod: string;
+  reason: string;
+  unknown?: boolean;
+}
+
 export interface PinOffer {
   text?: string;
   on?: boolean;
@@ -960,6 +966,7 @@ export interface ClusterBarModel {
   modes: readonly ModeRow[];
   node_use: readonly NodeUseRow[];
   offer: OfferRow;
+  pending: readonly PendingRow[];
   problem: string;
   read_at: string;
   refused: string;
@@ -981,6 +988,7 @@ export type ClusterBarMessage =
   | { type: "load"; source: string }
   | { type: "mode"; name: string }
   | { type: "open-drawing"; number: number }
+  | { type: "open-pod"; pod: string }
   | { type: "piece"; number: number }
   | { type: "release"; value: string }
   | { type: "show-export" }
