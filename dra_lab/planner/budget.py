@@ -34,9 +34,8 @@ class Sizes(Struct, frozen=True):
         node_pods: Pods on one node of which every number is kept, or that are modelled together; of more, only some.
         states: Node states of a plan that is improved to the end without a time limit; with more, for `Shares.improve`.
         decided: Numbers of replicas of a node state that are all decided; of more, only those that the bound rests on.
-        copies: Variables of a model that finds any way to put pods on nodes that share devices.
-        variables: Variables of a model that finds their best way. Gangs with more numbers of pods on all nodes are not
-            planned by the model, and it has no more nodes to add one by one.
+        variables: Variables of a model that finds the best way to put pods on nodes that share devices. Gangs with more
+            numbers of pods on all nodes are not planned by the model, and it has no more nodes to add one by one.
     """
 
     pod_ways: int = 60_000
@@ -45,7 +44,6 @@ class Sizes(Struct, frozen=True):
     node_pods: int = 200
     states: int = 200
     decided: int = 100
-    copies: int = 20_000
     variables: int = 3_000
 
 
@@ -59,8 +57,6 @@ class Shares(Struct, frozen=True):
         improve: Seconds for improving a large plan, or one of gangs, without a time limit.
         placing: Seconds kept for writing down one device of a plan, or one node.
         seen: Seconds kept for each device that a node sees together with others.
-        pattern: Seconds that the integer model of a fleet takes for one number of replicas on one node state.
-        at_once: Seconds that it takes for one variable of nodes that share devices.
         search: Seconds for what kube-scheduler would take for one pod.
         explain: Seconds for the reasons on the nearest node, and again for conflicts and changes that help.
         compare: Seconds for what kube-scheduler would take instead.
@@ -75,8 +71,6 @@ class Shares(Struct, frozen=True):
     improve: float = 60.0
     placing: float = 2e-5
     seen: float = 5e-7
-    pattern: float = 2e-5
-    at_once: float = 1e-4
     search: float = 0.5
     explain: float = 2.5
     compare: float = 3.0

@@ -49,7 +49,8 @@ class PaletteEntry:
     of which the request asks for `default_capacity` (a quantity). `total` counts the devices of all nodes, `free` those
     not in use and not tainted. `in_cluster` is False if the class is only documented and must be created with the
     claim. `missing` says in a few words whether the cluster lacks the class or no class was read. `split` is True if
-    the devices are partitions, which exclude each other. `guessed` says that no profile gives the kind.
+    the devices are partitions, which exclude each other. `guessed` says that no profile gives the kind. `again` says
+    that an entry before it means the same devices.
     """
 
     key: str
@@ -68,6 +69,7 @@ class PaletteEntry:
     missing: str = ""
     split: bool = False
     guessed: bool = False
+    again: bool = False
 
 
 Meant = tuple[PaletteEntry, Candidates]
@@ -97,7 +99,7 @@ def _with_free(cluster: Cluster, release: KubernetesRelease) -> tuple[PaletteEnt
 @once_per_hardware
 def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, ...]:
     """Return the entries without what is free."""
-    pairs = [*_distinct(_offers(cluster, release))]
+    pairs = [*_marked(_offers(cluster, release))]
     pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
     pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])
     distinct = zip(_distinct_labels([entry for entry, _ in pairs]), (meant for _, meant in pairs), strict=True)
@@ -130,14 +132,13 @@ def _offers(cluster: Cluster, release: KubernetesRelease) -> Iterator[Meant]:
                 yield _offer_entry(cluster, release, known, offer, total)
 
 
-def _distinct(offers: Iterable[Meant]) -> Iterator[Meant]:
-    """Leave out an offer that means the same devices as one before it: any NIC, if every NIC has RDMA."""
+def _marked(offers: Iterable[Meant]) -> Iterator[Meant]:
+    """Mark an offer that means the same devices as one before it: any NIC, if every NIC has RDMA."""
     known = set()
     for entry, found in offers:
         meant = (entry.device_class, entry.capacity_key, frozenset(found.shapes))
-        if meant not in known:
-            known.add(meant)
-            yield entry, found
+        yield dataclasses.replace(entry, again=meant in known), found
+        known.add(meant)
 
 
 def _applies(offer: Offer, shape: Shape) -> bool:

@@ -139,6 +139,7 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
             from_builtins(entry, PaletteRow, from_attributes=True), use=_use(cluster, entry), chip=_chip(entry)
         )
         for entry in palette(cluster)
+        if not entry.again
     )
 
 

@@ -2,137 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import islice
 from operator import ge
 
 from dra_lab.model.goals import NODES, UNPLACED
-from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_state import ByState
-from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.master import GoalBound, Master, Mastered
-from dra_lab.planner.fleet.master_model import Chosen, HomeNodes, SiteClass
+from dra_lab.planner.fleet.master_model import MasterModel
 from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.question import Work
+from dra_lab.planner.fleet.site_classes import NODE, ClassedSites, Placed, classed, least_classes
 from dra_lab.planner.fleet.tables import Table
-from dra_lab.planner.node.solver_outcome import agreed
+from dra_lab.planner.node.solver_outcome import Array, agreed
 
-Start = Callable[[], Iterable[tuple[Table, str, Counts]]]
-"""Yields the table, member and numbers of pods of each node of a plan."""
+_GAP = 0.01
+"""The part of the nodes by which their bound may be off as the last goal: 200 nodes of shares take 5 s, not 36."""
 
-
-@dataclass
-class ClassedSites:
-    """Site classes with the tables that each stands for, and the nodes whose leaves are their members.
-
-    `shared` are the nodes beside them that share devices.
-    """
-
-    classes: list[SiteClass] = field(default_factory=list)
-    tables: list[list[Table]] = field(default_factory=list)
-    shared: tuple[ByState, ...] = ()
-
-    @cached_property
-    def home_nodes(self) -> list[HomeNodes]:
-        """Return equal nodes together, by name, of all members that are leaves; those of loose classes are not."""
-        nodes: dict[str, Counter[int]] = {}
-        for number, (site_class, tables) in enumerate(zip(self.classes, self.tables, strict=True)):
-            leaves = tables if 0 < site_class.each < 1 else []
-            for node in (node for table in leaves for node in table.site.home_nodes.values()):
-                nodes.setdefault(node, Counter())[number] += 1
-        identical: dict[tuple[tuple[int, int], ...], list[str]] = {}
-        for node, classes in nodes.items():
-            identical.setdefault(tuple(sorted(classes.items())), []).append(node)
-        return [HomeNodes(tuple(sorted(names)), dict(key)) for key, names in identical.items()]
-
-    def placed(self, chosen: Chosen) -> Iterator[tuple[Table, str, Counts]]:
-        """Yield who takes what in a solution, most replicas first; of leaves, those on nodes that are used."""
-        used = {node for home, n in zip(self.home_nodes, chosen.home_nodes, strict=True) for node in home.nodes[:n]}
-        for site_class, taken, tables in zip(self.classes, chosen.patterns, self.tables, strict=True):
-            able = (
-                (table, member)
-                for table in tables
-                for member in table.site.members
-                if site_class.each == 1 or table.site.home_nodes[member] in used
-            )
-            for counts, times in sorted(taken.items(), key=lambda row: (-sum(row[0]), row[0])):
-                for table, member in islice(able, times):
-                    yield table, member, counts
-
-    def again(self, placed: Iterable[tuple[Table, str, Counts]]) -> Chosen:
-        """Return the solution in which the same members take the same, as far as these site classes know it."""
-        known: dict[int, list[int]] = {}
-        for at, table in ((at, table) for at, tables in enumerate(self.tables) for table in tables):
-            known.setdefault(id(table), []).append(at)
-        patterns: list[dict[Counts, int]] = [{} for _ in self.classes]
-        used: set[str] = set()
-        for table, member, counts in placed:
-            used.add(table.site.home_nodes.get(member, member))
-            for at in known.get(id(table), ()):
-                # A class without nodes has single replicas of one workload.
-                for pattern, times in ((counts, 1),) if self.classes[at].each else _ones(counts):
-                    if pattern in self.classes[at].patterns:
-                        patterns[at][pattern] = patterns[at].get(pattern, 0) + times
-        return Chosen(patterns, [len(used.intersection(home.nodes)) for home in self.home_nodes])
-
-
-def _classed(
-    tables: Iterable[Table], patterns_of: Callable[[Table], Mapping[Counts, Values]], *, least: bool = False
-) -> ClassedSites:
-    """Return the patterns of tables; sites with the same ones are one site class, sets of nodes are one each.
-
-    `least` asks for the least nodes of a pattern, not for those that were found.
-    """
-    identical: dict[object, tuple[Mapping[Counts, Values], list[Table]]] = {}
-    leaves = Counter[str]()
-    for table in tables:
-        patterns = patterns_of(table)
-        key = id(table) if table.site.nodes else (frozenset(patterns.items()), bool(table.site.home_nodes))
-        identical.setdefault(key, (patterns, []))[1].append(table)
-        leaves.update(table.site.home_nodes.values())
-    most = max(leaves.values(), default=1)
-    classed = ClassedSites()
-    for patterns, mine in identical.values():
-        each = 1 / most if mine[0].site.home_nodes else 1
-        nodes = {counts: mine[0].nodes(counts)[least] for counts in patterns} if mine[0].site.nodes else {}
-        classed.classes.append(SiteClass(sum(table.site.count for table in mine), dict(patterns), each, nodes))
-        classed.tables.append(mine)
-    return classed
-
-
-def least_classes(tables: Sequence[Table], budget: Budget) -> ClassedSites | None:
-    """Return every pattern that may exist, with values that it cannot undercut.
-
-    If a site has too many patterns to list, single replicas are returned, as many as counting allows of each workload.
-    Nothing is returned if time ends before.
-    """
-    listed: dict[int, Mapping[Counts, Values]] = {}
-    for at, table in enumerate(tables):
-        if budget.reached:
-            return None
-        least = table.least()
-        if least is not None:
-            listed[at] = least
-    number = {id(table): at for at, table in enumerate(tables)}
-    classed = _classed([tables[at] for at in listed], lambda table: listed[number[id(table)]], least=True)
-    for table in (table for at, table in enumerate(tables) if at not in listed):
-        for pod, cap in enumerate(table.caps):
-            one = tuple(int(other == pod) for other in range(len(table.caps)))
-            values = table.lower(one) if cap else None
-            if values is not None:
-                classed.classes.append(SiteClass(cap * table.site.count, {one: values}, 0))
-                classed.tables.append([table])
-    return classed
-
-
-def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
-    """Yield single replicas with how many there are of each."""
-    for at, count in enumerate(counts):
-        if count:
-            yield tuple(int(position == at) for position in range(len(counts))), count
+Start = Callable[[], Placed]
+"""Returns a plan."""
 
 
 @dataclass
@@ -143,7 +31,7 @@ class Answer:
     """
 
     goals: tuple[GoalBound, ...] = ()
-    chosen: Chosen | None = None
+    chosen: Array | None = None
     classed: ClassedSites = field(default_factory=ClassedSites)
     infeasible: bool = False
     least: Mastered | None = None
@@ -174,18 +62,20 @@ def best_answer(
     `shared` are planned at once with what stands in the tables. `start` yields a plan that is known.
     """
     question, budget = work.question, work.budget
-    classed = replace(_classed(tables, lambda table: table.found()), shared=tuple(shared))
-    master = _master(work, classed)
+    sites = classed(tables, lambda table: table.found(), shared)
+    master = _master(work, sites)
     part = budget if closed else budget.part(budget.shares.step)
-    begin = master.filled(None if start is None else classed.again(start()), part)
+    begin = sites.again(() if start is None else start())
+    begin = sites.filled(begin, question.demand)
     found = master.run(begin, part, all_placed=question.all_placed)
     goals = list(found.goals)
     if found.chosen is not None:
-        goals += [GoalBound(goal, master.value(goal, found.chosen), None) for goal in question.order[len(goals) :]]
-    answer = Answer(tuple(goals), found.chosen, classed, found.infeasible and closed)
+        rest = question.order[len(goals) :]
+        goals += [GoalBound(goal, master.model.value(goal, found.chosen), None) for goal in rest]
+    answer = Answer(tuple(goals), found.chosen, sites, found.infeasible and closed)
     bounds = [goal.bound or 0 for goal in goals]
     if not closed:
-        bounds = _least_bounds(work, answer, tables)
+        bounds = _least_bounds(work, answer, tables, shared)
     if not shared and not all(map(ge, bounds, answer.values)):
         bounds = list(map(max, bounds, _floors(work, tables, answer)))
     answer.goals = tuple(
@@ -194,26 +84,25 @@ def best_answer(
     return answer
 
 
-def _master(work: Work, classed: ClassedSites) -> Master:
+def _master(work: Work, sites: ClassedSites, gap: float = 0.0) -> Master:
     question = work.question
-    given = question.demand, question.order, work.solver, classed.home_nodes, classed.shared, question.worths
-    return Master(classed.classes, *given)
+    columns, limits = sites.columns(question.demand, len(device_goals(question.order)))
+    model = MasterModel(columns, limits, question.demand, question.order, question.worths)
+    return Master(model, question.order, work.solver, all(one.exact for one in sites.shared), gap)
 
 
-def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table]) -> list[int]:
+def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table], shared: Sequence[ByState]) -> list[int]:
     """Return bounds over what may exist, goal by goal, as long as the goals before are proven; 0 for the others."""
-    bounds = [0] * len(answer.goals)
-    classed = least_classes(tables, work.budget)
-    if classed is None:
+    question, bounds = work.question, [0] * len(answer.goals)
+    sites = least_classes(tables, shared, work.budget)
+    if sites is None:
         return bounds
-    classed = replace(classed, shared=answer.classed.shared)
-    known = None
+    start = sites.again(())
     if answer.chosen is not None:
-        known = replace(classed.again(answer.classed.placed(answer.chosen)), shared=answer.chosen.shared)
-    master = _master(work, classed)
-    start, all_placed = master.filled(known, work.budget), work.question.all_placed
-    least = master.run(start, work.budget, all_placed=all_placed, stop_at=answer.values)
-    answer.least, answer.least_classed, answer.infeasible = least, classed, least.infeasible
+        start = sites.again(answer.classed.placed(answer.chosen), answer.classed.of_shared(answer.chosen))
+    start = sites.filled(start, question.demand)
+    least = _master(work, sites, _GAP).run(start, work.budget, all_placed=question.all_placed, stop_at=answer.values)
+    answer.least, answer.least_classed, answer.infeasible = least, sites, least.infeasible
     for at, (goal, found) in enumerate(zip(answer.goals, least.goals, strict=False)):
         bounds[at] = found.bound or 0
         if bounds[at] < goal.value:
@@ -241,7 +130,7 @@ def _floors(work: Work, tables: Sequence[Table], answer: Answer) -> list[int]:
             cheapest[pod] = tuple(map(min, zip(*some, strict=True)))
     classes = (answer.least_classed if answer.least is not None else answer.classed).classes
     most = max((sum(counts) for site_class in classes for counts in site_class.patterns), default=0)
-    several = any(one.each < 1 or one.nodes for one in classes) or not most
+    several = any(one.member != NODE or one.nodes for one in classes) or not most
     missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(question.demand))
     placed = sum(question.demand) - missing
     never = (

@@ -128,6 +128,9 @@ class FirstFitPods:
                 name = mine.expanded(number, result.request)
                 if result.id not in self._group_of or name not in mine.ask_of:
                     return None
+                if Placement(name, result.id) in placements:
+                    # kube-scheduler gives a request two shares of one device; the planner gives it other devices.
+                    return None
                 taken[part.asks[0] + mine.ask_of[name], self._group_of[result.id]] += 1
                 placements.append(Placement(name, result.id))
         if broken_links(scale_on(self.fleet, mine.pod, node), placements):

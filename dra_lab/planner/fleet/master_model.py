@@ -1,173 +1,116 @@
-"""The integer model over patterns of site classes, and over what nodes that share devices take beside them."""
+"""The integer model of a fleet as columns and rows, its linear relaxation, and the bounds of both."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import mul
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from msgspec.structs import replace
+
+from dra_lab.errors import SolverError
 from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.by_state import ByState, SharedTaken
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values, device_goals
-from dra_lab.planner.node.modelling import pulp
-from dra_lab.planner.node.solver import minimise
-from dra_lab.planner.node.solver_outcome import Outcome
-from dra_lab.planner.node.variables import Expression
+from dra_lab.planner.node.solver import LinearProgram, minimise_rows
+from dra_lab.planner.node.solver_outcome import Array, Outcome, Rows
 
 _OPTIONS = {"mip_detect_symmetry": False, "mip_heuristic_effort": 0.2}
 """Several times faster on a model that is all columns: each goal then begins from the one before."""
 
-_NODES_GAP = 0.01
-"""The part of the nodes by which their bound may be off as the last goal: 200 nodes of shares take 5 s, not 36."""
+Row = Any
+"""Names a row. The sum of what columns take of it is not above its limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class SiteClass:
-    """Sites that offer the same patterns: how many members there are, and each pattern's values.
+class Column:
+    """What may be taken `most` times: `pods` by workload with `values` of the goals of devices, and a number of nodes.
 
-    `patterns` maps numbers of replicas, by workload, to the values of the goals of devices; a pattern uses `each`
-    nodes at least, or as many as `nodes` says where a member is several nodes. A member takes one pattern at most.
+    `rows` has what it takes of each row; what is below 0, it gives.
     """
 
-    count: int
-    patterns: Mapping[Counts, Values]
-    each: float = 1
-    nodes: Mapping[Counts, int] = field(default_factory=dict)
-
-    def nodes_of(self, counts: Counts) -> float:
-        """Return how many nodes a pattern uses at least."""
-        return self.nodes.get(counts, self.each)
-
-
-@dataclass(frozen=True, slots=True)
-class HomeNodes:
-    """Equal nodes whose leaves are members of classes: their names, and how many members of which class one has."""
-
-    nodes: tuple[str, ...]
-    classes: Mapping[int, int]
-
-
-@dataclass
-class Chosen:
-    """How often each site class takes each pattern, and how many home nodes of each kind are used for it.
-
-    `shared` is what nodes take that share devices.
-    """
-
-    patterns: list[dict[Counts, int]]
-    home_nodes: list[int]
-    shared: tuple[SharedTaken, ...] = ()
+    most: int
+    pods: Counts
+    values: Values
+    nodes: int
+    rows: Mapping[Row, int]
 
 
 class MasterModel:
-    """Variables and rows: how often each site class takes each pattern, and how many home nodes of each kind are used.
+    """Columns, the rows of their limits and of the `demand`, and a row for every goal that is kept at a value.
 
-    `goals` holds the expression of every goal, a number where nothing can change it.
+    Solutions are levels: how often each column is taken.
     """
 
     def __init__(
         self,
-        classes: Sequence[SiteClass],
+        columns: Sequence[Column],
+        limits: Mapping[Row, int],
         demand: Sequence[int],
         order: Sequence[str],
-        home_nodes: Sequence[HomeNodes],
-        shared: Sequence[ByState],
         worth: Sequence[int],
     ) -> None:
-        """Make all variables and rows; this takes seconds for a large fleet."""
-        self.classes, self.home_nodes, self._last = classes, home_nodes, order[-1]
-        self.lp: Any = pulp.LpProblem("fleet", pulp.LpMinimize)
-        self._options = {} if shared else _OPTIONS
-        self._takes: list[dict[Counts, Expression]] = []
-        # Tables of factors: PuLP takes several times longer for a sum of products.
-        placed: list[dict[Expression, int]] = [{} for _ in demand]
-        sums: dict[str, dict[Expression, int]] = {goal: {} for goal in (*order, NODES)}
-        device = [sums[goal] for goal in device_goals(order)]
-        self._take_patterns((*placed, *device), sums[NODES])
-        self._used = [
-            self.lp.add_variable(f"y_{number}", 0, len(home.nodes), pulp.LpInteger)
-            for number, home in enumerate(home_nodes)
-        ]
-        sums[NODES].update(dict.fromkeys(self._used, 1))
-        self._keep_classes()
-        self._shared = [shared_nodes.model(self.lp, number, demand) for number, shared_nodes in enumerate(shared)]
-        for model in self._shared:
-            for pod, variable in model.placed:
-                placed[pod][variable] = 1
-            for factors, mine in zip(device, model.values, strict=False):
-                factors.update(mine)
-            sums[NODES].update(dict.fromkeys(model.used.values(), 1))
-        for number, (factors, wanted) in enumerate(zip(placed, demand, strict=True)):
-            if factors:
-                self.lp.addConstraint(_sum(factors) <= wanted, f"demand_{number}")
-        everybody: dict[Expression, int] = {}
-        for factors, value in zip(placed, worth, strict=True):
-            for variable, factor in factors.items():
-                everybody[variable] = everybody.get(variable, 0) - factor * value
-        self.goals = {goal: _sum(factors) for goal, factors in sums.items()}
-        self.goals[UNPLACED] = _sum(everybody, sum(map(mul, demand, worth)))
+        """Lay out all arrays; `worth` is what one replica of each workload without a place counts."""
+        size, device = len(columns), device_goals(order)
+        pods = np.array([column.pods for column in columns], float).reshape(size, len(demand))
+        values = np.array([column.values for column in columns], float).reshape(size, len(device))
+        self._costs: dict[str, Array] = {goal: values[:, at] for at, goal in enumerate(device)}
+        self._costs[UNPLACED] = -(pods @ np.array(worth, float))
+        self._costs[NODES] = np.array([column.nodes for column in columns], float)
+        self._wanted = int(np.dot(demand, worth))
+        self._program = LinearProgram(_rows(columns, limits, pods, demand))
 
-    def _take_patterns(self, factors: Sequence[dict[Expression, int]], nodes: dict[Expression, int]) -> None:
-        """Add a variable for each pattern of each site class; `factors` are those of workloads and goals of devices."""
-        for number, site_class in enumerate(self.classes):
-            mine = {}
-            for position, (counts, values) in enumerate(site_class.patterns.items()):
-                if not any(counts):
-                    continue
-                variable = self.lp.add_variable(f"z_{number}_{position}", 0, site_class.count, pulp.LpInteger)
-                mine[counts] = variable
-                for found, factor in zip(factors, (*counts, *values), strict=True):
-                    if factor:
-                        found[variable] = factor
-                if site_class.each == 1:
-                    nodes[variable] = int(site_class.nodes_of(counts))
-            self._takes.append(mine)
+    def _offset(self, goal: str) -> int:
+        return self._wanted if goal == UNPLACED else 0
 
-    def _keep_classes(self) -> None:
-        """Demand that no more is taken than the members hold, or those on the nodes that are used."""
-        at_home: dict[int, dict[Expression, int]] = {}
-        for home, used in zip(self.home_nodes, self._used, strict=True):
-            for number, members in home.classes.items():
-                at_home.setdefault(number, {})[used] = -members
-        for number, (site_class, mine) in enumerate(zip(self.classes, self._takes, strict=True)):
-            inside = at_home.get(number, {})
-            if mine:
-                factors = {**dict.fromkeys(mine.values(), 1), **inside}
-                self.lp.addConstraint(_sum(factors) <= (0 if inside else site_class.count), f"class_{number}")
+    def value(self, goal: str, levels: Array) -> int:
+        """Return the value of a goal in a solution."""
+        return round(float(self._costs[goal] @ levels)) + self._offset(goal)
 
-    def minimise(self, goal: str, solver: str, budget: Budget) -> Outcome:
-        """Minimise a goal."""
-        late = goal == NODES == self._last and not self._shared
-        options = {**self._options, "mip_rel_gap": _NODES_GAP} if late else self._options
-        return minimise(self.lp, self.goals[goal], solver, budget, options=options)
-
-    def fix(self, goal: str, value: int) -> bool:
-        """Demand that a goal is not above a value; say whether that can be at all."""
-        expression = self.goals[goal]
-        if isinstance(expression, int):
-            return expression <= value
-        self.lp.addConstraint(expression <= value, f"fixed_{goal}_{len(self.lp.constraints())}")
+    def keep(self, goal: str, value: int) -> bool:
+        """Demand from now on that a goal is not above a value; say whether that can be at all."""
+        if not self._costs[goal].any():
+            return self._offset(goal) <= value
+        self._program.add_row(-math.inf, value - self._offset(goal), self._costs[goal])
         return True
 
-    def read(self) -> Chosen:
-        """Return the solution that the variables hold."""
-        patterns = [{counts: int(v.varValue) for counts, v in mine.items() if v.varValue} for mine in self._takes]
-        used = [int(variable.varValue or 0) for variable in self._used]
-        return Chosen(patterns, used, tuple(model.read() for model in self._shared))
+    def bound(self, goal: str, budget: Budget) -> int:
+        """Return what no solution undercuts in a goal, by the linear relaxation."""
+        cost = self._costs[goal]
+        if not cost.any() or budget.reached:
+            return self._offset(goal) if not cost.any() else 0
+        try:
+            return max(0, self._program.minimise(cost, budget, self._offset(goal)).bound or 0)
+        except SolverError:
+            return 0
 
-    def start_from(self, chosen: Chosen) -> None:
-        """Give the solver a solution to begin with."""
-        for mine, taken in zip(self._takes, chosen.patterns, strict=True):
-            for counts, variable in mine.items():
-                variable.varValue = taken.get(counts, 0)
-        for variable, used in zip(self._used, chosen.home_nodes, strict=True):
-            variable.varValue = used
-        for model, shared in zip(self._shared, chosen.shared or [SharedTaken()] * len(self._shared), strict=True):
-            model.start_from(shared)
+    def minimise(self, goal: str, start: Array | None, solver: str, budget: Budget) -> tuple[Outcome, Array | None]:
+        """Minimise a goal over whole numbers; return what was shown, and the levels that were found."""
+        rows = replace(self._program.rows, cost=self._costs[goal], offset=float(self._offset(goal)), start=start)
+        return minimise_rows(rows, solver, budget, _OPTIONS)
 
 
-def _sum(factors: Mapping[Expression, int], constant: int = 0) -> Expression:
-    return pulp.LpAffineExpression(factors, constant=constant) if factors else constant
+def _rows(columns: Sequence[Column], limits: Mapping[Row, int], pods: Array, demand: Sequence[int]) -> Rows:
+    """Return the rows of the limits, then those of the demand."""
+    number = {name: at for at, name in enumerate(limits)}
+    entries = [(number[name], at, factor) for at, column in enumerate(columns) for name, factor in column.rows.items()]
+    kind, at = np.nonzero(pods.T)
+    own = np.array(entries, float).reshape(len(entries), 3)
+    row = np.concatenate([own[:, 0], len(limits) + kind]).astype(np.int32)
+    by_row = np.argsort(row, kind="stable")
+    size = len(limits) + len(demand)
+    return Rows(
+        cost=np.zeros(len(columns)),
+        offset=0.0,
+        least=np.zeros(len(columns)),
+        most=np.array([column.most for column in columns], float),
+        begin=np.append(0, np.cumsum(np.bincount(row, minlength=size))).astype(np.int32),
+        column=np.concatenate([own[:, 1], at]).astype(np.int32)[by_row],
+        factor=np.concatenate([own[:, 2], pods[at, kind]])[by_row],
+        lower=np.full(size, -math.inf),
+        upper=np.array([*limits.values(), *demand], float),
+        start=None,
+    )

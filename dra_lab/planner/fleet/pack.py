@@ -160,18 +160,16 @@ def pack(
     *,
     solver: str,
     lower: Values | None = None,
-    quick: bool = False,
     together: bool = False,
 ) -> Packed:
     """Put `counts[p]` replicas of each part on a site with the least values of the goals in `order`.
 
     With `together`, `counts` are those of workloads, on any of the nodes of the site. `lower` are values known to be
-    unbeatable. At a limit, what was found and the bound that was reached come back; with `quick`, the first way that is
-    found. Raises SolverError when the solver fails.
+    unbeatable. At a limit, what was found and the bound that was reached come back. Raises SolverError when the solver
+    fails.
     """
     each = [counts[part.pod] for part in parts] if together else counts
-    # Goals have variables and rows, without which a way is found in less than half the time.
-    whole = PodsModel(problem, parts, each, () if quick else order, absent=together)
+    whole = PodsModel(problem, parts, each, order, absent=together)
     least = dict(zip(device_goals(order), lower or (0,) * len(order), strict=False))
     floor = tuple(least.get(goal, int(any(counts))) for goal in order)
     if together:
@@ -186,7 +184,7 @@ def pack(
         return Packed(None)
     if outcome.value is None:
         return Packed(_devices(order, floor))
-    bound = floor if quick else _by_stages(whole, floor, solver, budget)
+    bound = _by_stages(whole, floor, solver, budget)
     found, there = whole.values(order), Counter(whole.parts[at] for at in whole.there)
     nodes = (dict(zip(order, values, strict=True)).get(NODES, 1) for values in (found, bound))
     return Packed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from operator import ge, mul
 
@@ -16,9 +16,6 @@ from dra_lab.planner.places.fill import Column, Filler
 from dra_lab.planner.places.hand_out import take_pods
 from dra_lab.planner.places.trees import State
 from dra_lab.planner.states.node_state import NodeState
-
-_FIRST = 24
-"""Columns with as many pods that are continued when a state is first looked at more closely."""
 
 _FEW_STATES, _FEW_PODS = 24, 8
 """Node states of a fleet, and pods on one node, up to which a model decides what counting leaves open."""
@@ -140,11 +137,10 @@ class PlaceTable:
         if numbers is None:
             return None
         floors = [self._floors(pod, cap) for pod, cap in enumerate(self._caps)]
-        best = [self._best(pod) if cap else None for pod, cap in enumerate(self._caps)]
         found = {}
         for counts in numbers:
             rows = [floors[pod][count] for pod, count in enumerate(counts)]
-            found[counts] = _not_undercut(tuple(map(sum, zip(*rows, strict=True))), best, counts)
+            found[counts] = tuple(map(sum, zip(*rows, strict=True)))
         return found
 
     def lower(self, counts: Counts) -> Values | None:
@@ -161,8 +157,7 @@ class PlaceTable:
             [count * self._alone(pod, goal) if count else 0 for goal in self.states.filler.order]
             for pod, count in enumerate(counts)
         ]
-        best = [self._best(pod) if count else None for pod, count in enumerate(counts)]
-        return _not_undercut(tuple(map(sum, zip(*rows, strict=True))), best, counts)
+        return tuple(map(sum, zip(*rows, strict=True)))
 
     def floors(self) -> tuple[Values | None, ...]:
         """Return, by workload, values each of which no way of a replica undercuts; None where none can stand."""
@@ -170,12 +165,6 @@ class PlaceTable:
         return tuple(
             tuple(self._alone(pod, goal) for goal in order) if cap else None for pod, cap in enumerate(self._caps)
         )
-
-    def _best(self, pod: int) -> Values | None:
-        """Return the values of the best pod of a workload on a node, None if they are not known."""
-        tables = self.states.filler.ways[0][pod]
-        best = tables.best(self.state) if tables.exact else None
-        return None if best is None else tables.shapes[best[1]].costs.values(best[0], self.states.filler.order)
 
     def _floors(self, pod: int, most: int) -> list[Values]:
         """Return limits from below of the goals of 0 to `most` pods of one workload on a node."""
@@ -208,22 +197,13 @@ class PlaceTable:
         few = len(self.states.filler.columns) <= _FEW_STATES and sum(counts) <= _FEW_PODS
         return few and self.only < 0
 
-    def widen(self, budget: Budget) -> None:
-        """Look for ways for all numbers, in many orders of workloads, if that was not done yet."""
-        key = self.state, self._caps
-        if self.state and key not in self.states.tried:
-            self.states.tried.add(key)
-            self.states.filler.explore(*key, budget, limit=_FIRST)
-
     def decide(self, counts: Counts, budget: Budget) -> None:
         """Look for the best way for some numbers; of few pods in a small fleet, a model decides what is left open."""
         if budget.reached or not self.is_open(counts):
             return
         if (self.state, counts) not in self.states.tried:
-            self.widen(budget)
             self.states.tried.add((self.state, counts))
-            if not self._is_best(counts):
-                self.states.filler.explore(self.state, counts, budget)
+            self.states.filler.explore(self.state, counts, budget)
         if budget.reached or self._is_best(counts) or not self._is_modelled(counts):
             return
         column, order = self.columns.get(counts), self.states.filler.order
@@ -258,24 +238,6 @@ class PlaceTable:
             pods = [(pod, filler.ways[way][pod]) for way, pod in column.steps()]
             self._takes[column] = take_pods(filler.trees, self.node, pods, self.only)
         return self._takes[column]
-
-
-def _not_undercut(floors: Values, best: Sequence[Values | None], counts: Counts) -> Values:
-    """Return values that no way for some numbers undercuts, compared as goals are.
-
-    `floors` hold goal by goal. No pod is better than the best one alone on the node, whose values hold together: they
-    say nothing behind a goal in which they are surpassed.
-    """
-    if any(count and one is None for count, one in zip(counts, best, strict=True)):
-        return floors
-    rows = [[count * value for value in one] for count, one in zip(counts, best, strict=True) if count and one]
-    alone = [sum(column) for column in zip(*rows, strict=True)] or [0] * len(floors)
-    found = []
-    together = True
-    for floor, value in zip(floors, alone, strict=True):
-        found.append(max(floor, value) if together else floor)
-        together = together and value >= floor
-    return tuple(found)
 
 
 def contains(counts: Counts, barred: Iterable[Counts]) -> bool:

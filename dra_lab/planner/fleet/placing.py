@@ -32,8 +32,7 @@ def pods_by_node(answer: Answer) -> list[PodsOnNode]:
     by_node: list[PodsOnNode] = []
     for table, member, counts in answer.classed.placed(answer.chosen):
         by_node.append(table.on_nodes(member, counts))
-    for shared_nodes, taken in zip(answer.classed.shared, answer.chosen.shared, strict=False):
-        by_node += shared_nodes.placed(taken)
+    by_node += answer.classed.on_shared(answer.chosen)
     return _joined(sorted(by_node, key=attrgetter("node")))
 
 

@@ -152,9 +152,7 @@ def shared_hardware(
     apart = [_apart((trees, tables), kinds, numbers) if fits else None for kinds, fits in zip(every, able, strict=True)]
     states = {one.state for found in apart if found is not None for one in found[1]}
     pieces = Pieces(ways_of(tables, MOST_WAYS), tuple(order), fleet.sizes)
-    if not pieces.look(list(states), budget.part(budget.shares.last)):
-        pieces = Pieces(ways_of(tables, 1), tuple(order), fleet.sizes, every=False)
-        pieces.look(list(states), budget.part(budget.shares.step))
+    pieces.look(sorted(states), budget.part(budget.shares.last))
     if not pieces.find():
         return None, list(sites)
     rows = list(zip(sites, apart, strict=True))

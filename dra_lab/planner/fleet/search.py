@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import mul
 
 from msgspec.structs import replace as changed
 
@@ -13,7 +12,7 @@ from dra_lab.model.goals import UNPLACED
 from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
 from dra_lab.planner.fleet.by_state import ByState, all_by_state
-from dra_lab.planner.fleet.counting import Counts, most_together
+from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.first_fit_pods import FirstFitPods, PodAsWritten
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import device_goals
@@ -51,7 +50,7 @@ def _search(work: Work) -> Solution:
     places = place_tables(filling, [site for site in sites if not site.nodes])
     looking = filling.budget if coupled else work.budget.part(work.budget.shares.step)
     question = work.question
-    given = question.fleet, coupled, device_goals(question.order), question.demand, question.worths
+    given = question.fleet, coupled, device_goals(question.order), question.demand
     shared, joint = all_by_state(*given, work.budget, looking) if coupled else ([], [])
     seen = (None if looking.reached else seen_together(question.fleet, site, looking) for site in joint)
     others = site_tables(filling, [*places.rest, *(site for site in seen if site is not None)])
@@ -66,12 +65,21 @@ def _search(work: Work) -> Solution:
     closed = closed and all(not work.budget.reached and is_closed(table) for table in tables)
     # Filling knows nothing of nodes that share devices.
     start = None if coupled else places.placed
-    together = sum(one.most(question.demand, looking) for one in shared)
-    counted = _left_out(work, tables, together) if whole else 0
+    counted = _left_out(work, tables) if whole and not shared else 0
     states = len({table.state for table in places.tables}) + len(others) + len(shared)
-    answer, by_node = _over(work, tables, shared, closed=closed, whole=whole, states=states, start=start)
+    began = time.monotonic()
+    answer = best_answer(work, tables, shared, closed=closed, start=start)
+    work.clock.lap("master")
+    if whole and not closed:
+        answer = _improved(work, tables, shared, answer, states, time.monotonic() - began, start)
+    tried = {node for table in tables if table.examined for node in table.site.all_nodes}
+    tried.update(node for one in shared for node in one.nodes)
+    answer.not_examined = len((examined if whole else set(question.fleet.scan.rules.nodes)) - tried)
+    if not whole:
+        # Nodes that were not looked at may hold more than all others.
+        _bound_nothing(answer)
     _with_count(answer, counted)
-    return Solution(answer, by_node, states)
+    return Solution(answer, pods_by_node(answer), states)
 
 
 def _with_count(answer: Answer, counted: int) -> None:
@@ -83,105 +91,50 @@ def _with_count(answer: Answer, counted: int) -> None:
     )
 
 
-def _left_out(work: Work, tables: Sequence[Table], together: int) -> int:
-    """Return how many pods have no place at least, if nodes that share devices have `together` pods at most."""
+def _left_out(work: Work, tables: Sequence[Table]) -> int:
+    """Return how many pods have no place at least."""
     demand, worth = work.question.demand, work.question.worths
-    alone = [0] * len(demand)
+    most = [0] * len(demand)
     for table in tables:
         if work.budget.reached:
             return 0
-        if table.site.nodes:
-            together += most_together(table.rows, table.caps)
-        else:
-            alone = [have + cap * table.site.count for have, cap in zip(alone, table.caps, strict=True)]
-    most: int = sum(map(mul, map(min, alone, demand), worth)) + together * max(worth)
-    wanted: int = sum(map(mul, demand, worth))
-    return max(0, wanted - most)
-
-
-def _over(
-    work: Work,
-    tables: Sequence[Table],
-    shared: Sequence[ByState],
-    *,
-    closed: bool,
-    whole: bool,
-    states: int,
-    start: Start | None = None,
-) -> tuple[Answer, list[PodsOnNode]]:
-    """Return the best answer over tables and who stands where, improved as long as there is time.
-
-    `whole` says that the tables are those of all nodes, of `states` node states. `start` yields a plan that is known.
-    """
-    if work.budget.deadline is None and sum(one.variables for one in shared) > work.budget.sizes.variables:
-        work = replace(work, budget=changed(work.budget, deadline=time.monotonic() + work.budget.shares.improve))
-    began = time.monotonic()
-    first = replace(work, budget=work.budget.part(work.budget.shares.first)) if shared else work
-    answer, by_node = _answer(first, tables, shared, closed=closed, start=start)
-    work.clock.lap("master")
-    every = (
-        {node for table in tables for node in table.site.all_nodes} if whole else work.question.fleet.scan.rules.nodes
-    )
-    if not closed and whole:
-        seconds = time.monotonic() - began
-        answer, by_node = _improved(work, tables, shared, (answer, by_node), states, seconds, start)
-    tried = {node for table in tables if table.examined for node in table.site.all_nodes}
-    tried.update(node for one in shared for node in one.nodes)
-    answer.not_examined = len(set(every) - tried)
-    # Last: nodes that were not looked at may hold more than all others.
-    return answer if whole else _unproven(answer), by_node
-
-
-def _answer(
-    work: Work, tables: Sequence[Table], shared: Sequence[ByState], *, closed: bool = False, start: Start | None
-) -> tuple[Answer, list[PodsOnNode]]:
-    """Return the best answer and who stands where."""
-    answer = best_answer(work, tables, shared, closed=closed, start=start)
-    return answer, pods_by_node(answer)
+        most = [have + cap * table.site.count for have, cap in zip(most, table.caps, strict=True)]
+    return sum(max(0, wanted - have) * value for wanted, have, value in zip(demand, most, worth, strict=True))
 
 
 def _improved(
     work: Work,
     tables: Sequence[Table],
     shared: Sequence[ByState],
-    known: tuple[Answer, list[PodsOnNode]],
+    answer: Answer,
     states: int,
     seconds: float,
     start: Start | None,
-) -> tuple[Answer, list[PodsOnNode]]:
+) -> Answer:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
     `seconds` is what an answer takes: nothing more is looked at when there is no time for another one.
     """
-    answer, by_node = known
     deadline = work.budget.deadline
     if deadline is None and states > work.budget.sizes.states:
         deadline = time.monotonic() + work.budget.shares.improve
     budget = changed(work.budget, deadline=deadline)
     looking = budget if deadline is None else changed(budget, deadline=deadline - seconds)
-    widened = False
     while not (answer.proven or answer.infeasible or looking.reached):
         doubtful = _doubtful(answer)
-        if not doubtful:
-            if widened or answer.goals[0].proven:
-                break
-            widened = True
-            for table in tables:
-                if not looking.reached:
-                    table.widen(looking)
         for table, counts in doubtful:
             # With the time over this comes back at once, with what is known.
             table.decide(counts, looking)
         work.clock.lap("patterns")
-        if work.budget.cancelled:
+        if work.budget.cancelled or not doubtful:
             break
-        better, better_by_node = _answer(replace(work, budget=budget), tables, shared, start=start)
+        better = best_answer(replace(work, budget=budget), tables, shared, closed=False, start=start)
         work.clock.lap("master")
         if answer.chosen is not None and (better.chosen is None or better.values > answer.values):
             break
         better.goals = _best_bounds(answer, better)
-        answer, by_node = better, better_by_node
-    return answer, by_node
+        answer = better
+    return answer
 
 
 def _best_bounds(before: Answer, after: Answer) -> tuple[GoalBound, ...]:
@@ -201,18 +154,19 @@ def _doubtful(answer: Answer) -> list[tuple[Table, Counts]]:
     All of several equal sites are returned, because with some of them decided, the bound would only rest on the others.
     """
     found: list[tuple[int, Table, Counts]] = []
-    least = answer.least.chosen if answer.least is not None else None
-    for chosen, tables in zip(least.patterns if least is not None else (), answer.least_classed.tables, strict=False):
-        for counts, times in chosen.items():
+    if answer.least is None or answer.least.chosen is None:
+        return []
+    sites = answer.least_classed
+    for taken, tables in zip(sites.taken(answer.least.chosen), sites.tables, strict=True):
+        for counts, times in taken.items():
             found.extend((times, table, counts) for table in tables if table.is_open(counts))
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
 
 
-def _unproven(answer: Answer) -> Answer:
-    """Return an answer whose goals may all be 0, which no goal is below: not all node states were looked at."""
+def _bound_nothing(answer: Answer) -> None:
+    """Note that all goals may be 0, which no goal is below."""
     answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
     answer.infeasible = False
-    return answer
 
 
 def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
@@ -230,10 +184,6 @@ def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:
             most = [min(count, budget.sizes.node_pods) for count in table.demand]
             if not filling.reached:
                 table.fill(by_scheduler.placed(order, most, filling), filling)
-    for first in range(len(fleet.pods)):
-        for table in tables:
-            if not budget.reached:
-                table.grow(first, budget)
     for number, table in enumerate(tables):
         if budget.reached:
             break

@@ -12,7 +12,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.providers import SharedSet
 from dra_lab.planner.fleet.shared_states import NodeKey, Piece, PodStep
-from dra_lab.planner.places.fill import LEAST, orders_of
+from dra_lab.planner.places.fill import LEAST
 from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.trees import State
 
@@ -32,21 +32,11 @@ class Filled:
             found[step.of[0]] += times
         return found
 
-    @cached_property
-    def values(self) -> Values:
-        """Return the sums of the values of all pods."""
-        rows = ([value * times for value in step.values] for step, times in self.steps.items())
-        return tuple(map(sum, zip(*rows, strict=True)))
-
 
 def fill_shared(
-    shared: SharedSet,
-    on: Callable[[NodeKey], Iterable[PodStep]],
-    demand: Sequence[int],
-    worth: Sequence[int],
-    budget: Budget,
+    shared: SharedSet, on: Callable[[NodeKey], Iterable[PodStep]], demand: Sequence[int], budget: Budget
 ) -> Filled:
-    """Return the best plan of all orders of workloads that there is time for; `on` returns the steps on a state."""
+    """Return a plan of as many pods as there is time for, workload after workload; `on` has the steps on a state."""
     steps: dict[NodeKey, Mapping[int, list[PodStep]]] = {}
 
     def steps_of(key: NodeKey, pod: int) -> list[PodStep]:
@@ -57,15 +47,7 @@ def fill_shared(
             steps[key] = mine
         return steps[key][pod]
 
-    best: tuple[int, Values, Filled] | None = None
-    for order in orders_of(len(demand)):
-        if best is not None and (budget.reached or best[2].pods.total() == sum(demand)):
-            break
-        found = _Greedy(shared, steps_of, budget).filled(demand, order)
-        placed = sum(worth[pod] * count for pod, count in found.pods.items())
-        if best is None or (-placed, found.values) < best[:2]:
-            best = -placed, found.values, found
-    return Filled() if best is None else best[2]
+    return _Greedy(shared, steps_of, budget).filled(demand)
 
 
 _Unit = tuple[State, Vector]
@@ -89,10 +71,10 @@ class _Greedy:
         self._rests: dict[_Unit, int] = {}
         self._best_unit: dict[Piece, _Unit | None] = {}
 
-    def filled(self, demand: Sequence[int], order: Sequence[int]) -> Filled:
+    def filled(self, demand: Sequence[int]) -> Filled:
         """Place workload after workload, each pod where it costs least; nodes that have pods come first."""
         steps = Counter[PodStep]()
-        for pod in order:
+        for pod in range(len(demand)):
             rest = demand[pod]
             queue: list[tuple[tuple[Values, bool], int, NodeKey]] = []
             for key in list(self.left):

@@ -75,7 +75,6 @@ def ways_of(pods: Sequence[PodTables], most: int) -> Ways:
 class Pieces:
     """What providers give to pods. If they are `exact`, nothing else can be given.
 
-    Without `every`, pieces are only single devices, and the most that a place gives of all slots together.
     `of_shape` has the kinds of each position, with their values. `given[state][kind]` are the states that a piece may
     leave. `most[state]` are the maximal numbers of pieces, by kind, that a provider gives.
     """
@@ -83,7 +82,6 @@ class Pieces:
     ways: Ways
     order: tuple[str, ...]
     sizes: Sizes
-    every: bool = True
     exact: bool = True
     of_shape: dict[ShapeOf, dict[int, list[tuple[int, Values]]]] = field(default_factory=dict)
     given: dict[State, dict[int, list[State]]] = field(default_factory=dict)
@@ -100,49 +98,31 @@ class Pieces:
         if any(state in after for state, given in self.given.items() for after in given.values()):
             return False
         self._count_pieces()
-        self.exact = self.exact and self.every and all(ways.exact for _, ways in shapes_of(self.ways))
+        self.exact = self.exact and all(ways.exact for _, ways in shapes_of(self.ways))
         return True
 
     def has(self, state: State, pieces: Vector) -> bool:
         """Say whether a provider can give these numbers of pieces, by kind."""
         return any(all(a <= b for a, b in zip(pieces, most, strict=True)) for most in self.most[state])
 
-    def look(self, todo: list[State], budget: Budget) -> bool:
-        """Find what providers can give in all states that they may come to, while there is time; say if it is all."""
-        found = 0
-        while todo:
-            state = todo.pop()
-            if state in self._places:
-                continue
+    def look(self, states: Iterable[State], budget: Budget) -> None:
+        """Find what providers can give in all states that they may come to, while there is time."""
+        todo, found = list(states), 0
+        for state in todo:
             late = found > MOST_GIVEN or budget.reached
             self.exact = self.exact and not late
-            mine = self._places[state] = {
-                of: {} if late else self._given(ways, state) for of, ways in shapes_of(self.ways)
-            }
+            mine = self._places[state] = {of: {} if late else ways.of(1, state) for of, ways in shapes_of(self.ways)}
             every = [after for by_position in mine.values() for some in by_position.values() for after in some]
             found += len(every)
-            todo += sorted({after for after in every if after})
-        return self.exact
-
-    def _given(self, ways: AllWays, state: State) -> _OneWay:
-        """Return what a provider can give: everything, or only single devices and the most of all slots together."""
-        found, vectors = ways.of(1, state), ways.tables.lattice.vectors
-        if self.every or not found:
-            return found
-        most = tuple(map(max, zip(*(vectors[at] for at in found), strict=True)))
-        return {at: some for at, some in found.items() if sum(vectors[at]) == 1 or vectors[at] == most}
+            todo += sorted({after for after in every if after} - {*todo})
 
     def _find_pieces(self) -> bool:
-        """Find the pieces of each shape that are no sums of others; say whether one provider gives all sums of them."""
+        """Find the pieces of each shape; say whether one provider gives all sums of them."""
         looks: dict[frozenset[tuple[State, State]], int] = {}
         self.given = {state: {} for state in self._places}
         for of, ways in shapes_of(self.ways):
-            places = [mine[of] for mine in self._places.values() if mine[of]]
-            vectors = ways.tables.lattice.vectors
-            mine = self.of_shape[of] = {}
-            for position in sorted({at for place in places for at in place}, key=lambda at: (sum(vectors[at]), at)):
-                if not all(self._is_sum(of, place, position, ways) for place in places if position in place):
-                    mine[position] = self._kinds_of(of, position, ways, looks)
+            given = {at for mine in self._places.values() for at in mine[of]}
+            self.of_shape[of] = {position: self._kinds_of(of, position, ways, looks) for position in sorted(given)}
             if not all(self._are_independent(of, state, ways) for state in self._places):
                 return False
         return True
@@ -164,28 +144,19 @@ class Pieces:
                     known.append(after)
         return found
 
-    def _sums(self, of: ShapeOf, place: _OneWay, ways: AllWays) -> Iterator[tuple[int, State, int]]:
-        """Yield position, state left and cost of a vector and a piece that one provider gives one after the other."""
-        for first, some in place.items():
-            for between, (cost, _) in some.items():
-                for second, more in self._places[between][of].items() if between else ():
-                    if second in self.of_shape[of] and (total := ways.tables.lattice.sum_of(first, second)) >= 0:
-                        for after, (rest, _) in more.items():
-                            yield total, after, cost + rest
-
-    def _is_sum(self, of: ShapeOf, place: _OneWay, position: int, ways: AllWays) -> bool:
-        cheapest: dict[State, int] = {}
-        for total, after, cost in self._sums(of, place, ways):
-            if total == position:
-                cheapest[after] = min(cost, cheapest.get(after, cost))
-        return all(after in cheapest and cheapest[after] <= cost for after, (cost, _) in place[position].items())
-
     def _are_independent(self, of: ShapeOf, state: State, ways: AllWays) -> bool:
-        """Say whether a pod may take several pieces of one provider."""
-        if not (self.every and ways.exact):
+        """Say whether a pod may take several pieces of one provider, one after the other."""
+        if not ways.exact:
             return not ways.tables.is_apart
         place = self._places[state][of]
-        return all(after in place.get(total, ()) for total, after, _ in self._sums(of, place, ways))
+        return all(
+            after in place.get(total, ())
+            for first, some in place.items()
+            for between in filter(None, some)
+            for second, more in self._places[between][of].items()
+            if (total := ways.tables.lattice.sum_of(first, second)) >= 0
+            for after in more
+        )
 
     def _count_pieces(self) -> None:
         """Find the maximal numbers of pieces of each state."""

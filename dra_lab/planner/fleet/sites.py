@@ -111,7 +111,7 @@ def plain_site(fleet: FleetProblem, state: NodeState, nodes: Sequence[str]) -> S
     return Site(
         tuple(sorted(nodes)),
         parts_on(fleet, min(nodes)),
-        lambda: state_problem(layout, state)[0],
+        lambda: state_problem(layout, state),
         state,
         partial(kept_groups, layout, state),
     )

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
+from math import prod
+from operator import le
 
 from dra_lab.errors import SolverError
 from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.fleet.counting import Counts, PodLimits, pod_limits
+from dra_lab.planner.fleet.counting import Counts, most_of_pods
 from dra_lab.planner.fleet.pack import OnePod, Packed, Takes, Values, device_goals, named, pack, size_of
 from dra_lab.planner.fleet.place_table import PlaceTable, contains, without_barred
 from dra_lab.planner.fleet.question import Work
@@ -47,19 +50,22 @@ class SiteTable:
     @cached_property
     def vectors(self) -> list[Counts] | None:
         """Return all numbers that counting allows, None if they are too many to list."""
-        return self.limits.vectors(_SIZES.numbers)
+        if prod(cap + 1 for cap in self._most) > _SIZES.numbers:
+            return None
+        numbers = product(*(range(cap + 1) for cap in self._most))
+        return sorted(numbers, key=lambda counts: (sum(counts), counts))
 
     @cached_property
-    def limits(self) -> PodLimits:
-        """Return what counting says of the site."""
-        return pod_limits(self.site, self.demand)
+    def _most(self) -> Counts:
+        return most_of_pods(self.site, self.demand)
 
     def lower(self, counts: Counts) -> Values | None:
         """Return values that no way undercuts, None where the numbers are impossible."""
         known = self.packed.get(counts)
         if known is not None:
             return None if known.lower is None else max(known.lower, self._summed(counts) or known.lower)
-        return self._summed(counts) if not contains(counts, self._barred) and self.limits.may_hold(counts) else None
+        able = all(map(le, counts, self._most)) and not contains(counts, self._barred)
+        return self._summed(counts) if able else None
 
     def _summed(self, counts: Counts) -> Values | None:
         """Return the sum of what the replicas cost alone: no packing costs less than its parts."""
@@ -75,29 +81,25 @@ class SiteTable:
     @property
     def caps(self) -> Counts:
         """Return the most replicas of each part, by counting, and by what is known to be impossible alone."""
-        return without_barred(self.limits.caps, self._barred)
+        return without_barred(self._most, self._barred)
 
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
-        caps = ((_one(self.caps, part), cap) for part, cap in enumerate(self.caps))
-        return (*caps, *self.limits.whole)
+        return tuple((_one(self.caps, part), cap) for part, cap in enumerate(self.caps))
 
-    def decide(self, counts: Counts, budget: Budget, *, quick: bool = False) -> Packed:
-        """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before.
-
-        With `quick`, any way is good enough.
-        """
+    def decide(self, counts: Counts, budget: Budget) -> Packed:
+        """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before."""
         lower, known = self.lower(counts), self.packed.get(counts)
         if lower is None:
             return Packed(None)
         before = known.upper if known is not None else None
-        if known is not None and (known.exact or (quick and before is not None)):
+        if known is not None and known.exact:
             return known
-        if budget.reached or not self._is_modelled(counts, _SIZES.copies if quick else _SIZES.variables):
+        if budget.reached or not self._is_modelled(counts):
             return Packed(lower)
         given, together = (self.site.problem, self.site.parts, counts, self.order, budget), bool(self.site.nodes)
-        found = pack(*given, solver=self.solver, lower=lower, quick=quick, together=together)
+        found = pack(*given, solver=self.solver, lower=lower, together=together)
         found = replace(found, takes=named(self.site, found.takes))
         if found.lower is None and before is not None:
             raise SolverError("the solver finds no way where one is known; try the solver CBC")
@@ -116,11 +118,6 @@ class SiteTable:
         """Return the values of all goals of a member."""
         values = iter(one.upper or ())
         return tuple(one.nodes if goal == NODES else next(values) for goal in self.order)
-
-    def widen(self, budget: Budget) -> None:
-        """Find ways for growing numbers of replicas, with each part first."""
-        for first in range(len(self.caps)):
-            self.grow(first, budget)
 
     def grow_beside(self, counts: Counts, part: int) -> None:
         """Look for nothing: a model for each number takes too long."""
@@ -145,18 +142,6 @@ class SiteTable:
                     len({self.site.parts[part].node for part in there}),
                 )
         self.examined = self.examined or bool(placed) or not budget.reached
-
-    def grow(self, first: int, budget: Budget) -> None:
-        """Find ways for growing numbers of replicas, from one part on: a plan is known before time is over."""
-        counts = self._zero
-        for part in (*range(first, len(counts)), *range(first)):
-            cap, step = min(self.caps[part], budget.sizes.node_pods), 1
-            while step and not budget.reached:
-                more = tuple(count + step * (part == other) for other, count in enumerate(counts))
-                if more[part] <= cap and self.decide(more, budget, quick=True).upper is not None:
-                    counts, step = more, step * 2
-                else:
-                    step //= 2
 
     def found(self) -> dict[Counts, Values]:
         """Return the numbers of replicas for which a way was found, with its values."""
@@ -200,12 +185,12 @@ class SiteTable:
     def is_open(self, counts: Counts) -> bool:
         """Say whether a better way for some numbers may exist than the one that was found."""
         known = self.packed.get(counts)
-        return (known is None or not known.exact) and self._is_modelled(counts, _SIZES.variables)
+        return (known is None or not known.exact) and self._is_modelled(counts)
 
-    def _is_modelled(self, counts: Counts, most: int) -> bool:
-        """Say whether a model has no more than `most` variables; that of one node is always made."""
+    def _is_modelled(self, counts: Counts) -> bool:
+        """Say whether a model is small enough; that of one node is always made."""
         each = [counts[part.pod] for part in self.site.parts]
-        return not self.site.nodes or size_of(self.site.problem, self.site.parts, each) <= most
+        return not self.site.nodes or size_of(self.site.problem, self.site.parts, each) <= _SIZES.variables
 
 
 def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:

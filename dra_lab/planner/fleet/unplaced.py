@@ -65,7 +65,8 @@ def _lacking(
         for node in fleet.scan.rules.nodes:
             stages = matching_devices(fleet.scan, joint, node)
             here = {device for device, stage in stages if stage is Stage.FREE and device not in taken}
-            matching, free, most = matching or bool(stages), free | here, max(most, len(here))
+            free |= here
+            matching, most = matching or bool(stages), max(most, len(here))
             if not whole and most >= ask.count:
                 break
         name, every = ask.reference if pod.several else pod.drawn(0, ask.reference), len(free)

@@ -12,7 +12,7 @@ from math import ceil
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import part_caps
+from dra_lab.planner.fleet.counting import most_of_parts
 from dra_lab.planner.fleet.pack import PodsModel, size_of
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.question import Question, Work
@@ -22,7 +22,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.milp import minimise_exactly
 from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.variables import Expression
-from dra_lab.planner.states.node_state import coarse, common_unit
+from dra_lab.planner.states.node_state import common_unit
 
 NAMED = ("gpu", "nic", "cpu")
 """The kinds that keep their name; all others are one, "other"."""
@@ -142,7 +142,7 @@ class Usage:
             mine = left.intersection(site.nodes or [(node,) for node in site.members])
             if not mine or budget.reached:
                 continue
-            place = seen_together(self.fleet, site, budget) if site.nodes else _as_place(site)
+            place = seen_together(self.fleet, site, budget) if site.nodes else site
             used = self._most_used(kind, place, max(known[nodes][1] for nodes in mine)) if place else None
             if used is not None:
                 yield from ((at, (max(known[at][0], used[0]), min(known[at][1], used[1]))) for at in mine)
@@ -155,8 +155,8 @@ class Usage:
         for part in place.parts:
             if using & set(range(*part.asks)):
                 wanted[part.pod] = int(most)
-        each = part_caps(place, wanted)
-        if size_of(problem, place.parts, each) > self.budget.sizes.copies:
+        each = most_of_parts(place, wanted)
+        if size_of(problem, place.parts, each) > self.budget.sizes.variables:
             return None
         model = PodsModel(problem, place.parts, each, (), absent=True)
         amounts = _amounts_in(kind, model, problem)
@@ -234,12 +234,6 @@ def _cpu_key(problem: AllocationProblem, number: int) -> str:
         return ""
     requested = {key for ask in problem.asks for key in ask.capacity}
     return min((key for _, uses in group.uses for key, _ in uses if key in requested), default="")
-
-
-def _as_place(site: Site) -> Site:
-    """Return a site as one place, devices that no must-link tells apart together."""
-    problem = coarse(site.problem)[0]
-    return replace(site, nodes=((site.parts[0].node,),), make=lambda: problem)
 
 
 def _total(used: Mapping[str, Fraction]) -> Fraction:

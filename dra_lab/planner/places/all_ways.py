@@ -59,8 +59,6 @@ class AllWays:
 
     def _inner(self, depth: int, state: State) -> dict[int, dict[State, Way]]:
         tables, (known, children) = self.tables, state
-        if len(children) == 1:
-            return self._around(depth, state)
         ways: _Inside = {(0, ()): (0, ())}
         inside: Counter[State] = Counter(children)
         for child, many in inside.items():
@@ -72,19 +70,6 @@ class AllWays:
                 own = int(tables.own[depth][known][position])
                 _keep(found.setdefault(position, {}), after, cost + own, steps)
         return found
-
-    def _around(self, depth: int, state: State) -> dict[int, dict[State, Way]]:
-        """Return the ways of a place with one place inside."""
-        known, (child,) = state
-        own, allowed = self.tables.own[depth][known], self.tables.allowed[depth]
-        return {
-            position: {
-                (known, (after,)) if after else (): (cost + int(own[position]), ((child, position, after, 1),))
-                for after, (cost, _) in ways.items()
-            }
-            for position, ways in self.of(depth + 1, child).items()
-            if allowed[position]
-        }
 
     def _with_places(self, before: _Inside, depth: int, child: State, many: int) -> _Inside:
         """Return the ways with some equal places more, each of which gives one vector at most."""

@@ -20,6 +20,9 @@ from dra_lab.planner.places.trees import State, Trees
 LEAST = 64
 """Pods of a workload that are placed even if time is up."""
 
+_CONTINUED = 200
+"""Columns with as many pods that are continued when all orders of workloads are tried on a state."""
+
 _RARE = 64
 """The harm of losing a unit of which the fleet has most."""
 
@@ -157,12 +160,12 @@ class Filler:
                 heapq.heapreplace(queue, (cost, number))
         return placed
 
-    def explore(self, state: State, most: Vector, budget: Budget, limit: int = 200) -> None:
+    def explore(self, state: State, most: Vector, budget: Budget) -> None:
         """Keep what every order of workloads and way of filling gives on a state, up to some numbers of pods."""
         layer: dict[tuple[Vector, State], Column] = {(): self.first(state)}  # type: ignore[dict-item]
         while layer:
             following: dict[tuple[Vector, State], Column] = {}
-            for column in list(layer.values())[:limit]:
+            for column in list(layer.values())[:_CONTINUED]:
                 if budget.reached:
                     return
                 for way in range(len(self.ways)):

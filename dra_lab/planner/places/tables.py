@@ -209,8 +209,6 @@ class ShapeTables:
 
     def _inner(self, depth: int, state: State) -> Table:
         known, children = state
-        if len(children) == 1:
-            return self._around(depth, known, children[0])
         size = self.lattice.size
         costs, steps = np.full(size + 1, NEVER, np.int64), []
         costs[0] = 0
@@ -234,17 +232,6 @@ class ShapeTables:
         if depth:
             able = able[self.lattice.kept(able)]
         return Table(able, costs[able] + self.own[depth][known][able], tuple(steps))
-
-    def _around(self, depth: int, known: int, child: State) -> Table:
-        """Return what a place with one place inside can give: what that gives and the links of the level allow."""
-        part = self.table(depth + 1, child)
-        able = np.flatnonzero(self.allowed[depth][part.vectors]) if len(part.vectors) else np.zeros(0, np.int64)
-        if depth:
-            able = able[self.lattice.kept(part.vectors[able])]
-        vectors = part.vectors[able]
-        chosen = np.full(self.lattice.size, -1)
-        chosen[part.vectors] = np.arange(len(part.vectors))
-        return Table(vectors, part.costs[able] + self.own[depth][known][vectors], ((child, part.vectors, chosen),))
 
     def best(self, state: State) -> int | None:
         """Return the cost of the best pod on a node, None if there is none."""

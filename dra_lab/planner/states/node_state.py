@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.index.counter_draws import Counter
-from dra_lab.index.node_binding import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node_classes import Layout
 
@@ -50,7 +49,7 @@ def inspectors(problem: AllocationProblem, group: DeviceGroup) -> tuple[int, ...
     return tuple(ask for ask in group.asks if problem.asks[ask].admin_access)
 
 
-def kept_groups(layout: Layout, state: NodeState, only: Collection[int] | None = None) -> tuple[int, ...]:
+def kept_groups(layout: Layout, state: NodeState) -> tuple[int, ...]:
     """Return the group of the layout behind each group of a state's problem (`state_problem`).
 
     One of which some devices are in use and may be looked into is there twice: first what is free.
@@ -58,8 +57,6 @@ def kept_groups(layout: Layout, state: NodeState, only: Collection[int] | None =
     whole, left, found = layout.problem, dict(state.left), []
     looked_into = any(ask.admin_access for ask in whole.asks)
     for at, size in enumerate(state.free):
-        if only is not None and at not in only:
-            continue
         if size and (at not in left or _able(whole.groups[at], left[at])):
             found.append(at)
         if looked_into and size < layout.sizes[at] and inspectors(whole, whole.groups[at]):
@@ -67,18 +64,11 @@ def kept_groups(layout: Layout, state: NodeState, only: Collection[int] | None =
     return tuple(found)
 
 
-def state_problem(
-    layout: Layout, state: NodeState, only: Collection[int] | None = None
-) -> tuple[AllocationProblem, tuple[int, ...]]:
-    """Return the problem of a state, and the group of the layout behind each of its groups; of some groups `only`.
-
-    The groups hold as many devices as are free, not those that are.
-    """
+def state_problem(layout: Layout, state: NodeState) -> AllocationProblem:
+    """Return the problem of a state. Its groups (`kept_groups`) have as many devices as are free, but not the same."""
     whole, left = layout.problem, dict(state.left)
     groups: list[DeviceGroup] = []
     for at, (group, size) in enumerate(zip(whole.groups, state.free, strict=True)):
-        if only is not None and at not in only:
-            continue
         if size:
             found = group if size == group.size else replace(group, devices=group.devices[:size])
             able = _able(group, left[at]) if at in left else group.asks
@@ -93,7 +83,7 @@ def state_problem(
     asks = {ask for group in short for ask in group.asks}
     lost = frozenset(ask for ask in asks if whole.asks[ask].all_devices and not whole.asks[ask].admin_access)
     problem = replace(whole, groups=tuple(groups), impossible=whole.impossible | lost)
-    return _with_counters(problem, state.counters) if whole.counters else problem, kept_groups(layout, state, only)
+    return _with_counters(problem, state.counters) if whole.counters else problem
 
 
 def _able(group: DeviceGroup, left: tuple[tuple[str, Fraction], ...]) -> tuple[int, ...]:
@@ -114,26 +104,3 @@ def _with_counters(problem: AllocationProblem, counters: Sequence[int]) -> Alloc
         mine = tuple((counter, amount) for counter, amount in group.draws if counter in dict(left))
         groups.append(group if mine == group.draws else replace(group, draws=mine))
     return replace(problem, groups=tuple(groups), counters=left)
-
-
-def coarse(problem: AllocationProblem) -> tuple[AllocationProblem, tuple[int, ...]]:
-    """Return a problem in which as many pods fit, with fewer groups, and the group of it that each group is now in.
-
-    Devices that one pod has to itself are identical if the same asks may take them and all must-links see them at the
-    same places. A pod that takes some of two such groups can take as many in any other share, so only their sum counts.
-    """
-    must = [at for at, link in enumerate(problem.links) if link.must]
-    first: dict[object, int] = {}
-    groups: list[DeviceGroup] = []
-    now_in = []
-    for number, group in enumerate(problem.groups):
-        plain = not group.shareable and not group.draws and group.tie is Tie.SELECTOR
-        key = (group.asks, group.kind, tuple(group.places[at] for at in must)) if plain else number
-        if key not in first:
-            first[key] = len(groups)
-            groups.append(group)
-        else:
-            mine = groups[first[key]]
-            groups[first[key]] = replace(mine, devices=mine.devices + group.devices)
-        now_in.append(first[key])
-    return replace(problem, groups=tuple(groups)), tuple(now_in)

@@ -10,8 +10,11 @@ import os
 import pytest
 from brute_force import RULES
 from brute_force_fleets import hold_to
+from cancelled import CancelledAfter
 from checked_plans import checked_fleet
 from random_pods import a_fleet_case
+
+from dra_lab.model.plan import PlanStatus
 
 FLEETS = int(os.environ.get("DRA_LAB_RANDOM_MIXED_FLEETS", "620"))
 PARTS = 62
@@ -59,6 +62,13 @@ def test_fleet_is_brute_force_with_all_rules_mixed(part):
             first_fit=False,
         )
         hold_to(expected, plan, f"fleet {number}")
+
+
+def test_two_shares_of_one_device_for_one_request_are_no_start():
+    """First fit gives a request two shares of a device; a plan that is cancelled then keeps every rule."""
+    case, _ = a_fleet_case(132)
+    plan = checked_fleet(case.cluster, case.workloads, release=case.release, cancel=CancelledAfter(40))
+    assert plan.status is not PlanStatus.OPTIMAL
 
 
 @pytest.mark.some(4)

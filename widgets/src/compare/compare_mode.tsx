@@ -125,7 +125,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
             <th scope="row">
               <span className="dra-differs" />
               <span>Devices</span>
-              <PlacesLegend />
+              <PlacesLegend plans={plans} />
             </th>
             {plans.map((plan) => (
               <td key={plan.name}>

@@ -86,18 +86,27 @@ function inWords(plan: ComparedPlan): string {
   return `Devices of ${plan.name} on ${plan.node ?? ""}: ${words || "none"}`;
 }
 
-/** What the chips mean: pattern and frame tell the states apart, not their colour alone. */
-export function PlacesLegend() {
+/** What chips and bars mean: pattern and frame tell the states apart, not their colour alone. */
+export function PlacesLegend({ plans }: { plans: readonly ComparedPlan[] }) {
+  const [hasBars, hasChips] = [plans.some((plan) => plan.bars?.length), plans.some((plan) => plan.places?.length)];
   return (
     <ul className="dra-stack dra-legend">
-      {LEGEND.map(([state, words, letter]) => (
-        <li key={state}>
-          <span className="dra-device" data-state={state}>
-            <b>{letter}</b>
-          </span>
-          {words}
-        </li>
-      ))}
+      {hasChips &&
+        LEGEND.map(([state, words, letter]) => (
+          <li key={state}>
+            <span className="dra-device" data-state={state}>
+              <b>{letter}</b>
+            </span>
+            {words}
+          </li>
+        ))}
+      {hasBars &&
+        PARTS.map((part, at) => (
+          <li key={part}>
+            <span className="dra-swatch dra-fleet-swatch" data-part={part} />
+            {WORDS[at]}
+          </li>
+        ))}
     </ul>
   );
 }
