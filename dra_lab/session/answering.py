@@ -138,7 +138,7 @@ class Answering(Job[Plan]):
     def count_copies(self) -> None:
         """Count the copies that fit after every answer from now on."""
         self.counts_copies = True
-        if self.is_answered and self.wait(0.0):  # else the worker comes to it
+        if self.is_answered:  # else the worker comes to it; it may have passed the place where it counts
             self.replan()
 
     def settled(self, answer: Plan | None) -> None:
