@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dra_lab.errors import InputError
 from dra_lab.gitops.pending import explain, waits_for_devices
 from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.sketch import pod_drawing
@@ -12,7 +13,8 @@ from dra_lab.sketch.object_names import object_name
 
 if TYPE_CHECKING:
     from dra_lab.model.cluster import Cluster
-    from dra_lab.session.session import Session
+    from dra_lab.model.sketch import ClaimSketch
+    from dra_lab.session.answering import Answering
 
 SECONDS = 5.0
 """Seconds for the reason of each pod."""
@@ -24,15 +26,14 @@ _REST = 0.5
 class Pending(Job[Explanation]):
     """Why pods of a session's cluster are pending, worked out after each load without the what-if changes."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Answering) -> None:
         """Begin without a question; no thread is begun."""
         super().__init__(lambda: session.events.emit("pending"))
         self._session = session
         self._asked: Cluster | None = None
 
-    def ask(self) -> None:
-        """Explain the pods of the present snapshot, once."""
-        snapshot = self._session.snapshot
+    def ask(self, snapshot: Cluster) -> None:
+        """Explain the pods of a snapshot, once."""
         if snapshot is self._asked:
             return
         is_followed, self._asked = self._asked is not None and self._asked.name == snapshot.name, snapshot
@@ -47,10 +48,11 @@ class Pending(Job[Explanation]):
             return None
         return explain(snapshot, release=self._session.release, time_limit=SECONDS, cancel=run.stop)
 
-    def open(self, pod: str) -> None:
-        """Draw the claims of a pod: one undo step. Raises InputError for an unknown pod, SourceError for its claims."""
+    def drawing(self, pod: str) -> ClaimSketch:
+        """Return the claims of a pod. Raises InputError for an unknown pod, SourceError for its claims."""
         from dra_lab.gitops.claims_of_file import read_cluster_pod
 
-        session = self._session
-        read = read_cluster_pod(session.snapshot, pod, session.release)
-        session.edit(pod_drawing(object_name(pod.rpartition("/")[2]), read.claims.values()))
+        if self._asked is None:
+            raise InputError("no cluster is loaded: load one first")
+        read = read_cluster_pod(self._asked, pod, self._session.release)
+        return pod_drawing(object_name(pod.rpartition("/")[2]), read.claims.values())

@@ -31,7 +31,7 @@ class PendingPods(Pane):
 
     def _begin(self) -> None:
         self.when(self._show, "pending")
-        self.when(self.session.pending.ask, "cluster")
+        self.when(lambda: self.session.pending.ask(self.session.snapshot), "cluster")
 
     def _show(self) -> None:
         found = self.session.pending.answer
@@ -44,8 +44,8 @@ class PendingPods(Pane):
 
     @on
     def open_pod(self, pod: str) -> None:
-        """Draw the claims of a pending pod."""
-        self.session.pending.open(pod)
+        """Draw the claims of a pending pod: one undo step."""
+        self.session.edit(self.session.pending.drawing(pod))
         self.session.show_mode("plan")
 
 

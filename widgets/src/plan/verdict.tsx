@@ -57,7 +57,11 @@ export function Verdict() {
       onKeyDown={onKeyDown}
     >
       <div className="dra-answer-text dra-column">
-        {answer.asked && <p className="dra-asked">{answer.asked}</p>}
+        {answer.asked && (
+          <p className="dra-asked" title={answer.asked}>
+            {answer.asked}
+          </p>
+        )}
         <Headline sign={SIGNS[state]} words={words} />
         {fixes.length > 0 ? (
           <Fixes fixes={fixes} isStale={isStale} tried={answer.tried ?? ""} apply={apply} />
