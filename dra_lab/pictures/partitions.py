@@ -16,6 +16,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
+from dra_lab.sketch.device_use import counts_cpus
 from dra_lab.topology.locality import Locality
 from dra_lab.words.document import clean
 
@@ -209,7 +210,7 @@ def amount_words(amount: Amount, key: str = "") -> str:
     number, unit = _NUMBER.findall(format_quantity(amount.total))[0]
     factor = amount.total / Fraction(number) if amount.total else Fraction(1)
     left = max(amount.left, Fraction()) / factor
-    unit = unit or ("CPUs" if key.rpartition("/")[2] == "cpu" else "")
+    unit = unit or ("CPUs" if counts_cpus(key) else "")
     return f"{float(left * 100 // 1) / 100:,.10g} of {float(number):,.10g} {unit}".rstrip()
 
 

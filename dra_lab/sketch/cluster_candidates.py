@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from functools import cached_property
 
 from msgspec import Struct, field
@@ -17,18 +18,21 @@ from dra_lab.index.device_kinds import stages_of_kinds
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.driver_profile import KINDS
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks, covers
-from dra_lab.sketch.device_use import is_free, is_tainted
+from dra_lab.sketch.device_use import counts_cpus, is_free, is_tainted
 
 __all__ = [
     "Candidates",
     "all_devices",
     "candidates",
     "common_kind",
+    "count_cpus",
     "count_free",
     "count_tainted",
     "is_guess",
@@ -135,6 +139,26 @@ def is_guess(shapes: Mapping[Shape, int]) -> bool:
 def count_free(cluster: Cluster, found: Candidates, release: KubernetesRelease, capacity_key: str = "") -> int:
     """Return how many of the devices are free (`is_free`)."""
     return len(found.ids) - len(_taken(cluster, release, capacity_key) & found.ids)
+
+
+def count_cpus(
+    cluster: Cluster, found: Candidates, release: KubernetesRelease, capacity_key: str
+) -> tuple[int, int] | None:
+    """Return how many whole CPUs the devices have free and in all; None for a capacity that does not count CPUs."""
+    if not counts_cpus(capacity_key) or not any(capacity_key in shape.example.capacity for shape in found.shapes):
+        return None
+
+    def cpus(device: Device) -> Fraction:
+        amount = device.capacity.get(capacity_key)
+        return Fraction() if amount is None else parse_quantity(amount.value)
+
+    known = catalogue(cluster).by_id
+    total = sum((count * cpus(shape.example) for shape, count in found.shapes.items()), Fraction())
+    taken = _taken(cluster, release, capacity_key) & found.ids
+    shared = (found.ids & cluster.allocated.consumed.keys()) - taken
+    used = sum((cpus(known[id_].device) for id_ in taken), Fraction())
+    used += sum((cluster.allocated.consumed[id_].get(capacity_key, Fraction()) for id_ in shared), Fraction())
+    return max(0, int(total - used)), int(total)
 
 
 def count_tainted(cluster: Cluster, found: Candidates, release: KubernetesRelease) -> int:

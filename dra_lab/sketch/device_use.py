@@ -11,6 +11,11 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 
 
+def counts_cpus(capacity_key: str) -> bool:
+    """Say whether a capacity counts CPUs, as `dra.cpu/cpu` does."""
+    return capacity_key.rpartition("/")[2] == "cpu"
+
+
 def keeps_away(taint: DeviceTaint) -> bool:
     """Say whether a taint keeps claims without a toleration from being given its device."""
     return taint.effect in ("NoSchedule", "NoExecute")

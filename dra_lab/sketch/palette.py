@@ -26,6 +26,7 @@ from dra_lab.model.sketch import Ask, asks
 from dra_lab.sketch.cluster_candidates import (
     Candidates,
     candidates,
+    count_cpus,
     count_free,
     count_tainted,
     is_guess,
@@ -47,10 +48,10 @@ class PaletteEntry:
     `key` is unique and stable. `label` is for people and may contain text from the cluster, so escape it.
     `device_class` and `selectors` go into a request for it. `capacity_key` is "" for whole devices, else the capacity
     of which the request asks for `default_capacity` (a quantity). `total` counts the devices of all nodes, `free` those
-    not in use and not tainted. `in_cluster` is False if the class is only documented and must be created with the
-    claim. `missing` says in a few words whether the cluster lacks the class or no class was read. `split` is True if
-    the devices are partitions, which exclude each other. `guessed` says that no profile gives the kind. `again` says
-    that an entry before it means the same devices.
+    not in use and not tainted; both count CPUs where a request asks for CPUs of a device. `in_cluster` is False if the
+    class is only documented and must be created with the claim. `missing` says in a few words whether the cluster lacks
+    the class or no class was read. `split` is True if the devices are partitions, which exclude each other. `guessed`
+    says that no profile gives the kind. `again` says that an entry before it means the same devices.
     """
 
     key: str
@@ -88,12 +89,15 @@ def palette(cluster: Cluster, release: KubernetesRelease | None = None) -> tuple
 
 @once_per_snapshot
 def _with_free(cluster: Cluster, release: KubernetesRelease) -> tuple[PaletteEntry, ...]:
-    return tuple(
-        dataclasses.replace(
-            entry, free=count_free(cluster, meant, release, entry.capacity_key), split=are_partitions(meant.shapes)
-        )
-        for entry, meant in _of_hardware(cluster, release)
+    return tuple(_counted(cluster, entry, meant, release) for entry, meant in _of_hardware(cluster, release))
+
+
+def _counted(cluster: Cluster, entry: PaletteEntry, meant: Candidates, release: KubernetesRelease) -> PaletteEntry:
+    free, total = count_cpus(cluster, meant, release, entry.capacity_key) or (
+        count_free(cluster, meant, release, entry.capacity_key),
+        entry.total,
     )
+    return dataclasses.replace(entry, free=free, total=total, split=are_partitions(meant.shapes))
 
 
 @once_per_hardware

@@ -23,6 +23,7 @@ from dra_lab.sketch.cluster_candidates import (
     Candidates,
     candidates,
     common_kind,
+    count_cpus,
     count_free,
     joined,
     kind_of_most,
@@ -43,6 +44,7 @@ class RequestStatus(Struct, frozen=True):
     class alone; `free` the matching ones that are not in use and not tainted. `text` says it in words ("12 of 64 match;
     3 lack dra.net/rdma"), `error` why nothing can match or where a selector fails, "" where all is well. `attributes`
     are the full names that every matching device publishes. `split` says that all of them are partitions of a device.
+    `free_cpus` are the CPUs that they have left where the request asks for CPUs of a device, else None.
     `model` is what all of them are ("NVIDIA A100-SXM4-40GB"), "" if they differ.
     """
 
@@ -55,6 +57,7 @@ class RequestStatus(Struct, frozen=True):
     kind: str = "other"
     split: bool = False
     model: str = ""
+    free_cpus: int | None = None
 
 
 def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> Mapping[str, RequestStatus]:
@@ -75,7 +78,9 @@ def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease
     whole, known = found
     keys = {key for ask in own_asks for key in ask.capacity}
     capacity_key = next(iter(keys)) if len(keys) == 1 else ""
-    return replace(known, free=count_free(cluster, whole, release, capacity_key))
+    cpus = count_cpus(cluster, whole, release, capacity_key)
+    free = count_free(cluster, whole, release, capacity_key)
+    return replace(known, free=free, free_cpus=None if cpus is None else cpus[0])
 
 
 @once_per_hardware

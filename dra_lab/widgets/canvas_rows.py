@@ -238,8 +238,11 @@ def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, Re
 
 
 def _with_free(status: RequestStatus) -> str:
-    left = "possible" if status.split else "free"
-    return f"{status.text}, {status.free:,} {left}" if status.matching and not status.error else status.text
+    if not status.matching or status.error:
+        return status.text
+    if status.free_cpus is not None:
+        return f"{status.text}, {status.free_cpus:,} CPUs free"
+    return f"{status.text}, {status.free:,} {'possible' if status.split else 'free'}"
 
 
 def _link_rows(

@@ -17,7 +17,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import NANO, QuantityText, format_quantity, nano, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
-from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_free
+from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_cpus, count_free
 from dra_lab.sketch.free_words import are_partitions
 from dra_lab.widgets.wire import Row
 
@@ -130,8 +130,9 @@ def _counted(cluster: Cluster, found: Candidates, release: KubernetesRelease, as
         return ""
     key = next(iter(ask.capacity)) if len(ask.capacity) == 1 else ""
     match = "matches" if len(found.devices) == 1 else "match"
-    free = count_free(cluster, found, release, key)
-    left = "possible" if are_partitions(found.shapes) else "free"
+    cpus = count_cpus(cluster, found, release, key)
+    free = count_free(cluster, found, release, key) if cpus is None else cpus[0]
+    left = "CPUs free" if cpus is not None else "possible" if are_partitions(found.shapes) else "free"
     return f"{len(found.devices):,} of {len(found.in_class):,} {match}, {free:,} {left}"
 
 

@@ -28,6 +28,7 @@ from dra_lab.planner.why.changes import as_suggestions, changes, tried
 from dra_lab.planner.why.conflicts import Trial, find_conflict
 from dra_lab.planner.why.funnel import Rows, funnels, matching_devices, node_counts, rule_of, scarcity
 from dra_lab.planner.why.node_reasons import TESTS, NodeCase, explain_node, missing
+from dra_lab.sketch.device_use import counts_cpus
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
 
@@ -271,7 +272,7 @@ def _amount_words(ask: Ask, own: Seen) -> str:
         there = [device.capacity[key].value for _, device in own if key in device.capacity]
         if there and max(map(parse_quantity, there)) < parse_quantity(amount):
             values = value_counts(list(map(str, there)), missing=len(own) - len(there))
-            what = "CPUs" if key.rpartition("/")[2] == "cpu" else f"of {key}"
+            what = "CPUs" if counts_cpus(key) else f"of {key}"
             return f"Request {ask.reference} asks for {amount} {what} in one device, and devices have {values}"
     return ""
 

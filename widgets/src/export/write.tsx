@@ -45,7 +45,7 @@ export function Write({ row }: { row: ExportRow }) {
           <p className="dra-wrong">{problem}</p>
         ) : written.length > 0 ? (
           <p className="dra-good">
-            Written: {written.length} files, {written.at(-1)} is the record.
+            Written: {counted(written.length - 1, "file")}, and {written.at(-1)} as the record.
           </p>
         ) : (
           !worse && (
