@@ -164,6 +164,8 @@ def why_words(step: Step, names: Names = PUBLISHED) -> str:
     if step.kind is StepKind.GIVEN_BACK:
         left = names.request(step.claim, step.detail)
         return f"no device is left for {left}" if step.detail else "more than 32 devices in one claim"
+    if step.kind is StepKind.ALTERNATIVE:
+        return "alternatives are tried in their order"
     if step.kind is StepKind.LEFT_OUT:
         return f"only the first {step.first - 1:,} steps are recorded"
     return _without_limit(step.detail) or "each request has its devices"
