@@ -59,9 +59,9 @@ def test_a_gang_is_made_refused_explained_and_kept(open_notebook):
     gangs = Gangs(open_notebook)
     gangs.pane.get_by_role("button", name=f"Actions for {POD}").click()
     gangs.page.get_by_role("menuitem", name="Make it a gang").click()
-    gangs.verdict("All 2 pods fit in leaf switch leaf-1.")
+    gangs.verdict("The gang fits in spine-1/leaf-1: 2 pods on 2 nodes.")
     gangs.field(f"pods of one gang of {POD}", "4")
-    gangs.verdict("No leaf switch holds 4 pods.")
+    gangs.verdict("No leaf switch has all 4 pods of the gang, proven.")
     assert gangs.domain("leaf-1").get_attribute("data-state") == "refused"
     gangs.domain("leaf-1").click()
     card = gangs.pane.get_by_role("region", name="Why not leaf-1?")
@@ -69,12 +69,12 @@ def test_a_gang_is_made_refused_explained_and_kept(open_notebook):
     assert card.locator(".dra-bars .dra-number").all_text_contents() == ["4", "2"]
     assert "h100-01" in gangs.pane.get_by_role("region", name="What would make it fit").inner_text()
     gangs.level("spine")
-    gangs.verdict("All 4 pods fit in spine")
+    gangs.verdict("The gang fits in spine-")
     gangs.pane.get_by_role("button", name="Undo").click()
-    gangs.verdict("No leaf switch holds 4 pods.")
+    gangs.verdict("No leaf switch has all 4 pods of the gang, proven.")
     gangs.lab.run_all()
     gangs.show()
-    gangs.verdict("No leaf switch holds 4 pods.")
+    gangs.verdict("No leaf switch has all 4 pods of the gang, proven.")
     assert gangs.pane.locator(".dra-fleet-levels input:checked + span").text_content() == "leaf switch"
 
 
