@@ -44,6 +44,13 @@ def free_words(cluster: Cluster, free: int, total: int | None = None) -> str:
     return f"{free_count(cluster, free)}{of_all} free"
 
 
+def left_words(cluster: Cluster, free: int, *, split: bool = False, cpus: bool = False) -> str:
+    """Return `18 free`, of partitions (`split`) `41 possible`, of CPUs `96 CPUs free`, as far as claims were read."""
+    if not cluster.claims_known:
+        return "use unknown"
+    return f"{free_count(cluster, free)} {'CPUs free' if cpus else 'possible' if split else 'free'}"
+
+
 def doubt_words(cluster: Cluster) -> str:
     """Return the words for a device that no claim holds among those read, "" if that means that it is free."""
     if not cluster.claims_known:

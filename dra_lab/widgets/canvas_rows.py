@@ -16,6 +16,7 @@ from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of
 from dra_lab.session import Session
+from dra_lab.sketch.free_words import free_words, left_words, partition_words
 from dra_lab.sketch.links import LinkOption, link_options
 from dra_lab.sketch.object_names import claim_objects
 from dra_lab.widgets.part_rows import ConfigRow, PartRow, config_rows, missing_fields, part_rows, without_text
@@ -136,23 +137,21 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
 
     return tuple(
         msgspec.structs.replace(
-            from_builtins(entry, PaletteRow, from_attributes=True), use=_use(cluster, entry), chip=_chip(entry)
+            from_builtins(entry, PaletteRow, from_attributes=True), use=_use(cluster, entry), chip=_chip(cluster, entry)
         )
         for entry in palette(cluster)
         if not entry.again
     )
 
 
-def _chip(entry: PaletteEntry) -> str:
+def _chip(cluster: Cluster, entry: PaletteEntry) -> str:
     """Return how many devices are free in two words, "" where `use` says more."""
-    if not entry.free or not entry.in_cluster:
+    if not entry.free or not entry.in_cluster or not cluster.claims_known:
         return ""
-    return f"{entry.free:,} {'possible' if entry.split else 'free'}"
+    return left_words(cluster, entry.free, split=entry.split)
 
 
 def _use(cluster: Cluster, entry: PaletteEntry) -> str:
-    from dra_lab.sketch.free_words import free_words, partition_words
-
     words = (partition_words if entry.split else free_words)(cluster, entry.free, entry.total)
     return words if entry.in_cluster else f"{words}; {entry.missing}"
 
@@ -163,7 +162,8 @@ def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> Ca
     Where the devices of a large cluster are still being counted for the drawing, links are as they were `before`.
     """
     cluster, sketch, release = session.cluster, session.sketch, session.release
-    config, gates, rows = config_rows(sketch), missing_fields(release), _request_rows(sketch, session.status)
+    config, gates = config_rows(sketch), missing_fields(release)
+    rows = _request_rows(cluster, sketch, session.status)
     if not session.is_counted:
         known = from_builtins(before or {}, CanvasStatus)
         links = {link.name: known.links.get(link.name, LinkRow(label=link.where)) for link in sketch.links}
@@ -214,7 +214,7 @@ def problem_rows(session: Session) -> tuple[ProblemRow, ...]:
     return tuple(ProblemRow(kind=kind, name=name, text=text_of.get(name, first)) for kind, name in causes(plan))
 
 
-def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, RequestRow]:
+def _request_rows(cluster: Cluster, sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, RequestRow]:
     from dra_lab.pictures.letters import colours, letters
 
     letter, colour = letters(sketch), colours(sketch)
@@ -230,19 +230,19 @@ def _request_rows(sketch: ClaimSketch, known: Mapping[str, Any]) -> dict[str, Re
             label=status.model if status else "",
             matching=len(status.matching) if status else 0,
             total=status.total if status else 0,
-            text=_with_free(status) if status else "",
+            text=_with_free(cluster, status) if status else "",
             error=without_text(status.error) if status else "",
             matching_ids=tuple(str(device) for device in status.matching[:MAX_MATCHING_IDS]) if status else (),
         )
     return rows
 
 
-def _with_free(status: RequestStatus) -> str:
+def _with_free(cluster: Cluster, status: RequestStatus) -> str:
     if not status.matching or status.error:
         return status.text
-    if status.free_cpus is not None:
-        return f"{status.text}, {status.free_cpus:,} CPUs free"
-    return f"{status.text}, {status.free:,} {'possible' if status.split else 'free'}"
+    cpus = status.free_cpus
+    left = left_words(cluster, status.free if cpus is None else cpus, split=status.split, cpus=cpus is not None)
+    return f"{status.text}, {left}"
 
 
 def _link_rows(

@@ -18,7 +18,7 @@ from dra_lab.model.quantity import NANO, QuantityText, format_quantity, nano, pa
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_cpus, count_free
-from dra_lab.sketch.free_words import are_partitions
+from dra_lab.sketch.free_words import are_partitions, left_words
 from dra_lab.widgets.wire import Row
 
 
@@ -132,8 +132,8 @@ def _counted(cluster: Cluster, found: Candidates, release: KubernetesRelease, as
     match = "matches" if len(found.devices) == 1 else "match"
     cpus = count_cpus(cluster, found, release, key)
     free = count_free(cluster, found, release, key) if cpus is None else cpus[0]
-    left = "CPUs free" if cpus is not None else "possible" if are_partitions(found.shapes) else "free"
-    return f"{len(found.devices):,} of {len(found.in_class):,} {match}, {free:,} {left}"
+    left = left_words(cluster, free, split=are_partitions(found.shapes), cpus=cpus is not None)
+    return f"{len(found.devices):,} of {len(found.in_class):,} {match}, {left}"
 
 
 def _selector(cluster: Cluster, ask: Ask, text: str, release: KubernetesRelease) -> SelectorRow:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from widget_messages import answered, say, set_traits
 
-from dra_lab import ClaimCanvas, Session
+from dra_lab import ClaimCanvas, Session, load_cluster, read_sketch
 
 
 def part(session, device_class: str, *selectors: str, **amounts: str) -> dict:
@@ -25,6 +26,19 @@ def test_each_selector_is_counted_alone_and_free(session):
     row = part(session, "dranet", 'device.attributes["dra.net"].rdma == true', "true")
     assert [found["text"] for found in row["selectors"]] == ["16 of 28 match, 9 free", "28 of 28 match, 21 free"]
     assert row["classWords"] == "selects every device of the driver dra.net"
+
+
+@pytest.mark.parametrize(("known", "words"), [(False, "use unknown"), (True, "51 free")])
+def test_devices_are_called_free_only_as_far_as_claims_were_read(known, words):
+    """Chip, box and selector say the same."""
+    read = replace(load_cluster("sample:dgx-h100"), claims_known=known)
+    with closing(Session(read, sketch=read_sketch("sample:dgx-h100/gpu-nic-cpu"))) as session:
+        session.plan()
+        canvas = ClaimCanvas(session)
+        (entry,) = [one for one in canvas.palette if one["label"] == "RDMA NIC"]
+        row = canvas.status["requests"]["nic"]
+        texts = [entry.get("chip") or entry["use"], row["text"], row["parts"][0]["text"]]
+    assert [words in text for text in texts] == [True] * 3
 
 
 def test_a_selector_that_does_not_compile_is_reported_beside_it(session):
