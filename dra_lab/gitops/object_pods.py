@@ -15,7 +15,7 @@ from dra_lab.gitops.folder import Document
 from dra_lab.manifests.documents import without_nulls
 from dra_lab.manifests.pod_templates import pod_fields, value_at
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.workloads import PodSpec
+from dra_lab.model.pods import PodSpec
 
 _MOST_PODS = 2**31 - 1
 """Counts of pods are whole numbers of 32 bits in the API."""

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from dra_lab.index.in_use import Amount, counters_in_use
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import newest
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.slices import ResourceSlice, newest
 
 _Book = Mapping[tuple[str, str], Amount]
 """The amounts of a pool's counters, by counter set and counter."""

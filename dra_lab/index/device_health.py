@@ -8,7 +8,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
-from dra_lab.model.workloads import Pod, ResourceHealth, ResourceStatus
+from dra_lab.model.pods import Pod, ResourceHealth, ResourceStatus
 
 UNHEALTHY = "Unhealthy"
 _PREFIX = "claim:"

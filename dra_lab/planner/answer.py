@@ -31,7 +31,7 @@ from dra_lab.planner.regret_of import regret_of
 from dra_lab.planner.replicas import FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.sketch.expand import Expansion
+from dra_lab.sketch.numbered_requests import Expansion
 from dra_lab.topology.locality import localities
 
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.placement import FirstFit, FirstFitStatus, Placement
+from dra_lab.model.placement import FirstFit, FirstFitStatus, GoalRegret, PathShare, Placement, Regret
 from dra_lab.model.plan import Plan
-from dra_lab.model.regret import GoalRegret, PathShare, Regret
 from dra_lab.topology.bandwidth import PATHS, pair_paths
 from dra_lab.topology.locality import Locality, localities
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from dra_lab.model.gates import Gates
+from dra_lab.model.release import Gates
 from dra_lab.model.trace import Check, Reason
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import Amounts, capacity_left

@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from dra_lab.index.counter_draws import grouped_sets
 from dra_lab.index.pools import Pool
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
-from dra_lab.model.gates import Gates
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import to_nano
+from dra_lab.model.release import Gates
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.capacity import Amounts
 

@@ -10,12 +10,10 @@ from msgspec import Struct
 
 from dra_lab.errors import CelCompileError
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocation import AllocationResult
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import AllocationResult, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import RECORDED_RELEASES, Gates, gates_of
 from dra_lab.model.placement import FirstFitStatus
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import RECORDED_RELEASES, Gates, KubernetesRelease, gates_of
 from dra_lab.scheduler.allocating import Books
 from dra_lab.scheduler.candidates import NodeView, held_devices, view_node
 from dra_lab.scheduler.depth_first import Search

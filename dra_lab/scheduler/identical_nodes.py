@@ -16,9 +16,8 @@ from dra_lab.index.pools import Pool, PoolDevice, pools_of
 from dra_lab.model.claims import DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, has_empty_attributes, has_lists
-from dra_lab.model.gates import gates_of
 from dra_lab.model.memo import once_per_snapshot
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.scheduler.candidates import held_devices
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.scheduler.first_fit import Verdict, first_fit

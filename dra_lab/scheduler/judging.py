@@ -6,7 +6,7 @@ Rules: docs/semantics.md 3.5.2 to 3.5.6, 3.5.10.
 from __future__ import annotations
 
 from dra_lab.errors import CelError
-from dra_lab.model.gates import Gates
+from dra_lab.model.release import Gates
 from dra_lab.model.trace import Check, Reason
 from dra_lab.scheduler.candidates import Candidate, NodeView
 from dra_lab.scheduler.capacity import capacity_left, capacity_use

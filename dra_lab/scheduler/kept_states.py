@@ -9,11 +9,10 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct, field
 
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import Gates
 from dra_lab.model.memo import once_per_hardware, once_per_rules
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.scheduler.first_fit import Verdict
 
 Q = TypeVar("Q", bound=Hashable)

@@ -8,11 +8,17 @@ from fractions import Fraction
 
 import msgspec
 
-from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
-from dra_lab.model.claims import DeviceClaimConfiguration, DeviceClassConfiguration, DeviceToleration
-from dra_lab.model.gates import Gates
+from dra_lab.model.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceClaimConfiguration,
+    DeviceClassConfiguration,
+    DeviceRequestAllocationResult,
+    DeviceToleration,
+)
 from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from dra_lab.model.quantity import NANO, format_quantity
+from dra_lab.model.release import Gates
 from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.requests import ClaimNeeds, Need
 from dra_lab.scheduler.search_limits import AttemptAborted

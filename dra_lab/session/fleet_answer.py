@@ -18,7 +18,7 @@ from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.workload import Workload, workload_of
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
-from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_json import plain_value
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts

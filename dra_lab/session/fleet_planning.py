@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
+from dra_lab.model.placement import with_measured
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.regret import with_measured
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, GangAnswer, with_amounts
 from dra_lab.session.job import Run
 

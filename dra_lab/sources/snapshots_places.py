@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from dra_lab.model.file_places import FilePlace, FilePlaces
+from dra_lab.model.nodes import FilePlace, FilePlaces
 
 
 class KeptPlace(msgspec.Struct, frozen=True, rename="camel"):

@@ -18,13 +18,13 @@ from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.memo import once_per_snapshot
-from dra_lab.model.regret import YOURS, measured_path
+from dra_lab.model.placement import YOURS, measured_path
 from dra_lab.model.release import RELEASES
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
 from dra_lab.session.exporting import ExportChoice, Exporting
 from dra_lab.session.outputs import POD_PINS
-from dra_lab.sketch.manifest_target import MEANING
+from dra_lab.sketch.claim_objects import MEANING
 from dra_lab.sources.confined import confined
 from dra_lab.widgets.export_values import (
     ChoiceRow,
@@ -41,8 +41,7 @@ from dra_lab.widgets.finding_rows import finding_rows
 from dra_lab.widgets.gang_sheet import gang_sheet_row, plan_outcome_row
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.words.facts import counted
-from dra_lab.words.glossary import EXPORT_TERMS
+from dra_lab.words.facts import EXPORT_TERMS, counted
 from dra_lab.words.reason_words import path_words
 
 _MOST_LINES = 1500

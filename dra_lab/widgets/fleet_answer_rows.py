@@ -13,8 +13,7 @@ from dra_lab.widgets.domain_rows import is_kueue, scheduler_row
 from dra_lab.widgets.wire import Row
 from dra_lab.words.answer_sentence import proof_sentence, verdict_sentence
 from dra_lab.words.document import printable
-from dra_lab.words.facts import counted, sentence
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.facts import GLOSSARY, counted, sentence
 from dra_lab.words.scheduler_sentences import scheduler_sentences
 from dra_lab.words.verdict import Tile, Tone
 from dra_lab.words.workload_words import more_words, quota_words, request_words, stranded_words

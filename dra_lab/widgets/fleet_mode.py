@@ -22,7 +22,7 @@ from dra_lab.widgets.fleet_rows import ScenarioRow, scenario_columns, scenario_r
 from dra_lab.widgets.messages import on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.widgets.wire import Row
-from dra_lab.words.glossary import FLEET_TERMS
+from dra_lab.words.facts import FLEET_TERMS
 from dra_lab.words.workload_words import more_number
 
 

@@ -11,7 +11,7 @@ import traitlets
 from dra_lab.errors import SketchError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.reasons import Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pod_start import with_start

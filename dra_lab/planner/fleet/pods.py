@@ -21,7 +21,7 @@ from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.pod_claims import join_sketches
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.survey import Survey, survey
-from dra_lab.sketch.expand import Expansion, expand
+from dra_lab.sketch.numbered_requests import Expansion, expand
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from fractions import Fraction
 from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint
-from dra_lab.model.gates import Gates
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import NANO
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.model.sketch import Ask
 from dra_lab.scheduler.capacity import capacity_use
 from dra_lab.scheduler.taints import untolerated

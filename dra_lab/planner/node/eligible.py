@@ -12,13 +12,12 @@ from dra_lab.cel.matching import Matching
 from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.gates import Gates, gates_of
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
+from dra_lab.model.release import LIST_ATTRIBUTES, Gates, KubernetesRelease, gates_of
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.planner.node.device_tests import Amounts, Stage, device_use, is_hidden, is_tolerated, why_not_all
 from dra_lab.planner.node.node_counters import CounterBooks, counter_books

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from dra_lab.index.counter_draws import Counter, Draws, consumption, counted_pools, grouped_sets
 from dra_lab.index.pools import Pool
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.sketch import MAX_DEVICES

@@ -22,8 +22,8 @@ from dra_lab.planner.node.eligible import rules_of
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.node.refuse import refuse_claim
 from dra_lab.planner.scan import look_at_nodes, sort_nodes
-from dra_lab.sketch.expand import expand
 from dra_lab.sketch.links import link_words
+from dra_lab.sketch.numbered_requests import expand
 
 AnyPart = Any
 """An ExactDeviceRequest or a DeviceSubRequest: what is changed stays of its kind."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.sources.foreign.hwloc_objects import HwlocObjects, HwlocPlace, visit
 from dra_lab.sources.foreign.inventory import (
     INFINIBAND,

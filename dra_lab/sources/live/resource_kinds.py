@@ -11,8 +11,8 @@ from dra_lab.manifests.versions import GROUP, KIND_VERSIONS
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import Node
+from dra_lab.model.pods import Pod
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.workloads import Pod
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.refusals import Refusal
 
