@@ -14,19 +14,21 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import MOST_PODS, check_pods
 from dra_lab.session.answering import Answering
-from dra_lab.session.content import Content
 from dra_lab.session.fleet_answer import (
     FleetAnswer,
     FleetQuestion,
+    fleet_answers,
     pods_of,
+    stranded_devices,
 )
 from dra_lab.session.fleet_files import fitting_pins, fleet_cluster, layer_of, read_workload
-from dra_lab.session.fleet_planning import fleet_answers, stranded_devices
+from dra_lab.session.history import Content
 from dra_lab.session.job import Job, Run
 from dra_lab.topology.layered import with_layers
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.why_stranded import WhyStranded
+    from dra_lab.session.session import Session
 
 
 class SessionFleet(Job[FleetAnswer]):
@@ -295,3 +297,31 @@ def numbered(base: str, mark: str = " ") -> Iterable[str]:
     while True:
         yield f"{base}{mark}{number}"
         number += 1
+
+
+def drawn_gang(session: Session) -> GangDrawing | None:
+    """Return the gang of the workload that is drawn, None if it is none."""
+    content = session.history.present
+    return next((pod.gang for pod in content.workloads if pod.pod == content.editing), None)
+
+
+def set_drawn_gang(session: Session, gang: GangDrawing | None) -> None:
+    """Make the drawn pod one gang, change it, or with None make it ordinary pods again; one undo step.
+
+    A drawing that is no workload becomes one. Raises InputError if nothing is drawn, SketchError for a wrong size.
+    """
+    name, content = session.fleet.editing, session.history.present
+    if name:
+        session.fleet.set_gang(name, gang)
+        return
+    if not content.sketch.requests:
+        raise InputError("nothing is drawn; draw a request first, then keep its pods together")
+    if gang is not None:
+        pod = _workload(content.sketch, gang, [other.pod for other in content.workloads])
+        workloads = (*content.workloads, pod)
+        check_pods(workloads)
+        session.change(replace(content, workloads=workloads, editing=pod.pod))
+
+
+def _workload(sketch: ClaimSketch, gang: GangDrawing, taken: list[str]) -> PodDrawing:
+    return PodDrawing(pod=free_name(sketch.name, taken), claims=claims_of(sketch), gang=gang)
