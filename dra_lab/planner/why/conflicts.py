@@ -1,4 +1,4 @@
-"""What cannot hold together in a drawing, and the single changes that would help: each is tried on the cluster."""
+"""The parts of a drawing that cannot hold together, and the changes that would help: each is tried on the cluster."""
 
 from __future__ import annotations
 
