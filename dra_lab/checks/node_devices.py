@@ -1,9 +1,10 @@
-"""The devices that a node sees, and what is in use, as the rules for plans read them; no code of the planner."""
+"""What a node sees and what is in use, as the rules for plans read them; no code of the planner is used."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -28,12 +29,14 @@ def broken(rule: str, subject: object, message: str) -> Finding:
     return Finding(f"plan-{rule}", Severity.ERROR, str(subject), message, "Please report the claim and the cluster.")
 
 
-class NodeView:
+@dataclass
+class NodeDevices:
     """What a node sees, as the release's scheduler gathers it (docs/semantics.md 3.2.1, 3.2.3)."""
 
-    def __init__(self, cluster: Cluster, name: str, matching: Matching, release: KubernetesRelease) -> None:
-        """Take a node; `matching` is the one for all nodes of the cluster."""
-        self.cluster, self.name, self.matching, self.release = cluster, name, matching, release
+    cluster: Cluster
+    name: str
+    matching: Matching
+    release: KubernetesRelease
 
     @cached_property
     def pools(self) -> tuple[Pool, ...]:
