@@ -1,4 +1,4 @@
-"""What a node sees and what is in use, as the rules for plans read them; no code of the planner is used."""
+"""The devices that a node sees and what is in use, as the rules for plans read them; no code of the planner."""
 
 from __future__ import annotations
 
