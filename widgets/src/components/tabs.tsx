@@ -1,8 +1,8 @@
 // Tabs by the pattern of the ARIA guide: one tab stop, arrows choose, Home and End jump.
 
 import { type KeyboardEvent, type ReactNode, useId, useRef } from "react";
-import { Button } from "../components/button";
-import { stepOf, stepped } from "./keys";
+import { stepOf, stepped } from "../view/keys";
+import { Button } from "./button";
 
 export interface Tab {
   readonly key: string;

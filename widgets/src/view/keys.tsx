@@ -1,3 +1,42 @@
+// Keys: the table of what each does in the planner, steps in lists, and the list under "?".
+import type { KeyboardEvent } from "react";
+
+/** How far a key goes in a list: a row, a page, or to its ends; undefined for other keys. */
+export function stepOf(key: string, page = 10): number | undefined {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowRight: 1,
+    ArrowDown: 1,
+    ArrowLeft: -1,
+    ArrowUp: -1,
+    PageDown: page,
+    PageUp: -page,
+    Home: -Infinity,
+    End: Infinity,
+  };
+  return steps[key];
+}
+
+/** Where such a step ends in a list of a length. */
+export const stepped = (from: number, step: number, length: number): number =>
+  Math.max(0, Math.min(length - 1, from + step));
+
+/** Do on Enter in a text field what its button does: a form would depend on what the page around does with Enter. */
+export const onEnter = (act: () => void) => (event: KeyboardEvent) => {
+  if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
+  event.preventDefault();
+  act();
+};
+
+/** Let the arrows, Home and End move the focus among the elements that `selector` finds. */
+export const onArrows = (selector: string) => (event: KeyboardEvent<HTMLElement>) => {
+  const all = [...event.currentTarget.querySelectorAll<HTMLElement>(selector)];
+  const here = all.indexOf(document.activeElement as HTMLElement);
+  const step = event.key.startsWith("Page") ? undefined : stepOf(event.key);
+  if (step === undefined || here < 0) return;
+  event.preventDefault();
+  all[stepped(here, step, all.length)]?.focus();
+};
+
 // The keys of the planner: one table of what each does, where, and how it is listed under "?".
 export type Direction = "left" | "right" | "up" | "down";
 /** What a key does on the drawing that needs no more than its name. */
@@ -21,7 +60,7 @@ export type Action =
   | { do: "count"; by: 1 | -1; alone: boolean }
   | { do: "go" | "move"; to: Direction };
 /** What a key does all over the planner. */
-export type PlannerAction = "dock" | "find" | "keys";
+type PlannerAction = "dock" | "find" | "keys";
 
 /** How it is listed ("" for a key that needs no mention), what it does, and each key by the name of `nameOfKey`. */
 type KeyRow<T> = readonly [shown: string, words: string, keys: Readonly<Record<string, T>>];
@@ -91,4 +130,27 @@ export function actionOf<T>(table: readonly KeyRow<T>[], event: Pressed): T | nu
     if (row) return row[2][one] ?? null;
   }
   return null;
+}
+
+// The keys that work somewhere, as the table of keys lists them.
+interface Props {
+  rows: readonly (readonly [shown: string, words: string, ...unknown[]])[];
+}
+
+export function KeysList({ rows }: Props) {
+  return (
+    <dl className="dra-keys-list">
+      {rows.map(
+        ([shown, words]) =>
+          shown && (
+            <div key={shown}>
+              <dt>
+                <kbd>{shown}</kbd>
+              </dt>
+              <dd>{words}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
 }
