@@ -90,7 +90,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         for view in (self.bar, self.canvas, self.hardware):
             view.is_part = True
         # Two boxes: the outer one is the container whose width decides, the inner one the grid. The Tab key follows the
-        # order in the inner one; the dock of the plan view moves behind the others (widgets/src/view/at_end.tsx).
+        # order in the inner one; the dock of the plan view moves behind the others (widgets/src/view/grid.tsx).
         self._grid = ipywidgets.Box((self.bar, self.plan_view, self.canvas, self.hardware))
         self._grid.add_class("dra-lab-grid")
         self._mode = ""
