@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from dra_lab.cel.releases import unknown_in
+from dra_lab.cel.selector import unknown_in
 from dra_lab.errors import CelError, QuantityError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest

@@ -1,4 +1,7 @@
-"""A cluster under pseudonyms: what is known to be harmless stays, and every other text is replaced."""
+"""A cluster under pseudonyms: what is known to be harmless stays, and every other text is replaced.
+
+Equal texts have equal pseudonyms, which sort as the texts do.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.index.counter_draws import Counter, Draws
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.counters_left import Counter, Draws
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, covers
 from dra_lab.planner.node.eligible import NodeEligibility

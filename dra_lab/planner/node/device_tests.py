@@ -14,8 +14,8 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import NANO
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
+from dra_lab.scheduler.candidates import untolerated
 from dra_lab.scheduler.capacity import capacity_use
-from dra_lab.scheduler.taints import untolerated
 
 
 class Stage(IntEnum):

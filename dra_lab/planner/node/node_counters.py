@@ -7,7 +7,7 @@ from math import gcd
 
 from msgspec import Struct, field
 
-from dra_lab.index.counter_draws import Counter, Draws, consumption, counted_pools, grouped_sets
+from dra_lab.index.counters_left import Counter, Draws, consumption, counted_pools, grouped_sets
 from dra_lab.index.pools import Pool
 from dra_lab.model.allocated import AllocatedDevices
 from dra_lab.model.cluster import Cluster
