@@ -9,14 +9,14 @@ from typing import Any
 from msgspec import Struct
 
 from dra_lab.errors import QuantityError
-from dra_lab.gitops.extended import class_of_resource
-from dra_lab.gitops.node_tests import NodeTest, node_tests, only_words, why_no_node
+from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import node_matches
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.planner.node_tests import NodeTest, node_tests, only_words, why_no_node
 from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.topology.hierarchy_findings import some
 

@@ -20,8 +20,8 @@ def admitted_nodes(cluster: Cluster, spec: Mapping[str, Any], *, per_node: bool 
     Nodes of which only slices are known have no labels but their name's.
     """
     # Reading manifests takes a while, and a session needs `only_nodes` alone.
-    from dra_lab.gitops.node_tests import node_tests
     from dra_lab.manifests.device_asks import is_extended
+    from dra_lab.planner.node_tests import node_tests
 
     left = frozenset(cluster.node_names)
     # the controller of a DaemonSet makes a pod for a node that is too small, too

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from dra_lab.errors import QuantityError
-from dra_lab.gitops.object_pods import typed_spec
 from dra_lab.manifests.device_asks import is_extended
+from dra_lab.manifests.pod_templates import typed_spec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorTerm, ObjectMeta, node_matches
