@@ -61,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
-    from dra_lab.sources.anonymise import anonymise, mapping_text
-    from dra_lab.sources.anonymise_check import changed_selectors
+    from dra_lab.sources.anonymise import anonymise, changed_selectors, mapping_text
     from dra_lab.sources.drawing_files import write_whole
     from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 

@@ -169,7 +169,7 @@ def _read(options: argparse.Namespace) -> Cluster:
 
     own = own_profiles(options.profiles)
     if options.topology:
-        from dra_lab.sources.foreign.loading import topology_cluster
+        from dra_lab.sources.foreign.reading import topology_cluster
 
         cluster = topology_cluster(options.topology[0], 1 if options.nodes is None else options.nodes, options.driver)
     else:

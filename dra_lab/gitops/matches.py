@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.cel.releases import unknown_in
+from dra_lab.cel.selector import unknown_in
 from dra_lab.errors import CelError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.references import WrittenClaim

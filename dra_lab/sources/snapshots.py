@@ -20,9 +20,8 @@ from dra_lab.model.queues import CUSTOM_KINDS
 from dra_lab.model.topologies import PLURALS
 from dra_lab.sources.archives import archive_bytes, read_archive
 from dra_lab.sources.files import ARCHIVES, is_archive
-from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
+from dra_lab.sources.snapshot_info import FILE, SnapshotInfo, decode_info, encode_info, kept_places, noted
 from dra_lab.sources.snapshots_kept import portable
-from dra_lab.sources.snapshots_places import kept_places
 
 FILES = {
     "DeviceClass": "deviceclasses.json",

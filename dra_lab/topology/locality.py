@@ -26,7 +26,7 @@ from dra_lab.drivers import (
     profile,
     published,
 )
-from dra_lab.index.driver_kinds import Guesses, guessed_kinds
+from dra_lab.index.device_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device

@@ -19,7 +19,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
-from dra_lab.scheduler.kueue.quota_findings import quota_findings
+from dra_lab.scheduler.kueue.quota_verdict import quota_findings
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import marked_up, printable

@@ -13,8 +13,8 @@ from msgspec.structs import replace as changed
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR
 from dra_lab.errors import InputError
 from dra_lab.index.catalogue import kind_of
-from dra_lab.index.counter_draws import Counter as Drawn
-from dra_lab.index.counter_draws import Draws, consumption, counted_pools
+from dra_lab.index.counters_left import Counter as Drawn
+from dra_lab.index.counters_left import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import MOST_COUNTED, Stranded, StrandedKind, StrandedNodes

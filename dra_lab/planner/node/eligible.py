@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import profile
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.node_index import node_index
-from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
+from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
 from dra_lab.model.claims import AllocatedDevices, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
