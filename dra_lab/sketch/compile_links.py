@@ -41,7 +41,7 @@ def writable_links(
         if found:
             findings += found
             continue
-        groups = _groups(sketch, link) if link.kind.paired else 1
+        groups = min(_asks_of(sketch, end)[0].count for end in link.requests) if link.kind.paired else 1
         written.append(WrittenRequest(link, choice.name, groups, not choice.lacking))
         findings += _notes(sketch, link, choice, release)
         if derived is not None:
@@ -131,10 +131,6 @@ def _all_ends(sketch: ClaimSketch, link: Link) -> list[str]:
 
 def _request(sketch: ClaimSketch, end: str) -> DeviceRequest:
     return sketch.request(split_request(end)[0])
-
-
-def _groups(sketch: ClaimSketch, link: Link) -> int:
-    return min(_asks_of(sketch, end)[0].count for end in link.requests)
 
 
 def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:

@@ -94,6 +94,7 @@ def _of_hardware(
     """Return the devices of any alternative, and the status without what is free."""
     found = [candidates(cluster, ask, release) for ask in own_asks]
     whole = joined(cluster, found)
+    models = {device_label(shape.profile, lookup_of(shape.driver, shape.example)) for shape in whole.shapes}
     return whole, RequestStatus(
         tuple(item.id for item in whole.devices),
         len(whole.in_class),
@@ -103,13 +104,8 @@ def _of_hardware(
         tuple(sorted(whole.attributes)),
         _kind(cluster, own_asks, whole),
         are_partitions(whole.shapes),
-        _model(whole),
+        (models.pop() if len(models) == 1 else ""),
     )
-
-
-def _model(whole: Candidates) -> str:
-    models = {device_label(shape.profile, lookup_of(shape.driver, shape.example)) for shape in whole.shapes}
-    return models.pop() if len(models) == 1 else ""
 
 
 def _kind(cluster: Cluster, own_asks: tuple[Ask, ...], whole: Candidates) -> str:

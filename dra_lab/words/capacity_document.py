@@ -158,7 +158,11 @@ MOST_ADDED = 20
 
 def added_sentence(found: AddedNodes) -> str:
     """Return the answer in one or two short sentences, with what is proven of it."""
-    wanted, fit = _added_wanted(found)
+    gangs = sum(gang.replicas for gang in found.wanted)
+    pods = sum(workload.replicas for workload in found.workloads)
+    parts = ["the gang" if gangs == 1 else f"all {gangs:,} gangs"] if gangs or not pods else []
+    parts += [counted(pods, "ordinary pod")] if pods else []
+    wanted, fit = " and ".join(parts), "fits" if gangs + pods == 1 else "fit"
     match found.status:
         case PlanStatus.NOT_CHECKED:
             return printable(f"Not checked: {sentence(found.shortfalls[0].message)}")
@@ -185,15 +189,6 @@ def _added_proof(found: AddedNodes) -> str:
     if found.bound is None:
         return "Something cheaper may exist."
     return f"Best so far: no answer costs less than {number_words(found.bound)}, proven."
-
-
-def _added_wanted(found: AddedNodes) -> tuple[str, str]:
-    """Return what must fit, with its verb."""
-    gangs = sum(gang.replicas for gang in found.wanted)
-    pods = sum(workload.replicas for workload in found.workloads)
-    parts = ["the gang" if gangs == 1 else f"all {gangs:,} gangs"] if gangs or not pods else []
-    parts += [counted(pods, "ordinary pod")] if pods else []
-    return " and ".join(parts), "fits" if gangs + pods == 1 else "fit"
 
 
 def added_parts(found: AddedNodes) -> Iterator[Part]:

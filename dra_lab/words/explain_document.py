@@ -65,7 +65,8 @@ def node_parts(
         return
     if found is not None:
         yield Words(f"What is left of the devices of {found.node} after each test:")
-        yield from map(_tests_table, [*bars(found, names), *_links(found, plan)])
+        rows = link_bars(found, plan.sketch)
+        yield from map(_tests_table, [*bars(found, names), *([TestBars("Links", rows)] if rows else [])])
     if not plan.fits:
         if detail == "all":
             yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
@@ -76,11 +77,6 @@ def node_parts(
     if trace is not None:
         yield Words(f"{end_sentence(trace)} {counts_words(trace)}")
         yield Words("--step shows the search step by step, --device ID what becomes of one device.")
-
-
-def _links(found: WhyNot, plan: Plan) -> list[TestBars]:
-    rows = link_bars(found, plan.sketch)
-    return [TestBars("Links", rows)] if rows else []
 
 
 def _tests_table(tests: TestBars) -> Table:

@@ -226,7 +226,9 @@ def _placed_parts(plan: Plan, cluster: Cluster | None, most: int | None = None) 
     elif plan.single_pods:
         yield _nodes_table(plan, most)
     if plan.replicas > 1 or most is None:
-        yield _gangs_table(plan)
+        heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
+        more = [f"{len(plan.placed_gangs) - MOST:,} more gangs are placed."] if len(plan.placed_gangs) > MOST else []
+        yield Table(heads, [_row(placed) for placed in plan.placed_gangs[:MOST]], "Where the gangs are", more)
     yield shared_table(plan)
 
 
@@ -280,12 +282,6 @@ def _nodes_table(plan: Plan, most: int | None = None) -> Table:
 
 def _load(names: Iterable[str]) -> str:
     return ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
-
-
-def _gangs_table(plan: Plan) -> Table:
-    heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
-    more = [f"{len(plan.placed_gangs) - MOST:,} more gangs are placed."] if len(plan.placed_gangs) > MOST else []
-    return Table(heads, [_row(placed) for placed in plan.placed_gangs[:MOST]], "Where the gangs are", more)
 
 
 def _row(placed: PlacedReplica) -> tuple[object, ...]:

@@ -202,7 +202,9 @@ def tiles(
     """
     if not plan.fits:
         return tuple(_most(plan))
-    first = _first_goal(plan)
+    known = [goal for goal in telling(plan.goals) if not goal.unknown]
+    paired = next((goal for goal in known if goal.goal == "unpaired" and goal.of > goal.value), None)
+    first = paired or next(iter(known), None)
     found = [_goal_tile(plan, first) if first is not None else _proof_tile(plan)]
     if headroom is not None:
         found.append(_copies(plan, headroom))
@@ -218,12 +220,6 @@ def tiles(
         elif fit is not None:
             found.append(_fit_tile(plan, first, name, caption, fit))
     return tuple(found)
-
-
-def _first_goal(plan: Plan) -> GoalValue | None:
-    known = [goal for goal in telling(plan.goals) if not goal.unknown]
-    paired = next((goal for goal in known if goal.goal == "unpaired" and goal.of > goal.value), None)
-    return paired or next(iter(known), None)
 
 
 def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:

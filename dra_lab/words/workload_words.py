@@ -315,7 +315,10 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
         yield Words(printable(found.advice))
     yield questions_table(found)
     if found.quota.amounts:
-        yield _amounts(found)
+        heads = ("resource", "flavor", "needed", "may use now", "of it borrowed", "at most", "own quota", "in use")
+        local = f", LocalQueue {found.quota.queue}" if found.quota.queue not in ("", found.quota.cluster_queue) else ""
+        title = f"Quota of ClusterQueue {found.quota.cluster_queue}{local}"
+        yield Table(heads, [_amount(one) for one in found.quota.amounts], printable(title))
     yield _domains(found)
     notes = dict.fromkeys(note for row in found.rows for note in row.notes)
     yield Lines("Assumed, or not known", [printable(note) for note in notes])
@@ -325,13 +328,6 @@ def questions_table(found: GangVerdicts) -> Table:
     """Return what stops a gang in Kueue: a row for each question, with its answer and reason."""
     heads = (Column("question", "question"), Column("answer", "answer"), Column("reason", "reason"))
     return Table(heads, [(row.question, row.says.value, row.sentence) for row in found.rows])
-
-
-def _amounts(found: GangVerdicts) -> Table:
-    heads = ("resource", "flavor", "needed", "may use now", "of it borrowed", "at most", "own quota", "in use")
-    local = f", LocalQueue {found.quota.queue}" if found.quota.queue not in ("", found.quota.cluster_queue) else ""
-    title = f"Quota of ClusterQueue {found.quota.cluster_queue}{local}"
-    return Table(heads, [_amount(one) for one in found.quota.amounts], printable(title))
 
 
 def _amount(one: QuotaAmount) -> tuple[str, ...]:
