@@ -209,15 +209,8 @@ def added_parts(found: AddedNodes) -> Iterator[Part]:
 
 def added_table(found: AddedNodes) -> Table:
     """Return a row for each node type and domain."""
-    heads = (
-        Column("node type", "type"),
-        Column("domain", "domain"),
-        Column("new", "new"),
-        Column("nodes", "nodes"),
-        Column("cost", "cost"),
-    )
     rows = [
         (one.type, "/".join(one.domain) or "cluster", "new" if one.new else "", one.count, one.cost)
         for one in found.added
     ]
-    return Table(heads, rows, "Nodes to add")
+    return Table((Column("node type", "type"), "domain", "new", "nodes", "cost"), rows, "Nodes to add")

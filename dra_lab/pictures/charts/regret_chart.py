@@ -139,10 +139,16 @@ def _goals(rows: list[dict[str, Any]]) -> Any:
     shown = [pair for pair in _WHO.values() if any(row["who"] == pair[0] for row in rows)]
     most = max(1, *(row["value"] for row in rows))
     whole = alt.Axis(tickMinStep=1, format=",d")
+    scale = alt.Scale(domain=[0, most * 1.2], nice=False)
     base = alt.Chart(data_of(rows)).encode(
         y=alt.Y("goal:N", sort=goals, title="goal, most important first", axis=side_axis(labelLimit=_LABELS)),
         yOffset=alt.YOffset("who:N", sort=[name for name, _ in shown]),
-        x=alt.X("value:Q", title="value (a count; smaller is better)", scale=_scale(most), axis=whole),
+        x=alt.X(
+            "value:Q",
+            title="value (a count; smaller is better)",
+            scale=scale,
+            axis=whole,
+        ),
         tooltip=[
             alt.Tooltip("goal:N"),
             alt.Tooltip("who:N", title="placed by"),
@@ -152,17 +158,11 @@ def _goals(rows: list[dict[str, Any]]) -> Any:
         ],
     )
     legend = alt.Legend(orient="bottom", columns=len(shown), symbolType="square", labelLimit=260)
-    scale = alt.Scale(domain=[name for name, _ in shown], range=[fill for _, fill in shown])
-    colour = alt.Color("who:N", title="placed by", scale=scale, legend=legend)
+    fills = alt.Scale(domain=[name for name, _ in shown], range=[fill for _, fill in shown])
+    colour = alt.Color("who:N", title="placed by", scale=fills, legend=legend)
     bars = base.mark_bar(stroke="#808080").encode(color=colour)
     texts = base.mark_text(align="left", dx=4, fontSize=10, color=ink()).encode(text="words:N")
     return alt.layer(bars, texts).properties(width=_WIDTH, height={"step": 14, "for": "offset"})
-
-
-def _scale(most: float) -> alt.Scale:
-    import altair as alt
-
-    return alt.Scale(domain=[0, most * 1.2], nice=False)
 
 
 PathRow = tuple[str, str, PathShare]
