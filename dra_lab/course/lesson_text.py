@@ -154,7 +154,6 @@ def read_lesson(path: Path) -> LessonText:
 
 
 def _drawings(plain: dict[str, Any]) -> Sequence[tuple[dict[str, Any], str]]:
-    """Return where a lesson has a drawing, as the map that has it and the key."""
     answers = plain.get("answers")
     found = [(answers, name) for name in answers] if isinstance(answers, dict) else []
     return [*found, *([(plain, "start")] if "start" in plain else [])]

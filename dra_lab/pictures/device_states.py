@@ -280,7 +280,6 @@ def _ineligible(
     request: str,
     release: KubernetesRelease,
 ) -> dict[DeviceID, str]:
-    """Return the devices that no wanted request matches, each with the reason."""
     # The selector engine is started only for pictures that need it.
     from dra_lab.cel.matching import Matching
     from dra_lab.sketch.palette import with_documented_classes

@@ -167,7 +167,6 @@ def _fold_line(tree: Element, roots: int, top: float, *, is_open: bool) -> float
 
 
 def _notes(cluster: Cluster, node: str, plan: Plan | None, states: Mapping[DeviceID, DeviceState]) -> list[str]:
-    """Return the sentences below the hardware."""
     pairs = pairs_note(plan, node) if plan is not None else ""
     unread = unread_words(cluster)
     unread = f"{unread[0].upper()}{unread[1:]}." if unread else ""

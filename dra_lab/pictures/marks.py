@@ -255,7 +255,6 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
 
 
 def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
-    """Return everything about a device in words: what it is, its state, where it sits and who says so."""
     parts = []
     if state.chosen:
         parts.append(f"chosen for request {state.chosen} ({ink.letter(state.chosen)})")

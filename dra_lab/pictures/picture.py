@@ -94,7 +94,6 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
 
 
 def _add(network: Any, frame: Frame, looks: Looks, above: int | None = None) -> None:
-    """Add a place and all in it, joined with the place around it."""
     here = len(network.nodes)
     network.add_node(here, **_place(frame))
     if above is not None:

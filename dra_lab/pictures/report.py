@@ -209,7 +209,6 @@ def _head(title: str, script: str = "") -> str:
 
 
 def _code(text: str, lines: Mapping[str, Sequence[int]]) -> str:
-    """Return YAML as HTML, with the lines of a request named for the program."""
     request_of = {line: request for request, own in lines.items() for line in own}
     rows = [escaped(row) for row in text.split("\n")]
     for line, request in request_of.items():
@@ -219,7 +218,6 @@ def _code(text: str, lines: Mapping[str, Sequence[int]]) -> str:
 
 
 def _search(steps: Sequence[SearchStep]) -> str:
-    """Return the steps as a list, which the program walks through with a slider."""
     if not steps:
         return ""
     items = "".join(

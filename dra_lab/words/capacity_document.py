@@ -99,7 +99,6 @@ def stranded_parts(lost: Stranded) -> Iterator[Part]:
 
 
 def _gang_counts(found: Headroom) -> Iterator[Part]:
-    """Yield how many more gangs fit, with each level and in each domain."""
     yield Sentence(printable(f"{found.workload}: {found.count} more."))
     rows = [(level or "no level", str(number)) for level, number in found.levels.items()]
     yield Table(("required level", "gangs in all"), rows)

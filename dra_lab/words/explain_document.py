@@ -80,7 +80,6 @@ def node_parts(
 
 
 def _tests_table(tests: TestBars) -> Table:
-    """Return the tests of one request: how many devices pass each and all before it."""
     notes = ["; ".join(filter(None, ("too few" if bar.short else "", bar.note))) for bar in tests.bars]
     rows = [(bar.label, bar.count, bar.of, note) for bar, note in zip(tests.bars, notes, strict=True)]
     return Table(("test", "left", "of", "note"), rows, tests.title)

@@ -40,7 +40,6 @@ def values_of_plan(plan: Mapping[str, Any]) -> dict[str, KnownValue]:
 
 
 def _of_gangs(plan: Mapping[str, Any], known: Mapping[str, KnownValue]) -> dict[str, KnownValue]:
-    """Return the figures of a plan with gangs that a plan of one pod does not have."""
     gangs = {str(one["name"]) for one in plan["workloads"] if is_gang(one)}
     wanted = sum(int(one["replicas"]) for one in plan["workloads"] if one["name"] in gangs)
     placed = sum(int(one["placed"]) for one in plan["workloads"] if one["name"] in gangs)

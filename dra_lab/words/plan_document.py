@@ -207,7 +207,6 @@ def _headroom_lines(plan: Plan, after: AfterPlan) -> Lines:
 
 
 def _alone(after: AfterPlan) -> Iterator[Part]:
-    """Yield why one pod of a workload does not fit, where none has a place."""
     lines = [f"{name}: {answer_sentence(plan)}" for name, plan in after.alone.items() if not plan.fits]
     if after.alone and not lines:
         yield Words("One replica of each workload fits. --objective replicas places as many as possible.")
@@ -218,7 +217,6 @@ def _alone(after: AfterPlan) -> Iterator[Part]:
 
 
 def _placed_parts(plan: Plan, cluster: Cluster | None, most: int | None = None) -> Iterator[Part]:
-    """Yield the devices of one pod, the nodes of several, the domains of gangs, and the claims that pods share."""
     if plan.is_one_pod:
         yield devices_table(plan, cluster)
     elif plan.single_pods:
@@ -310,7 +308,6 @@ def _shared(placed: PlacedReplica, gang: Workload) -> Iterator[tuple[str, ...]]:
 
 
 def _gang_parts(plan: Plan, after: AfterPlan) -> Iterator[Part]:
-    """Yield for each gang what each domain has, how many fit, and what schedulers do with it."""
     for gang in plan.gangs:
         name = f" for {gang.name}" if len(plan.gangs) > 1 else ""
         yield domains_table(plan, gang, f"Domains{name}, before this plan" if name or plan.replicas > 1 else "Domains")

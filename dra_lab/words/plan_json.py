@@ -224,7 +224,6 @@ def _first_fit(plan: Plan, *, plain: bool) -> dict[str, Any] | None:
 
 
 def _after(after: AfterPlan) -> dict[str, Any]:
-    """Return what is known after the plan, without what was not asked for."""
     found: dict[str, Any] = plain_value(replace(after, alone={}, added=None))
     found["alone"] = {name: answer_sentence(plan) for name, plan in after.alone.items()}
     if after.added is not None:

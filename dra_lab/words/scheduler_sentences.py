@@ -109,7 +109,6 @@ def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
 
 
 def _bandwidth(plan: Plan) -> Iterator[str]:
-    """Yield how much bandwidth the GPUs keep that kube-scheduler gives a far NIC, where that is known."""
     for found in plan.regrets:
         far = [share for share in found.theirs if share.path != "root" and share.low is not None]
         if found.paths_differ and far:

@@ -69,7 +69,6 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
 
 
 def _classes(cluster: Cluster | None) -> str:
-    """Return which classes with devices a cluster has, if they are few."""
     from dra_lab.sketch.palette import palette
 
     names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
@@ -178,7 +177,6 @@ _SELECTOR = re.compile(r"^Leave out the selector (.*) of\b")
 
 
 def _if_idle(plan: Plan) -> Iterator[str]:
-    """Yield on how many nodes a claim would fit if nothing else were running, where these are more."""
     now, idle, total = (
         len(plan.fitting_nodes),
         len(plan.fitting_idle_nodes),

@@ -254,7 +254,6 @@ def _choice(choice: GangChoice, gang: Workload) -> Iterator[str]:
 
 
 def _replay(replay: GangReplay) -> str:
-    """Return whether a scheduler finds a place for a gang, and why: `Kueue 0.19: no. Kueue does not admit it ...`."""
     why = sentence(replay.sentence)
     return printable(f"{replay.scheduler}: {replay.verdict.value}. {sentence_case(why)}")
 

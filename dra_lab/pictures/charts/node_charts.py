@@ -146,7 +146,6 @@ def _amount_rows(band: Band, at: int, kinds: Mapping[str, str]) -> list[dict[str
 
 
 def _label(rows: list[dict[str, Any]]) -> None:
-    """Write the letter and the amount on parts that have room for them."""
     widest = {kind: max(r["to"] for r in rows if r["kind"] == kind) for kind in {r["kind"] for r in rows}}
     kinds = max(len(widest), 1)
     for row in rows:

@@ -76,7 +76,6 @@ def _subtitle(answer: Plan) -> list[str]:
 
 
 def _compared(answer: Plan) -> frozenset[str]:
-    """Return the nodes on which a fleet was compared with first fit."""
     found = answer.first_fit
     whole = found is None or found.status is not FirstFitStatus.STOPPED
     return frozenset(answer.nodes if whole or found is None else found.compared)
@@ -170,7 +169,6 @@ PathRow = tuple[str, str, PathShare]
 
 
 def _paths(answer: Plan) -> list[PathRow]:
-    """Return how the GPUs reach their NICs, the plan's way first, where some first fit has another way."""
     if not any(regret.paths_differ for regret in answer.regrets):
         return []
     rows = [(*_WHO["best"], share) for share in answer.regrets[0].best]

@@ -95,7 +95,6 @@ def _rows(found: Sequence[_Placed], states: Mapping[str, ChartState]) -> list[di
 
 
 def _ends(found: Sequence[_Placed]) -> list[dict[str, Any]]:
-    """Return what stands behind each bar."""
     return [
         {
             "row": at,
