@@ -16,7 +16,7 @@ from dra_lab.index.pools import Pool, pool_of_devices, pools_of
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.coupling import coupled_devices, coupled_pools
-from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.question import FleetProblem
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem, Where
 from dra_lab.planner.node.eligible import is_shareable
