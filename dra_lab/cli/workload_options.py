@@ -155,8 +155,8 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
     """
     from dra_lab.gitops.claims_of_file import ReadPod, read_pod
     from dra_lab.gitops.given_classes import with_own_classes
-    from dra_lab.gitops.node_filter import only_nodes
     from dra_lab.index.not_read import refuse_not_read
+    from dra_lab.planner.node_filter import only_nodes
     from dra_lab.session import read_plan_file, read_sketch
     from dra_lab.session.fleet_files import fleet_cluster
 

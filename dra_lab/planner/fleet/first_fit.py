@@ -25,8 +25,7 @@ from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.question import FleetPod, FleetProblem
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.copies import CopyPart, JointProblem
-from dra_lab.planner.node.goal_table import goal_values
-from dra_lab.planner.node.placement_values import broken_links, value_placements
+from dra_lab.planner.node.goal_table import broken_links, goal_values, value_placements
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
 

@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.link_places import typed
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, typed
 from dra_lab.planner.places.shapes import Vector
 
 ROOT, NUMA, DEVICE = "root", "numa", "device"
