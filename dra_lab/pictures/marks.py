@@ -10,7 +10,7 @@ from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.pictures.boxes import LINE, SIZE, Frame, Mark
 from dra_lab.pictures.captions import device_words, locality_words, text_width, wrap
-from dra_lab.pictures.device_states import DeviceState, Shown, State
+from dra_lab.pictures.device_states import DeviceState, OnTop, State
 from dra_lab.pictures.letters import PALETTE, Colour
 from dra_lab.pictures.partitions import profile_name
 from dra_lab.pictures.svg_elements import Element, backing, element, label, outline, say, text
@@ -294,7 +294,7 @@ def add_legend(
     *,
     states: Ink,
     domain: bool,
-    shown: Shown,
+    shown: OnTop,
 ) -> float:
     """Add the legend below `top` and return where it ends.
 

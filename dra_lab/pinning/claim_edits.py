@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.names import split_request
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.sketch.prioritized_list import alternative
+from dra_lab.sketch.compile_links import alternative
 
 Edited = tuple[ClaimSketch, Mapping[str, str]]
 """A changed drawing, and the drawn reference of each reference that is new (`pod_kinds.Parts`)."""

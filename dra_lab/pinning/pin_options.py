@@ -36,9 +36,9 @@ from dra_lab.pinning.planned_devices import Planned
 from dra_lab.pinning.pod_kinds import Parts
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.cluster_candidates import candidates
+from dra_lab.sketch.compile_links import MOST_ALTERNATIVES
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 from dra_lab.sketch.object_names import ObjectNames
-from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
 
 _T = TypeVar("_T")
 

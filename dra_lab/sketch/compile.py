@@ -32,8 +32,17 @@ from dra_lab.model.quantity import canonical_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.sketch.compile_links import must_constraints, order_findings, softs_of, writable_links
-from dra_lab.sketch.derived import Expressions, with_derived
+from dra_lab.sketch.compile_links import (
+    PrioritizedList,
+    Soft,
+    must_constraints,
+    order_findings,
+    prioritized_constraints,
+    prioritized_list,
+    softs_of,
+    writable_links,
+)
+from dra_lab.sketch.links import Expressions, with_derived
 from dra_lab.sketch.numbered_requests import (
     NumberedRequest,
     NumberedRequests,
@@ -43,7 +52,6 @@ from dra_lab.sketch.numbered_requests import (
     kept_different,
 )
 from dra_lab.sketch.object_names import is_subdomain
-from dra_lab.sketch.prioritized_list import PrioritizedList, Soft, prioritized_constraints, prioritized_list
 
 Part = TypeVar("Part", ExactDeviceRequest, DeviceSubRequest)
 
