@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from widget_messages import say
+from widget_messages import answered, say
 
 from dra_lab import ClaimSketch, PlanView, Session, read_sketch
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
@@ -25,7 +25,7 @@ def opened(session):
 def sheet(tmp_path):
     """The sheet of six GPUs and six NICs of any kind on dgx-h100."""
     session = Session("sample:dgx-h100", sketch=SIX)
-    session.plan()
+    answered(session)
     session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
     yield opened(session)
     session.close()
