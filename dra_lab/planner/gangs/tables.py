@@ -16,8 +16,8 @@ from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.question import FleetProblem, Work
 from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
-from dra_lab.planner.fleet.sites import table as table_on
 from dra_lab.planner.fleet.tables import Table, site_tables
+from dra_lab.planner.fleet.together import table as table_on
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.scan import coupled_devices, coupled_pools
