@@ -19,7 +19,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, plan_outcome
 
 if TYPE_CHECKING:
-    from dra_lab.cli.gang_options import Asked, GangInput
+    from dra_lab.cli.workloads import Asked, GangInput
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.words.plan_document import AfterPlan

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.exit_status import FITS, NOT, UNANSWERED
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of, seconds
-from dra_lab.cli.output import add_output, print_json, print_parts
+from dra_lab.cli.output import FITS, NOT, UNANSWERED, add_output, print_json, print_parts
 from dra_lab.errors import InputError
 
 if TYPE_CHECKING:

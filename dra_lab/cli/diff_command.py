@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import add_profiles
-from dra_lab.cli.output import add_output, print_json, print_parts
+from dra_lab.cli.output import FITS, add_output, print_json, print_parts
 
 _PLAN = "JSON of dra-lab plan, a folder of dra-lab export, a plan file, or FILE#NAME for a kept plan of a plan file"
 _DIFFERENT = 1

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.claim_option import add_one_claim
-from dra_lab.cli.explain_pod import explain_pods, explain_written_pod
+from dra_lab.cli.claim_options import ClaimOptions, add_claims, add_gangs, is_gang, what_to_try
+from dra_lab.cli.one_pod import may_be_pod, plan_pod
 from dra_lab.cli.options import (
     POD_HELP,
-    ClaimOptions,
     add_cluster,
     add_planning,
     add_what_if,
     cluster_of,
-    findings_of,
-    plan_with_bar,
     print_answer,
-    session_of,
+    release_of,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.pod_option import plan_pod
-from dra_lab.cli.workload_options import add_gangs, is_gang, what_to_try
 from dra_lab.errors import InputError, UnsupportedFeature
-from dra_lab.findings import Finding
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gates import gates_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
+from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
 from dra_lab.topology.locality import device_names
+from dra_lab.words.document import Sentence
+from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED
 
 if TYPE_CHECKING:
     from dra_lab.planner.why.why_not import WhyNot
@@ -50,7 +46,7 @@ EXAMPLES = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)
-    add_one_claim(parser)
+    add_claims(parser, "default: every pending pod of the cluster; ", "with --gang: number of such gangs (default: 1)")
     text = f"the pod of the cluster that is explained (NAMESPACE/NAME); with --claim, {POD_HELP}"
     parser.add_argument("--pod", default="", metavar="NAME", help=text)
     parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
@@ -71,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.words.plan_outcome import pod_outcome
 
     if "claims" not in options and _about_pods(options):
-        return explain_pods(options)
+        return _explain_pods(options)
     claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
     options.claim = claim.claim
     if options.claim and is_gang(options):
-        from dra_lab.cli.explain_gang import explain_gangs
+        from dra_lab.cli.explain_gangs import explain_gangs
 
         return explain_gangs(options)
     for option, value in (("scheduler", options.scheduler), ("replicas", claim.replicas)):
@@ -83,10 +79,11 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--{option} {value} is for a gang; write --gang SIZE after --claim")
     if options.node:
         cluster_of(options).node_named(options.node)
-    status = None if options.step or options.device or not options.claim else explain_written_pod(options)
+    status = None if options.step or options.device or not options.claim else _explain_written_pod(options)
     if status is not None:
         return status
-    plan, cluster, findings = _planned(options)
+    pod = plan_pod(options)
+    plan, cluster = pod.plan, pod.cluster
     trace = _trace(plan, options)
     device = _device(trace, cluster, options.device) if options.device else None
     node = options.node or plan.node or (trace.node if trace is not None else "")
@@ -100,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         parts = node_parts(plan, trace, options.detail, found, names, cluster)
     answer = partial(_json, plan, trace, device, found, names)
-    return print_answer(options, answer, parts, findings, pod_outcome(plan))
+    return print_answer(options, answer, parts, pod.findings, pod_outcome(plan))
 
 
 def _about_pods(options: argparse.Namespace) -> bool:
@@ -122,19 +119,6 @@ def _one_claim(options: argparse.Namespace) -> ClaimOptions:
         raise InputError(f"one --claim is explained at a time; leave out one of {names}")
     claim: ClaimOptions = options.claims[0]
     return claim
-
-
-def _planned(options: argparse.Namespace) -> tuple[Plan, Cluster, Iterable[Finding]]:
-    from dra_lab.pinning.pod_start import searched
-
-    pod = plan_pod(options)
-    if pod is not None:
-        return pod.plan, pod.cluster, pod.findings
-    session = session_of(options)
-    plan = plan_with_bar(session)
-    session.wait()
-    plan, findings = searched(plan, findings_of(options, session))
-    return plan, session.cluster, findings
 
 
 def _trace(plan: Plan, options: argparse.Namespace) -> Trace[FirstFit] | None:
@@ -209,3 +193,40 @@ def _json(
         if device is not None:
             found["device"] = device_json(trace, device)
     return found
+
+
+def _explain_pods(options: argparse.Namespace) -> int:
+    """Print why pods of the cluster are pending: that of --pod, or every pod that waits for devices."""
+    from dra_lab.gitops.pending import explain
+
+    found = explain(cluster_of(options), options.pod, release=release_of(options), node=options.node)
+    return _print_pods(options, found)
+
+
+def _explain_written_pod(options: argparse.Namespace) -> int | None:
+    """Print why the pod of --claim would stay pending, None if nothing but its devices can keep it pending."""
+    if not may_be_pod(options.claim):
+        return None
+    from dra_lab.gitops.claims_of_file import waiting_pod
+    from dra_lab.gitops.pending import blocked_before, reason_of
+
+    waiting = waiting_pod(options.claim, cluster_of(options), release_of(options), pod=options.pod)
+    if waiting is None or not blocked_before(waiting, node=options.node):
+        return None
+    return _print_pods(options, Explanation(waiting.cluster.name, (reason_of(waiting, node=options.node),)))
+
+
+def _print_pods(options: argparse.Namespace, found: Explanation) -> int:
+    from dra_lab.words.pod_reason_document import explanation_json, explanation_parts
+
+    parts = (part for part in explanation_parts(found) if options.detail != "answer" or isinstance(part, Sentence))
+    return print_answer(
+        options, partial(explanation_json, found), parts, cluster_of(options).findings, _pods_outcome(found)
+    )
+
+
+def _pods_outcome(found: Explanation) -> str:
+    """Return the outcome: a pod with a reason does not fit, one without a known reason is not decided."""
+    if any(pod.blocked for pod in found.pods):
+        return DOES_NOT_FIT
+    return STOPPED if any(pod.rule == "unknown" for pod in found.pods) else FITS

@@ -9,20 +9,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.claim_option import MOST_REPLICAS
+from dra_lab.cli.claim_options import (
+    MOST_REPLICAS,
+    add_gangs,
+    add_workloads,
+    is_fleet,
+    is_gang,
+    namespace_of,
+    refuse_node_of_replicas,
+)
+from dra_lab.cli.one_pod import PodAnswer, plan_pod, pod_of
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
-    cluster_of,
+    node_of,
     print_answer,
     release_of,
-    session_of,
     setting_of,
 )
-from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
-from dra_lab.cli.pod_option import pod_of
-from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, namespace_of, workloads_of
+from dra_lab.cli.output import NOT, add_output, add_write, print_findings, print_yaml, refuse_write, status_of
+from dra_lab.cli.workloads import asked_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.plan import Plan
@@ -30,7 +37,7 @@ from dra_lab.model.plan import Plan
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
     from dra_lab.gitops.claims_of_file import ReadPod
-    from dra_lab.session import Session
+    from dra_lab.sketch.manifest_target import Target
     from dra_lab.words.document import Part
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
@@ -124,16 +131,15 @@ def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.workload_file import read_workload
-    from dra_lab.session.outputs import bundle, drawn_of
-    from dra_lab.sketch.manifest_target import Target
+    from dra_lab.session.outputs import Planned, bundle
     from dra_lab.words.answer_sentence import answer_sentence
 
     refuse_write(options)
     fleet = is_fleet(options)
     if is_gang(options):
-        from dra_lab.cli.gang_export import run_gang_export
+        from dra_lab.cli.gang_export import planned_gang_bundle
 
-        return run_gang_export(options)
+        return _write(options, *planned_gang_bundle(options))
     _refuse(options)
     workload = read_workload(options.workload, options.template) if options.workload else None
     pod = None if fleet else pod_of(options)
@@ -155,52 +161,75 @@ def run(options: argparse.Namespace) -> int:
         options.claims = [options.claims[0]._replace(replicas=pods)]
     if is_fleet(options):
         return _run_fleet(options, wanted)
-    session = session_of(options)
-    plan: Plan = session.plan()
-    session.wait()
+    answer = plan_pod(options, search=False)
+    plan = answer.plan
     if options.measure:
-        return _measure(options, session)
-    _refuse_empty(options.claim, session.sketch.requests)
-    target = Target(session.release, options.api_version, options.kind, namespace_of(options))
-    made = bundle(drawn_of(session), target, wanted, pin=options.pin)
-    # the session searched the manifest without pins: what is written was searched again
-    others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
-    return _write(options, made, answer_sentence(plan, session.cluster), (*made.findings, *others))
+        return _measure(options, answer)
+    _refuse_empty(options.claim, answer.sketch.requests)
+    asked = Planned(answer.cluster, plan, answer.sketch, node_of(options), setting_of(options, "goals"))
+    made = bundle(asked, _target(options), wanted, pin=options.pin)
+    return _write(options, made, plan, answer_sentence(plan, answer.cluster), (*made.findings, *answer.findings))
 
 
-def _measure(options: argparse.Namespace, session: Session) -> int:
+def _target(options: argparse.Namespace) -> Target:
+    from dra_lab.sketch.manifest_target import Target
+
+    return Target(release_of(options), options.api_version, options.kind, namespace_of(options))
+
+
+def _measure(options: argparse.Namespace, answer: PodAnswer) -> int:
     """Write the Jobs that measure the links, print their paths."""
-    from dra_lab.session.outputs import measure
+    from dra_lab.exports.measure import measure_files
+    from dra_lab.exports.written_files import write_files
+    from dra_lab.manifests.file_text import expanded
+    from dra_lab.sketch.manifest_target import Target
     from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence
 
     if options.format == "yaml":
         raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
-    written = measure(session, options.dir, namespace=namespace_of(options), overwrite=options.overwrite)
+    texts = measure_files(answer.cluster, answer.plan, Target(answer.release, namespace=namespace_of(options)))
+    written = write_files(expanded(options.dir), texts, {"name": answer.sketch.name}, overwrite=options.overwrite)
     files = [*map(str, written)]
     parts = (Sentence("Wrote two Jobs that measure the bandwidth with the link and without it."), Lines("Files", files))
     return print_answer(options, lambda: answer_json("Export", "fits", files=files), parts)
 
 
-def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: Iterable[Finding]) -> int:
+def _write(options: argparse.Namespace, made: Bundle, plan: Plan, sentence: str, findings: Iterable[Finding]) -> int:
     """Write or print an export and its answer, or say why nothing is written; return the exit status of its answer."""
     from dra_lab.exports.bundle import write_bundle
-    from dra_lab.exports.simulation import exit_status
+    from dra_lab.exports.gangs.gang_files import FRAGMENTS, NOT_SIMULATED
     from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.plan_outcome import plan_outcome
 
     refused = made.is_worse and not options.allow_worse
     yaml = options.format == "yaml"
-    writes = not (yaml or refused)
-    files = [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))] if writes else []
-    answer, plan, findings = made.record["answer"], made.record["plan"], tuple(findings)
+    files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
+    record, findings = made.record, tuple(findings)
+    not_simulated = {"outcome": plan_outcome(plan), "asPlanned": None, "reasons": [NOT_SIMULATED]}
+    answer: Mapping[str, Any] = record.get("answer", not_simulated)
     if not yaml:
-        known = {key: plan[key] for key in ("node", "devices", "pods") if key in plan}
+        known = {key: record[key] for key in ("scheduler", "notExpressed") if key in record}
+        known |= {key: record["plan"][key] for key in ("node", "devices", "pods") if key in record["plan"]}
         more = {**known, "asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
-        value = answer_json("Export", answer["outcome"], findings, plan["goals"], **more)
-        print_answer(options, lambda: value, _parts(options, answer, sentence, files), findings, answer["outcome"])
+        value = answer_json("Export", answer["outcome"], findings, record["plan"]["goals"], **more)
+        parts = _parts(options, made, answer, sentence, files)
+        print_answer(options, lambda: value, parts, findings, answer["outcome"])
     else:
-        print_yaml({} if refused else made.texts)
+        print_yaml({} if refused else {name: text for name, text in made.texts.items() if name not in FRAGMENTS})
         print_findings(options, findings)
+    return _status(options, made, answer, refused=refused)
+
+
+def _status(options: argparse.Namespace, made: Bundle, answer: Mapping[str, Any], *, refused: bool) -> int:
+    """Return the exit status of an export, after a line about one that does less than the plan."""
+    from dra_lab.exports.simulation import exit_status
+
+    if made.scheduler:
+        if refused:
+            message = f"nothing is written. {made.worse} --allow-worse writes the files as they are."
+            print(f"error: {message}", file=sys.stderr)
+        return NOT if refused and made.errors and answer["outcome"] == "fits" else status_of(answer["outcome"])
     if refused:
         print(f"error: {made.refusal('--pin', '--allow-worse')}", file=sys.stderr)
         return exit_status(answer)
@@ -210,15 +239,18 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
 
 
 def _parts(
-    options: argparse.Namespace, answer: Mapping[str, Any], sentence: str, files: Sequence[str]
+    options: argparse.Namespace, made: Bundle, answer: Mapping[str, Any], sentence: str, files: Sequence[str]
 ) -> Iterator[Part]:
     """Yield the answer, whether kube-scheduler does as planned, the files, and the command that applies them."""
+    from dra_lab.exports.gangs.gang_files import title_of
     from dra_lab.words.document import Lines, Sentence, Words
 
     how = {True: "allocates every replica as planned", False: "does not allocate every replica as planned"}
-    does = f"kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
-    yield Sentence(f"{sentence} {does}" if answer["outcome"] == "fits" else sentence)
+    does = f" kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
+    yield Sentence(sentence + (does if answer["outcome"] == "fits" and not made.scheduler else ""))
     if files:
+        if made.scheduler:
+            yield Lines(f"What {title_of(made.scheduler)} cannot express", made.record["notExpressed"])
         apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
         yield Lines("Files", files)
         yield Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
@@ -234,23 +266,21 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
     from dra_lab.planner.questions import plan_workloads
     from dra_lab.session.outputs import Planned, bundle
-    from dra_lab.sketch.manifest_target import Target
     from dra_lab.words.answer_sentence import answer_sentence
 
     if options.node:
-        raise InputError(
-            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
-            "they fit"
-        )
-    cluster = cluster_of(options)
-    target = Target(release_of(options), options.api_version, options.kind, namespace_of(options))
-    planned = workloads_of(options.claims, cluster, target.release)
-    for pod in planned.workloads:
+        refuse_node_of_replicas()
+    target, asked = _target(options), asked_of(options)
+    for pod in asked.workloads:
         _refuse_empty(pod.name, [request for claim in pod.claims for request in claim.requests])
-    cluster = planned.cluster
     goals = setting_of(options, "goals")
     plan = plan_workloads(
-        cluster, planned.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
+        asked.cluster,
+        asked.workloads,
+        release=target.release,
+        goals=goals,
+        objective=options.objective,
+        first_fit=False,
     )
-    made = bundle(Planned(cluster, plan), target, wanted, pin=options.pin)
-    return _write(options, made, answer_sentence(plan), (*planned.findings, *made.findings))
+    made = bundle(Planned(asked.cluster, plan), target, wanted, pin=options.pin)
+    return _write(options, made, plan, answer_sentence(plan), (*asked.findings, *made.findings))

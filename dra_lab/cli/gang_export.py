@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.exit_status import status_of
-from dra_lab.cli.gang_options import Asked, GangInput, asked_of, refuse_options
-from dra_lab.cli.options import cluster_of, print_answer, release_of
-from dra_lab.cli.output import print_findings, print_yaml
-from dra_lab.cli.workload_options import namespace_of
+from dra_lab.cli.claim_options import namespace_of, refuse_options
+from dra_lab.cli.options import cluster_of, release_of
+from dra_lab.cli.workloads import Asked, GangInput, asked_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import Plan
@@ -22,18 +18,18 @@ from dra_lab.planner.waiting import command_waits
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle
     from dra_lab.exports.workload_file import WorkloadFile
-    from dra_lab.words.document import Part
 
 _SECONDS = 60.0
 
 
-def run_gang_export(options: argparse.Namespace) -> int:
-    """Plan the gang, write or print its files, and return the exit status of the answer.
+def planned_gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[Finding, ...]]:
+    """Plan the gang of a command; return its files, its plan, the answer in words, and the findings.
 
     Raises InputError for options that have no meaning for gangs.
     """
-    from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
+    from dra_lab.exports.gangs.gang_files import PlannedGang, gang_bundle
     from dra_lab.planner.questions import plan_workloads
+    from dra_lab.words.answer_sentence import answer_sentence
 
     _refuse(options)
     gangs, release = asked_of(options), release_of(options)
@@ -49,7 +45,8 @@ def run_gang_export(options: argparse.Namespace) -> int:
     given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
     planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
     pods: dict[str, Any] = {"namespace": namespace_of(options), "workload": workload, "has_claims": has_claims}
-    return _write(options, gang_bundle(planned, options.scheduler, pin=options.pin, **pods), plan)
+    made = gang_bundle(planned, options.scheduler, pin=options.pin, **pods)
+    return made, plan, answer_sentence(plan), made.findings
 
 
 def _refuse(options: argparse.Namespace) -> None:
@@ -108,35 +105,3 @@ def _placeholders(one: GangInput) -> Iterator[Finding]:
         message = f"the files have example pods; the containers of {one.source} are not in them"
         advice = "--workload FILE with the same file writes the levels and the node affinity into it."
         yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)
-
-
-def _write(options: argparse.Namespace, made: Bundle, plan: Plan) -> int:
-    """Write or print the files and the answer, or say why nothing is written; return the exit status."""
-    from dra_lab.exports.bundle import write_bundle
-    from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, NOT_SIMULATED, title_of
-    from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.answer_sentence import answer_sentence
-    from dra_lab.words.document import Lines, Sentence, Words
-    from dra_lab.words.plan_outcome import plan_outcome
-
-    outcome, yaml = plan_outcome(plan), options.format == "yaml"
-    refused = made.is_worse and not options.allow_worse
-    files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
-    sentence, record, status = answer_sentence(plan), made.record, status_of(outcome)
-    if yaml:
-        print_yaml({name: text for name, text in made.texts.items() if not refused and name not in FRAGMENTS})
-        print_findings(options, made.findings)
-    else:
-        own = {name: record[name] for name in ("scheduler", "notExpressed")} | {"pods": record["plan"]["pods"]}
-        more: dict[str, Any] = {"asPlanned": None, "reasons": [NOT_SIMULATED], "files": files}
-        value = answer_json("Export", outcome, made.findings, record["plan"]["goals"], **own, **more)
-        parts: list[Part] = [Sentence(sentence)]
-        if files:
-            parts.append(Lines(f"What {title_of(options.scheduler)} cannot express", record["notExpressed"]))
-            parts.append(Lines("Files", files))
-            parts.append(Words(f"Apply them: kubectl apply -k {shlex.quote(str(options.dir))}"))
-        print_answer(options, lambda: value, parts, made.findings, outcome)
-    if refused:
-        print(f"error: nothing is written. {made.worse} --allow-worse writes the files as they are.", file=sys.stderr)
-        return 1 if made.errors and outcome == "fits" else status
-    return status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dra_lab.cli.completion import complete_with
-from dra_lab.cli.exit_status import FITS
+from dra_lab.cli.output import FITS
 
 EXAMPLES = (
     "dra-lab help clusters",

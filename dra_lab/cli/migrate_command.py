@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.exit_status import status_of
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of
-from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
+from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write, status_of
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS

@@ -8,23 +8,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dra_lab.cli.claim_options import (
+    add_gangs,
+    add_workloads,
+    is_fleet,
+    is_gang,
+    refuse_node_of_replicas,
+    refuse_options,
+)
+from dra_lab.cli.one_pod import plan_pod, with_measured
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
     cluster_of,
-    findings_of,
-    plan_with_bar,
     print_answer,
     release_of,
     seconds,
-    session_of,
     setting_of,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.pod_option import plan_pod
-from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang
-from dra_lab.errors import InputError
+from dra_lab.cli.workloads import asked_of
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
@@ -74,27 +78,16 @@ def run(options: argparse.Namespace) -> int:
     """Plan and print the answer, for one pod and for many; return the exit status."""
     if is_fleet(options) or is_gang(options):
         return _run_workloads(options)
-    from dra_lab.pinning.pod_start import searched
-
     pod = plan_pod(options)
-    if pod is not None:
-        return _print(options, pod.plan, pod.cluster, (*_one_of_many(options, pod.pod), *pod.findings))
-    session = session_of(options)
-    plan = plan_with_bar(session)
-    session.wait()
-    if options.measured:
-        session.measured(*options.measured)
-        plan = session.plan()
-        session.wait()
-    plan, findings = searched(plan, findings_of(options, session))
-    return _print(options, plan, session.cluster, findings)
+    plan = with_measured(pod.plan, *options.measured) if options.measured else pod.plan
+    more = _one_of_many(options, pod.pod) if pod.pod is not None else ()
+    return _print(options, plan, pod.cluster, (*more, *pod.findings))
 
 
 def _run_workloads(options: argparse.Namespace) -> int:
     """Place replicas and gangs, print the answer and what is known after it. Raises InputError for options at odds."""
     from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.cli.after_plan import Questions, started
-    from dra_lab.cli.gang_options import asked_of, refuse_options
     from dra_lab.findings import sort_findings
     from dra_lab.planner.arguments import is_one_pod
     from dra_lab.planner.questions import plan_workloads
@@ -103,10 +96,7 @@ def _run_workloads(options: argparse.Namespace) -> int:
         refuse_options(options)
     release, asked = release_of(options), asked_of(options)
     if options.node and not is_one_pod(asked.every):
-        raise InputError(
-            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
-            "they fit"
-        )
+        refuse_node_of_replicas()
     with command_waits() as (show, cancel):
         plan = plan_workloads(
             asked.cluster,

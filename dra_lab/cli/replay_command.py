@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import version
+from dra_lab.cli.output import FITS
 from dra_lab.model.gates import RECORDED_RELEASE
 from dra_lab.model.release import RELEASES
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import print_answer
-from dra_lab.cli.output import add_output
+from dra_lab.cli.output import FITS, add_output
 
 EXAMPLES = (
     "dra-lab samples",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.gang_options import asked_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
+from dra_lab.cli.workloads import asked_of
 from dra_lab.errors import InputError
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.plan import Plan
