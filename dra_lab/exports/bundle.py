@@ -15,9 +15,8 @@ import msgspec
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.readme import Exported, extra_texts
-from dra_lab.exports.requested_twice import requested_twice
 from dra_lab.exports.simulation import UNKNOWN, Simulation, export_answer, simulation_of
-from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy
+from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy, requested_twice
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -26,9 +25,8 @@ from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
-from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.pinning.pin_plan import PinnedPlan, Written
 from dra_lab.pinning.pod_start import RUN_TIME_ERROR
-from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.manifest_target import KINDS, Target
 from dra_lab.words.plan_json import plan_json

@@ -12,8 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.pinning.pin_plan import PinnedPlan
-from dra_lab.pinning.written_manifests import Written
+from dra_lab.pinning.pin_plan import PinnedPlan, Written
 from dra_lab.sketch.manifest_target import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dra_lab.drivers.device_plugins import plugin_resource
 from dra_lab.errors import InputError
 from dra_lab.exports.workload_file import WorkloadFile
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.device_asks import containers, extended_resources
 from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_file import YamlFile
 from dra_lab.manifests.yaml_text import dump_yaml, load_yaml
-from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.claims import DeviceClaim, ResourceClaim, ResourceClaimTemplate
 from dra_lab.sketch.claim_objects import POD_CLAIM, Affinity, node_affinity, pod_claim
 
 COMPONENT_PATCH = "patch.yaml"
@@ -269,3 +270,45 @@ def replace_annotations(metadata: Any, known: Sequence[str], wanted: Mapping[str
         if name not in wanted:
             found.pop(name, None)
     found.update(wanted)
+
+
+def requested_twice(workload: WorkloadFile, claim: ResourceClaimTemplate | ResourceClaim) -> tuple[Finding, ...]:
+    """Return, for each container that still limits a resource of a device plugin, what the pod asks for beside a claim.
+
+    A warning where the claim asks for the class that takes the resource's place, else a note: another kind of device
+    may well come from a plugin. Resources of which `drivers/data/device_plugins.yaml` knows nothing are left out. Rule:
+    a container's `resources.limits` and `resources.claims` are served independently (Kubernetes, Pod v1).
+    """
+    spec = claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec
+    return tuple(_found(workload, _classes(spec.devices)))
+
+
+def _classes(devices: DeviceClaim) -> frozenset[str]:
+    exact = {r.exactly.device_class_name for r in devices.requests if r.exactly is not None}
+    return frozenset(exact | {sub.device_class_name for r in devices.requests for sub in r.first_available})
+
+
+def _found(workload: WorkloadFile, classes: frozenset[str]) -> Iterator[Finding]:
+    for field in workload.templates:
+        for path, container in containers(field.spec, field.path):
+            origin = Origin(source=workload.name, object=workload.title, path=f"{path}.resources.limits")
+            name = str(container.get("name") or path.rpartition(".")[2])
+            yield from _of_container(container, name, origin, classes)
+
+
+def _of_container(container: Any, name: str, origin: Origin, classes: frozenset[str]) -> Iterator[Finding]:
+    for resource, amount in extended_resources(container).items():
+        known = plugin_resource(resource)
+        if known is None:
+            continue
+        twice = known.device_class in classes
+        message = f"container {name} still requests {resource}: {amount}, in addition to the devices of its claim"
+        message += f": {known.device_class} twice, once from a device plugin" if twice else ""
+        advice = (
+            "Remove the resource if the claim replaces it. dra-lab migrate CLUSTER FILE --dir DIR writes the "
+            "claim for what the workload requests and removes the resource."
+        )
+        severity = Severity.WARNING if twice else Severity.NOTE
+        yield Finding(
+            "asked-twice" if twice else "plugin-beside-claim", severity, origin.object, message, advice, origin
+        )

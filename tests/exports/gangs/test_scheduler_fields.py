@@ -130,7 +130,7 @@ def test_what_is_exported_has_no_wrong_name():
     found = []
     for seed in range(20):
         for scheduler in SCHEDULERS:
-            files = gang_files(random_gang(random.Random(seed)), scheduler, tree(), queue="q", objects=True)
+            files = gang_files(random_gang(random.Random(seed)), scheduler, tree(), queue="q")
             found += [one for text in files.documents.values() for part in text.split("---\n") for one in report(part)]
     assert {rule for rule, _, _ in found} == {"pod-group-version"}, "the version that 1.36 has is off by default"
 
