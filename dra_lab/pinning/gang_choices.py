@@ -22,8 +22,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
-from dra_lab.pinning.gang_fills import GangFills
-from dra_lab.pinning.node_amounts import Requests
+from dra_lab.pinning.gang_fills import GangFills, Requests
 from dra_lab.pinning.pin_budget import MOST_GANGS, PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 

@@ -10,13 +10,11 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pinning.node_pins import affinity_words, node_requirements
 from dra_lab.pinning.pin_budget import SEEDS_TO_COMPARE, TO_TRY_PINS, PinBudget
 from dra_lab.pinning.pin_options import PinKind, PinnedClaims, PinOption, pin_options
-from dra_lab.pinning.plan_replay import planned_values, replay_manifests
-from dra_lab.pinning.planned_devices import PlannedReplica, names_of, planned_of, sketches_of
-from dra_lab.pinning.pod_kinds import PodKind, pod_kind
-from dra_lab.pinning.replay_result import Replay
+from dra_lab.pinning.place_selectors import affinity_words, node_requirements
+from dra_lab.pinning.plan_replay import Replay, planned_values, replay_manifests
+from dra_lab.pinning.pod_kinds import PlannedReplica, PodKind, names_of, planned_of, pod_kind, sketches_of
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 
 Pins = tuple[PinOption, ...]

@@ -17,9 +17,9 @@ from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning import node_search
-from dra_lab.pinning.node_pins import admitted_nodes, affinity_words, node_requirements
 from dra_lab.pinning.node_search import Searched, judged
 from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, PODS_ON_NODE, STEP, PinBudget, budget_of
+from dra_lab.pinning.place_selectors import admitted_nodes, affinity_words, node_requirements
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
 from dra_lab.scheduler.first_fit import Verdict

@@ -11,10 +11,10 @@ import msgspec
 import traitlets
 
 from dra_lab.exports.bundle import Bundle
-from dra_lab.exports.file_changes import FileChange
-from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
+from dra_lab.exports.gangs.gang_files import FRAGMENTS
 from dra_lab.exports.readme import EXTRA_FILES
 from dra_lab.exports.simulation import Simulation
+from dra_lab.exports.written_files import FileChange
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.memo import once_per_snapshot

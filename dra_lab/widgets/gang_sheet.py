@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dra_lab.exports.bundle import Bundle
-from dra_lab.exports.gangs.gang_bundle import title_of
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, title_of
 from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.queues import LocalQueue
 from dra_lab.pinning.gang_choices import GangChoice
