@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any
@@ -146,9 +146,10 @@ class Questions:
                 advice = "Only the devices are answered."
                 name, words = one.gang.name, error.message
                 self.findings.append(Finding("gang-queue-unknown", Severity.WARNING, name, words, advice))
-        self.findings += [
-            _unknown_requests(one) for one in asked.gangs if _guesses(one, choices.get(one.gang.name, ()))
-        ]
+        for one in asked.gangs:
+            # Kueue was replayed with pods of which it is not known what they request of a node
+            if not any(one.requests.values()) and any(c.replay.domains for c in choices.get(one.gang.name, ())):
+                self.findings.append(_unknown_requests(one))
         queues = {one.gang.name: one.queue for one in asked.gangs}
         return replace(known, choices=choices, verdicts=verdicts, queues=queues)
 
@@ -158,11 +159,6 @@ class Questions:
 
         common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(self.seconds, self.cancel)}
         return tuple(gang_choices(self.cluster, one.gang, one.hierarchy, self.release, self.plan, **common))
-
-
-def _guesses(one: GangInput, choices: Sequence[GangChoice]) -> bool:
-    """Say whether Kueue was replayed with pods of which it is not known what they request of a node."""
-    return not any(one.requests.values()) and any(choice.replay.domains for choice in choices)
 
 
 def _unknown_requests(one: GangInput) -> Finding:

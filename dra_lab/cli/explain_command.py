@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dra_lab.cli.claim_options import ClaimOptions, add_claims, add_gangs, is_gang, what_to_try
 from dra_lab.cli.one_pod import may_be_pod, plan_pod
@@ -16,11 +17,14 @@ from dra_lab.cli.options import (
     cluster_of,
     print_answer,
     release_of,
+    with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
+from dra_lab.cli.workloads import asked_of
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang_replay import GangVerdict
 from dra_lab.model.gates import gates_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFit
@@ -28,12 +32,16 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.trace import Trace
+from dra_lab.model.workload import Workload
+from dra_lab.planner.waiting import command_waits
 from dra_lab.topology.locality import device_names
 from dra_lab.words.document import Sentence
 from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED
 
 if TYPE_CHECKING:
+    from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.planner.why.why_not import WhyNot
+    from dra_lab.words.document import Part
     from dra_lab.words.drawing_words import Noun
 
 EXAMPLES = (
@@ -66,14 +74,13 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
     from dra_lab.words.plan_outcome import pod_outcome
 
-    if "claims" not in options and _about_pods(options):
+    about_pods = "claims" not in options and not (options.step or options.device)
+    if about_pods and (options.pod or cluster_of(options).pods):
         return _explain_pods(options)
     claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
     options.claim = claim.claim
     if options.claim and is_gang(options):
-        from dra_lab.cli.explain_gangs import explain_gangs
-
-        return explain_gangs(options)
+        return _explain_gangs(options)
     for option, value in (("scheduler", options.scheduler), ("replicas", claim.replicas)):
         if value is not None:
             raise InputError(f"--{option} {value} is for a gang; write --gang SIZE after --claim")
@@ -98,13 +105,6 @@ def run(options: argparse.Namespace) -> int:
         parts = node_parts(plan, trace, options.detail, found, names, cluster)
     answer = partial(_json, plan, trace, device, found, names)
     return print_answer(options, answer, parts, pod.findings, pod_outcome(plan))
-
-
-def _about_pods(options: argparse.Namespace) -> bool:
-    """Say whether pods of the cluster are explained: one is named, or the cluster has pods."""
-    if options.step or options.device:
-        return False
-    return bool(options.pod) or bool(cluster_of(options).pods)
 
 
 def _one_claim(options: argparse.Namespace) -> ClaimOptions:
@@ -219,14 +219,71 @@ def _explain_written_pod(options: argparse.Namespace) -> int | None:
 def _print_pods(options: argparse.Namespace, found: Explanation) -> int:
     from dra_lab.words.pod_reason_document import explanation_json, explanation_parts
 
-    parts = (part for part in explanation_parts(found) if options.detail != "answer" or isinstance(part, Sentence))
-    return print_answer(
-        options, partial(explanation_json, found), parts, cluster_of(options).findings, _pods_outcome(found)
-    )
+    unknown = any(pod.rule == "unknown" for pod in found.pods)
+    outcome = DOES_NOT_FIT if any(pod.blocked for pod in found.pods) else STOPPED if unknown else FITS
+    answer, findings = partial(explanation_json, found), cluster_of(options).findings
+    return print_answer(options, answer, explanation_parts(found), findings, outcome)
 
 
-def _pods_outcome(found: Explanation) -> str:
-    """Return the outcome: a pod with a reason does not fit, one without a known reason is not decided."""
-    if any(pod.blocked for pod in found.pods):
-        return DOES_NOT_FIT
-    return STOPPED if any(pod.rule == "unknown" for pod in found.pods) else FITS
+_PIN = "If the gang has a level, dra-lab export --pin holds the pods to the planned domain."
+_SECONDS = 60.0
+"""Seconds for the plan, and for the searches of the schedulers."""
+
+_REPLAYED = ("kueue", "kube-scheduler")
+
+
+def _explain_gangs(options: argparse.Namespace) -> int:
+    """Plan the gangs, replay the schedulers, print what is asked for, and return the exit status."""
+    from dra_lab.pinning.gang_choices import gang_choices
+    from dra_lab.pinning.pin_budget import budget_of
+    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.words.plan_outcome import plan_outcome
+
+    for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
+        if value:
+            raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
+    release = release_of(options)
+    given = asked_of(options)
+    found: list[tuple[Workload, GangChoice]] = []
+    with command_waits() as (show, cancel):
+        limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
+        plan = plan_workloads(given.cluster, given.every, progress=show, **limits)
+        for one in given.gangs:
+            common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
+            choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)
+            by_name = dict(zip(("kube-scheduler", "kueue", "kai", "volcano"), choices, strict=True))
+            names = [options.scheduler] if options.scheduler else _REPLAYED
+            found += ((one.gang, by_name[name]) for name in names)
+    outcome = plan_outcome(plan)
+    findings = with_cluster_findings(options, (*given.findings, *plan.findings))
+    answer = partial(_gang_json, plan, found, outcome, findings)
+    return print_answer(options, answer, _gang_parts(options, plan, found), findings, outcome)
+
+
+def _gang_parts(
+    options: argparse.Namespace, plan: Plan, found: Sequence[tuple[Workload, GangChoice]]
+) -> Iterator[Part]:
+    """Yield the answer of the planner, then what each scheduler does."""
+    from dra_lab.words.answer_sentence import answer_sentence
+    from dra_lab.words.document import Words
+    from dra_lab.words.gang_document import choice_sentence, replay_table
+
+    yield Sentence(answer_sentence(plan))
+    for gang, choice in found:
+        replay = choice.replay
+        yield Words(choice_sentence(choice, gang))
+        if options.detail == "all" and replay.domains:
+            yield replay_table(replay)
+        if options.scheduler and options.scheduler not in _REPLAYED:
+            pin = _PIN if replay.verdict is GangVerdict.MAYBE else ""
+            yield Words(f"dra-lab does not replay {replay.scheduler}. {pin}".rstrip())
+
+
+def _gang_json(
+    plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
+) -> dict[str, Any]:
+    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.plain_values import plain_value
+
+    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
+    return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

@@ -17,25 +17,29 @@ from dra_lab.cli.claim_options import (
     is_gang,
     namespace_of,
     refuse_node_of_replicas,
+    refuse_options,
 )
 from dra_lab.cli.one_pod import PodAnswer, plan_pod, pod_of
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
+    cluster_of,
     node_of,
     print_answer,
     release_of,
     setting_of,
 )
 from dra_lab.cli.output import NOT, add_output, add_write, print_findings, print_yaml, refuse_write, status_of
-from dra_lab.cli.workloads import asked_of
+from dra_lab.cli.workloads import GangInput, asked_of
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import Plan
+from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
+    from dra_lab.exports.workload_file import WorkloadFile
     from dra_lab.gitops.claims_of_file import ReadPod
     from dra_lab.sketch.manifest_target import Target
     from dra_lab.words.document import Part
@@ -122,7 +126,6 @@ def _refuse(options: argparse.Namespace) -> None:
 
 
 def _refuse_empty(source: str, requests: Sequence[object]) -> None:
-    """Raise InputError for a claim without a request."""
     if not requests:
         raise InputError(f"{source} requests no device, so there is nothing to write; add a request")
 
@@ -137,9 +140,7 @@ def run(options: argparse.Namespace) -> int:
     refuse_write(options)
     fleet = is_fleet(options)
     if is_gang(options):
-        from dra_lab.cli.gang_export import planned_gang_bundle
-
-        return _write(options, *planned_gang_bundle(options))
+        return _write(options, *_gang_bundle(options))
     _refuse(options)
     workload = read_workload(options.workload, options.template) if options.workload else None
     pod = None if fleet else pod_of(options)
@@ -210,7 +211,8 @@ def _write(options: argparse.Namespace, made: Bundle, plan: Plan, sentence: str,
     answer: Mapping[str, Any] = record.get("answer", not_simulated)
     if not yaml:
         known = {key: record[key] for key in ("scheduler", "notExpressed") if key in record}
-        known |= {key: record["plan"][key] for key in ("node", "devices", "pods") if key in record["plan"]}
+        of_plan = ("pods",) if made.scheduler else ("node", "devices", "pods")
+        known |= {key: record["plan"][key] for key in of_plan if key in record["plan"]}
         more = {**known, "asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
         value = answer_json("Export", answer["outcome"], findings, record["plan"]["goals"], **more)
         parts = _parts(options, made, answer, sentence, files)
@@ -284,3 +286,86 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     )
     made = bundle(Planned(asked.cluster, plan), target, wanted, pin=options.pin)
     return _write(options, made, plan, answer_sentence(plan), (*asked.findings, *made.findings))
+
+
+_SECONDS = 60.0
+
+
+def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[Finding, ...]]:
+    """Plan the gang of a command; return its files, its plan, the answer in words, and the findings.
+
+    Raises InputError for options that have no meaning for gangs.
+    """
+    from dra_lab.exports.gangs.gang_files import PlannedGang, gang_bundle
+    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.words.answer_sentence import answer_sentence
+
+    _refuse_for_gang(options)
+    gangs, release = asked_of(options), release_of(options)
+    if len(gangs.every) > 1:
+        names = ", ".join(one.name for one in gangs.every)
+        raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")
+    (one,) = gangs.gangs
+    if options.pin and not one.gang.level:
+        raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
+    workload, has_claims = _workload_of(options, one)
+    with command_waits() as (show, cancel):
+        plan = plan_workloads(
+            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel
+        )
+    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
+    given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
+    planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
+    pods: dict[str, Any] = {"namespace": namespace_of(options), "workload": workload, "has_claims": has_claims}
+    made = gang_bundle(planned, options.scheduler, pin=options.pin, **pods)
+    return made, plan, answer_sentence(plan), made.findings
+
+
+def _refuse_for_gang(options: argparse.Namespace) -> None:
+    """Raise InputError for what an export of a gang lacks or cannot use."""
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS
+
+    refuse_options(options)
+    if not options.scheduler:
+        raise InputError(f"--scheduler is missing: a gang is written for one of {', '.join(SCHEDULERS)}")
+    given = {
+        "--container": options.container,
+        "--patch": options.patch,
+        "--measure": options.measure,
+        "--example": options.example,
+        "--annotate": options.annotate,
+        **{f"--{name}": True for name in options.extra},
+        "--kind claim": options.kind != "template",
+        f"--api-version {options.api_version}": options.api_version != "v1",
+    }
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{name} is not for the files of a gang; leave it out")
+
+
+def _workload_of(options: argparse.Namespace, one: GangInput) -> tuple[WorkloadFile | None, bool]:
+    """Return the workload that gets the levels of the gang (None without --workload), and whether it has the claims.
+
+    Raises InputError if the claims of another file's pods would be lost.
+    """
+    from dra_lab.exports.workload_file import pod_templates, read_workload
+    from dra_lab.manifests.device_asks import requested_devices
+
+    if options.workload is None:
+        return None, False
+    source, file = Path(one.source).resolve(), options.workload.resolve()
+    if source == file or source in file.parents:
+        asking = [field.template for field in pod_templates(options.workload) if requested_devices(field.spec)]
+        return read_workload(options.workload, options.template or asking), True
+    if one.of_pods:
+        message = f"the pods of {one.source} have their own claims"
+        raise InputError(f"{message}; give --workload the same file, or --claim a claim")
+    return read_workload(options.workload, options.template), False
+
+
+def _placeholders(one: GangInput) -> Iterator[Finding]:
+    """Yield that the pods of a file are not among the files that are written."""
+    if one.of_pods:
+        message = f"the files have example pods; the containers of {one.source} are not in them"
+        advice = "--workload FILE with the same file writes the levels and the node affinity into it."
+        yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)

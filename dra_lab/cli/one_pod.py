@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dra_lab.cli.options import cluster_of, node_of, plan_files, refuse_pod, release_of, setting_of
+from dra_lab.cli.options import (
+    cluster_of,
+    node_of,
+    plan_files,
+    refuse_pod,
+    release_of,
+    setting_of,
+    with_cluster_findings,
+)
 from dra_lab.errors import DraLabError, InputError
-from dra_lab.findings import Finding, sort_findings
+from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
@@ -75,7 +83,6 @@ def plan_pod(options: argparse.Namespace, *, search: bool = True) -> PodAnswer:
 
     Without `search`, kube-scheduler's search on every node is not part of the answer.
     """
-    from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.gitops.given_classes import with_own_classes
     from dra_lab.pinning.pod_start import searched
     from dra_lab.planner.plan_pod import plan_pod as plan_on
@@ -103,8 +110,7 @@ def plan_pod(options: argparse.Namespace, *, search: bool = True) -> PodAnswer:
         else:
             written = options.claim not in plan_files(options)
             found = _of_manifest(sketch, cluster, plan, release, cancel, written=written, search=search)
-    every = (*read.findings, *check_cluster(cluster), *plan.findings, *found)
-    findings = sort_findings(dict.fromkeys(every))
+    findings = with_cluster_findings(options, (*plan.findings, *found))
     if search:
         plan, findings = searched(plan, findings)
     return PodAnswer(plan, cluster, release, sketch, findings, pod)

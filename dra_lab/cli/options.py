@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from dra_lab.cli.completion import cluster_words, complete_with
 from dra_lab.cli.output import print_findings, print_json, print_parts, status_of
 from dra_lab.errors import InputError, SketchError
-from dra_lab.findings import Finding, Origin
+from dra_lab.findings import Finding, Origin, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import FIXED_GOALS, GOALS
 from dra_lab.model.numbers import whole_number
@@ -142,6 +142,14 @@ def cluster_of(options: argparse.Namespace) -> Cluster:
         options.read = _read(options)
     read: Cluster = options.read
     return read
+
+
+def with_cluster_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings and those about the cluster of a command, each once, errors first."""
+    from dra_lab.checks.cluster_checks import check_cluster
+
+    read = cluster_of(options)
+    return sort_findings(dict.fromkeys((*read.findings, *check_cluster(read), *findings)))
 
 
 def _read(options: argparse.Namespace) -> Cluster:

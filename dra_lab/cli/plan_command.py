@@ -21,11 +21,11 @@ from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
-    cluster_of,
     print_answer,
     release_of,
     seconds,
     setting_of,
+    with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
 from dra_lab.cli.workloads import asked_of
@@ -86,9 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_workloads(options: argparse.Namespace) -> int:
     """Place replicas and gangs, print the answer and what is known after it. Raises InputError for options at odds."""
-    from dra_lab.checks.cluster_checks import check_cluster
     from dra_lab.cli.after_plan import Questions, started
-    from dra_lab.findings import sort_findings
     from dra_lab.planner.arguments import is_one_pod
     from dra_lab.planner.questions import plan_workloads
 
@@ -113,9 +111,8 @@ def _run_workloads(options: argparse.Namespace) -> int:
         questions = Questions(options, asked.cluster, plan, release, show, cancel)
         after = questions.after(asked)
     plan = plan.checked_against(after.more.values())
-    read = cluster_of(options)
-    findings = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *questions.findings)
-    return _print(options, plan, asked.cluster, sort_findings(dict.fromkeys(findings)), after)
+    findings = with_cluster_findings(options, (*asked.findings, *plan.findings, *questions.findings))
+    return _print(options, plan, asked.cluster, findings, after)
 
 
 def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]:

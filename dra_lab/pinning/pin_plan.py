@@ -117,7 +117,7 @@ def pin_whole(
 ) -> PinnedPlan:
     """Return the pins of a plan with one template for each of its workloads; see `pin_plan`."""
     on = with_documented_classes(cluster)
-    pods, expected = expected_of(on, plan, release)
+    expected = expected_of(plan)
     search = PinSearch(on, plan, release, expected, budget)
     before = Replay(0, 0, not_run="there is no plan")
     pins: Pins = ()
@@ -129,7 +129,7 @@ def pin_whole(
         # pins that may cost a pod, or of which it is not known, are never written
         pins, replay = (), before
     priced = tuple(Pin(pin.text, pin.reason, search.price_of((pin,), pin.workload), pin.workload) for pin in pins)
-    claims, price = search.with_pins(pins), search.price_of(pins) if pins and len(pods) == 1 else ""
+    claims, price = search.with_pins(pins), search.price_of(pins) if pins and len(plan.workloads) == 1 else ""
     return PinnedPlan(plan, claims.sketches, claims.affinities, claims.parts, priced, before, replay, price=price)
 
 

@@ -18,7 +18,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, NODE_SECONDS, SEEDS, TURNS, PinBudget, budget_of
-from dra_lab.pinning.pod_kinds import Parts, PlannedReplica, PodKind, names_of, pod_kind, replicas_of, sketches_of
+from dra_lab.pinning.pod_kinds import Parts, PlannedReplica, PodKind, pod_kind, replicas_of
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, Served, SimulatedPod, run_pods
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.topology.locality import device_names
@@ -67,9 +67,14 @@ def replay_plan(
         Cancelled: The budget was cancelled before the first run.
 
     """
-    pods, expected = expected_of(cluster, plan, release, exported, parts)
+    expected = expected_of(plan)
     if not any(replica.planned for replica in expected):
         return Replay(0, 0, not_run="there is no plan")
+    order = tuple(goal.goal for goal in expected[0].goals)
+    pods = []
+    for number, workload in enumerate(plan.workloads):
+        own, origin = exported[number] if exported else (), parts[number] if parts else ()
+        pods.append(pod_kind(cluster, release, workload.name, workload.claims, own, order, parts=origin))
     simulation = SchedulerSimulation(
         cluster, pods, release, affinity=affinity, budget=budget or budget_of(DEFAULT_SECONDS)
     )
@@ -102,14 +107,6 @@ def replay_manifests(
     return Replay(wanted, kept, misses, runs, not_run, *searches, *pods)
 
 
-def _planned(simulation: SchedulerSimulation, expected: Sequence[PlannedReplica]) -> dict[int, list[tuple[int, ...]]]:
-    """Return the planned values of each workload's replicas."""
-    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
-    for replica in (replica for replica in expected if replica.planned):
-        plans[replica.workload].append(planned_values(replica, simulation.pods[replica.workload]))
-    return plans
-
-
 def _why_not(simulation: SchedulerSimulation) -> str:
     if simulation.budget.reached:
         return "no time was left"
@@ -117,26 +114,13 @@ def _why_not(simulation: SchedulerSimulation) -> str:
     return f"a search did not end within {limit} here, so whether kube-scheduler places it is not known"
 
 
-def expected_of(
-    cluster: Cluster,
-    plan: Plan,
-    release: KubernetesRelease,
-    exported: Sequence[Sequence[ClaimSketch]] = (),
-    parts: Sequence[Parts] = (),
-) -> tuple[list[PodKind], list[PlannedReplica]]:
-    """Return the pods of a plan, as planned or as exported, and its replicas; those without a place come last."""
-    replicas = replicas_of(plan)
-    replicas += [
+def expected_of(plan: Plan) -> list[PlannedReplica]:
+    """Return the replicas of a plan; those without a place come last."""
+    return replicas_of(plan) + [
         PlannedReplica(index, number)
         for index, workload in enumerate(plan.workloads)
         for number in range(plan.placed[workload.name], workload.replicas)
     ]
-    order = tuple(goal.goal for goal in replicas[0].goals) if replicas else ()
-    pods = []
-    for number, (name, planned) in enumerate(zip(names_of(plan), sketches_of(plan), strict=True)):
-        own, origin = exported[number] if exported else (), parts[number] if parts else ()
-        pods.append(pod_kind(cluster, release, name, planned, own, order, parts=origin))
-    return pods, replicas
 
 
 Run = tuple[list[PlannedReplica], random.Random | None, bool]
@@ -171,7 +155,9 @@ def _compare(
 
     Replicas of one workload are alike, so the best served is held against the best planned, and so on.
     """
-    plans = _planned(simulation, expected)
+    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for replica in (replica for replica in expected if replica.planned):
+        plans[replica.workload].append(planned_values(replica, simulation.pods[replica.workload]))
     by_workload: dict[int, Served] = defaultdict(list)
     for item in served:
         by_workload[item[0].workload].append(item)
