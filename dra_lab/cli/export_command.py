@@ -40,7 +40,6 @@ from dra_lab.planner.waiting import command_waits
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
     from dra_lab.exports.workload_file import WorkloadFile
-    from dra_lab.gitops.claims_of_file import ReadPod
     from dra_lab.sketch.manifest_target import Target
     from dra_lab.words.document import Part
 
@@ -148,7 +147,8 @@ def run(options: argparse.Namespace) -> int:
         _refuse_too_many(pod.replicas, options.claim)
         options.claims = [options.claims[0]._replace(replicas=pod.replicas)]
     many = is_fleet(options) and (len(options.claims) > 1 or options.claims[0].replicas != 1)
-    example = options.example or (_like(pod) if pod else "deployment" if many else "pod")
+    kind = pod.subject.partition("/")[0].lower() or "pod" if pod is not None else "deployment" if many else "pod"
+    example = options.example or (kind if kind in _EXAMPLES else "deployment")
     wanted = Wanted(
         example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate
     )
@@ -256,12 +256,6 @@ def _parts(
         apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
         yield Lines("Files", files)
         yield Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
-
-
-def _like(pod: ReadPod) -> str:
-    """Return the example that is most like the workload of a pod that was given."""
-    kind = pod.subject.partition("/")[0].lower() or "pod"
-    return kind if kind in _EXAMPLES else "deployment"
 
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:

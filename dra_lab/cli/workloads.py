@@ -68,6 +68,8 @@ def asked_of(options: argparse.Namespace) -> Asked:
     A name that comes again gets a number. Raises InputError for levels that the cluster lacks, for pods that are
     admitted to different nodes, and for what replicas cannot have: claims that are allocated already or that all share.
     """
+    from dra_lab.topology.gang_levels import gang_with_levels
+
     reading = _Reading(options)
     for one in options.claims:
         if asks_for_gangs(options, one):
@@ -77,8 +79,11 @@ def asked_of(options: argparse.Namespace) -> Asked:
     if sum(each.gang.replicas for each in reading.gangs) > MOST_GANGS:
         raise InputError(f"at most {MOST_GANGS:,} gangs are planned at a time; give --replicas N after --claim")
     on = reading.joined()
-    gangs = tuple(_with_hierarchy(each, on) for each in reading.gangs)
-    return Asked(gangs, tuple(reading.workloads), on, tuple(reading.findings), frozenset(reading.written))
+    gangs = []
+    for each in reading.gangs:
+        gang, hierarchy = gang_with_levels(each.gang, on, each.source)
+        gangs.append(changed(each, gang=gang, hierarchy=hierarchy))
+    return Asked(tuple(gangs), tuple(reading.workloads), on, tuple(reading.findings), frozenset(reading.written))
 
 
 class _Reading:
@@ -151,7 +156,7 @@ class _Reading:
     def _add_gang(self, given: GangInput, one: ClaimOptions) -> None:
         """Add the gang of a file with what the options say instead."""
         found = _overridden(given, one)
-        self.gangs.append(renamed(found, self._free(found.gang.name)))
+        self.gangs.append(changed(found, gang=replace(found.gang, name=self._free(found.gang.name))))
 
     # -- claims and pods
 
@@ -234,11 +239,6 @@ class _Reading:
             )
 
 
-def renamed(given: GangInput, name: str) -> GangInput:
-    """Return a gang of a command with another name."""
-    return changed(given, gang=replace(given.gang, name=name))
-
-
 def _overridden(given: GangInput, one: ClaimOptions) -> GangInput:
     """Return the gang of a file with what the options say instead. Raises InputError for a size of several groups."""
     gang = given.gang
@@ -268,14 +268,6 @@ def _joined(one: Cluster, other: Cluster) -> Cluster:
         raise InputError("the pods of these claims may run on different nodes; plan the claims one by one")
     given = {(item.resource, item.name): item for item in (*one.topologies, *other.topologies)}
     return replace(with_given_classes(one, other.classes), topologies=tuple(given.values()))
-
-
-def _with_hierarchy(given: GangInput, cluster: Cluster) -> GangInput:
-    """Return a gang of a command with the hierarchy that has its levels. Raises InputError if none has them."""
-    from dra_lab.topology.gang_levels import gang_with_levels
-
-    gang, hierarchy = gang_with_levels(given.gang, cluster, given.source)
-    return changed(given, gang=gang, hierarchy=hierarchy)
 
 
 def _pinned_node(claim: str, cluster: Cluster) -> frozenset[str] | None:

@@ -67,7 +67,11 @@ def write_files(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         step = _plan(folder, texts, record or {}, beside, overwrite=overwrite)
-        _clear_litter(folder, (*texts, beside))
+        # what an export that was killed left beside the files
+        starts = tuple(f".{name}{_MARK}" for name in (*texts, beside))
+        for path in [*folder.iterdir()]:
+            if path.name.startswith(starts) and path.name.endswith(".tmp"):
+                path.unlink(missing_ok=True)
         _carry_out(folder, step, beside)
     except OSError as error:
         place = error.filename or folder
@@ -191,19 +195,6 @@ def _stage(path: Path, text: str, staged: dict[str, Path]) -> str:
         os.fsync(file.fileno())
     Path(name).chmod(open_to_others(0o666))
     return name
-
-
-def _clear_litter(folder: Path, names: tuple[str, ...]) -> None:
-    """Remove what an export that was killed left beside the files."""
-    for path in _litter(folder, names):
-        path.unlink(missing_ok=True)
-
-
-def _litter(folder: Path, names: tuple[str, ...]) -> Iterator[Path]:
-    starts = tuple(f".{name}{_MARK}" for name in names)
-    for path in folder.iterdir():
-        if path.name.startswith(starts) and path.name.endswith(".tmp"):
-            yield path
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -104,16 +104,15 @@ class GangFills:
                     if taken.unknown or tried > MOST_MIXES:
                         return tuple(min(len(pods), one) for one in fewest), sum(sizes)
                     more = (*pods, number)
-                    if taken.status is FirstFitStatus.ALLOCATED and self._has_amounts(node, more):
+                    if taken.status is FirstFitStatus.ALLOCATED and (
+                        self.amounts is None or self.amounts.takes(node, more)
+                    ):
                         kept = (*holds, *taken.holds)
                         following[tuple(sorted(more)), tuple(sorted(map(repr, kept)))] = more, kept
                     else:
                         fewest[number] = min(fewest[number], len(pods))
             layer = following
         return tuple(fewest), most
-
-    def _has_amounts(self, node: str, pods: Sequence[int]) -> bool:
-        return self.amounts is None or self.amounts.takes(node, pods)
 
     def _pod(self, node: str, number: int) -> tuple[str, int]:
         return node if self.simulation.shared else "", number

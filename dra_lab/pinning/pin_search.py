@@ -89,7 +89,11 @@ class PinSearch:
         may say without harm follows, for a selector may need it; then the devices of each replica, and the planned
         nodes alone.
         """
-        every = tuple(dict.fromkeys(self._options()))
+        found: dict[PinOption, None] = {}
+        for planned in planned_of(self._plan):
+            sketch = self.base.sketches[planned.workload][planned.claim]
+            found |= dict.fromkeys(pin_options(self._cluster, self._release, sketch, planned))
+        every = tuple(found)
         weak = tuple(option for option in every if option.kind is PinKind.CLAIM)
         strong = tuple(option for option in every if option.kind is not PinKind.CLAIM)
         yield (), weak
@@ -107,11 +111,6 @@ class PinSearch:
         harmless = self._harmless((), weak)
         for start in ((*kept, *nodes), nodes, (*nodes, *exact), (*harmless, *nodes, *exact)):
             yield start, (option for option in every if option not in start)
-
-    def _options(self) -> Iterator[PinOption]:
-        for planned in planned_of(self._plan):
-            sketch = self.base.sketches[planned.workload][planned.claim]
-            yield from pin_options(self._cluster, self._release, sketch, planned)
 
     def _add(self, chosen: Pins, options: Iterable[PinOption]) -> tuple[Pins, Replay]:
         """Add the pins that help, each by itself; then those that only help together with others."""

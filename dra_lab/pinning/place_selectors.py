@@ -210,10 +210,15 @@ def node_requirements(cluster: Cluster, good: Sequence[str], bad: Sequence[str])
     may be admitted or not: nothing is known about them.
     """
     labels = {name: cluster.node_by_name[name].metadata.labels for name in (*good, *bad)}
-    found = [(key, values) for key, values in _keys(labels, good) if not any(labels[n].get(key) in values for n in bad)]
+    found = []
+    for key in set.intersection(*({*labels[name]} for name in good)):
+        values = frozenset(labels[name][key] for name in good)
+        if not any(labels[name].get(key) in values for name in bad):
+            names_nodes = key in _OF_ONE_NODE or len(values) == len(good) > 1
+            found.append((names_nodes, len(values), key, values))
     if not found:
         return ()
-    key, values = min(found, key=lambda pair: (_names_nodes(pair[0], pair[1], good), len(pair[1]), pair[0]))
+    _, _, key, values = min(found, key=lambda row: row[:3])
     return ({"key": key, "operator": "In", "values": sorted(values)},)
 
 
@@ -235,12 +240,3 @@ def admitted_nodes(cluster: Cluster, affinity: Affinity) -> frozenset[str]:
 def affinity_words(affinity: Affinity) -> str:
     """Return requirements on nodes as a person reads them."""
     return "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in affinity)
-
-
-def _keys(labels: dict[str, dict[str, str]], good: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    for key in sorted(set.intersection(*({*labels[name]} for name in good))):
-        yield key, frozenset(labels[name][key] for name in good)
-
-
-def _names_nodes(key: str, values: frozenset[str], good: Sequence[str]) -> bool:
-    return key in _OF_ONE_NODE or len(values) == len(good) > 1

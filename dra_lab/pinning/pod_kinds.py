@@ -168,7 +168,13 @@ def planned_of(plan: Plan) -> Iterator[Planned]:
         for claim, sketch in enumerate(sketches if own else ()):
             of_claim = (sketch.name, str(claim))
             placed = [[p for p in r.placements if len(sketches) == 1 or p.claim in of_claim] for r in own]
-            single = [_by_request(sketch, placements) for placements in placed]
+            single = [
+                {
+                    request.name: tuple(p.device for p in placements if split_request(p.request)[0] == request.name)
+                    for request in sketch.requests
+                }
+                for placements in placed
+            ]
             every = {
                 request.name: tuple(dict.fromkeys(device for one in single for device in one[request.name]))
                 for request in sketch.requests
@@ -176,10 +182,3 @@ def planned_of(plan: Plan) -> Iterator[Planned]:
             chosen = [dict(split_request(p.request) for p in placements) for placements in placed]
             nodes = tuple(dict.fromkeys(r.node for r in own))
             yield Planned(workload, claim, every, nodes, [r.goals for r in own], single, chosen)
-
-
-def _by_request(sketch: ClaimSketch, placements: Sequence[Placement]) -> Mapping[str, tuple[DeviceID, ...]]:
-    return {
-        request.name: tuple(p.device for p in placements if split_request(p.request)[0] == request.name)
-        for request in sketch.requests
-    }

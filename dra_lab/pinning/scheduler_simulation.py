@@ -160,18 +160,15 @@ class SchedulerSimulation:
                 verdict.status, steps=verdict.steps, seconds=verdict.seconds, message=verdict.message, cut_off=cut_off
             )
         placements = tuple(_placements(pod, verdict.allocations))
-        scale = self._scale(pod, node)
+        devices = {item.id: item.device for item in self._views.view(node).devices}
+        places, lists = localities(self.cluster, node), self._gates.list_attributes
+        scale = Scale(pod.drawn, places, devices, pod.paired, lists)
         goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)
         holds = _holds(verdict.allocations)
         score = _score(pod, verdict.allocations) if self.release.is_at_least("1.35") else 0
         return SimulatedPod(
             verdict.status, placements, goals, holds, score, verdict.steps, verdict.seconds, broken=broken
         )
-
-    def _scale(self, pod: PodKind, node: str) -> Scale:
-        devices = {item.id: item.device for item in self._views.view(node).devices}
-        lists = self._gates.list_attributes
-        return Scale(pod.drawn, localities(self.cluster, node), devices, pod.paired, lists)
 
     def _held_after(self, node: str, history: History) -> AllocatedDevices:
         base = self._held

@@ -80,7 +80,11 @@ def within_search_budget(
     while True:
         found = _search(drawn, on, release, affinity, budget.part(STEP))
         first = first or found
-        left_out = _left_out(dropped, first.why, drawn)
+        left_out: tuple[Finding, ...] = ()
+        if dropped:
+            message = f"dra-lab left out the preferred links {', '.join(dropped)}, because with them {first.why}"
+            advice = "Make them musts, or request fewer devices."
+            left_out = (Finding("preferences-left-out", Severity.WARNING, _names(drawn), message, advice),)
         if found.short == found.admitted:
             return WithinSearchBudget(drawn, affinity, bool(dropped), (*left_out, *_findings(found, drawn, release)))
         fewer = _without_last_preference(drawn)
@@ -188,14 +192,6 @@ def _without_last_preference(drawn: Sequence[ClaimSketch]) -> tuple[str, tuple[C
             links = tuple(link for link in drawn[number].links if link is not soft[-1])
             return soft[-1].name, (*drawn[:number], replace(drawn[number], links=links), *drawn[number + 1 :])
     return None
-
-
-def _left_out(dropped: Sequence[str], why: str, drawn: Sequence[ClaimSketch]) -> tuple[Finding, ...]:
-    if not dropped:
-        return ()
-    message = f"dra-lab left out the preferred links {', '.join(dropped)}, because with them {why}"
-    advice = "Make them musts, or request fewer devices."
-    return (Finding("preferences-left-out", Severity.WARNING, _names(drawn), message, advice),)
 
 
 def _kept_off(found: _Searches, extra: Affinity, drawn: Sequence[ClaimSketch]) -> Finding:

@@ -299,16 +299,13 @@ def gang_bundle(
     record["scheduler"] = files.scheduler
     record["notExpressed"] = list(files.not_expressed)
     record["plan"] = plan_json(plan)
-    findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *_quota(planned, scheduler)))
-    return Bundle(texts, record, sort_findings(findings), _outcome(gang, plan), scheduler=scheduler)
-
-
-def _quota(planned: PlannedGang, scheduler: str) -> Iterator[Finding]:
-    """Yield what the quota of the queue says, which only Kueue has."""
+    quota: tuple[Finding, ...] = ()
     if scheduler == "kueue":
         trees = [planned.hierarchy] if planned.hierarchy else []
-        common: dict[str, Any] = {"release": planned.release, "hierarchies": trees, "requests": planned.requests}
-        yield from quota_findings(planned.cluster, planned.gang, planned.queue, **common)
+        common: dict[str, Any] = {"release": release, "hierarchies": trees, "requests": planned.requests}
+        quota = tuple(quota_findings(planned.cluster, gang, planned.queue, **common))
+    findings = dict.fromkeys((*files.findings, *planned.findings, *plan.findings, *quota))
+    return Bundle(texts, record, sort_findings(findings), _outcome(gang, plan), scheduler=scheduler)
 
 
 def _outcome(gang: Workload, plan: Plan) -> Simulation:
@@ -337,17 +334,21 @@ def _readme(
     pinned: Sequence[Sequence[str]],
     names: Sequence[str],
 ) -> str:
-    title = title_of(files.scheduler)
+    title, held = title_of(files.scheduler), "The scheduler chooses the domain."
+    if pinned:
+        every = ", ".join("/".join(path) or "any node" for path in pinned)
+        held = marked_up(f"The pods are held to the planned {'domain' if len(pinned) == 1 else 'domains'}: {every}.")
+    fragments = [name for name in names if name in FRAGMENTS]
     parts = [
         f"# {marked_up(gang.name)}",
         f"A gang of {gang.size:,} pods for {title} and Kubernetes {release}.",
         marked_up(answer_sentence(plan)),
-        *_pins(pinned),
+        held,
         *_section(f"What {title} cannot express", files.not_expressed),
         *_section("Before you apply", [str(finding) for finding in files.findings]),
         "## Files",
         file_list(names),
-        *_fragments(names),
+        *(f"`{one}` is a part of Kueue's Configuration. Merge it by hand; do not apply it." for one in fragments),
         f"`{printable(files.workload)}` is your workload with the claims and levels of the gang."
         if files.workload
         else "The pods are examples that sleep. Replace their image and command with yours.",
@@ -356,21 +357,7 @@ def _readme(
     return "\n\n".join(parts) + "\n"
 
 
-def _pins(pinned: Sequence[Sequence[str]]) -> Iterator[str]:
-    if not pinned:
-        yield "The scheduler chooses the domain."
-        return
-    every = ", ".join("/".join(path) or "any node" for path in pinned)
-    yield marked_up(f"The pods are held to the planned {'domain' if len(pinned) == 1 else 'domains'}: {every}.")
-
-
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"## {title}"
         yield "\n".join(f"- {marked_up(line)}" for line in lines)
-
-
-def _fragments(names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        if name in FRAGMENTS:
-            yield f"`{name}` is a part of Kueue's Configuration. Merge it by hand; do not apply it."

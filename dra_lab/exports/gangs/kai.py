@@ -44,16 +44,11 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     """Return the objects of a gang by file."""
     subgroups, leaves = _tree(parts)
     found = {"podgroup.yaml": [_pod_group(parts, name, subgroups) for name in parts.copies]}
-    if _names_level(parts) and not topology_of(parts.hierarchy, _OWN):
+    if any(map(parts.label, parts.wanted_levels)) and not topology_of(parts.hierarchy, _OWN):
         found["kai-topology.yaml"] = [_topology(parts)]
     copies = range(len(parts.copies))
     found["job.yaml"] = [_job(parts, copy, leaf) for copy in copies for leaf in leaves]
     return found
-
-
-def _names_level(parts: GangParts) -> bool:
-    """Say whether the gang, a group or a slice names a level that has a label."""
-    return any(parts.label(level) for level in parts.wanted_levels)
 
 
 def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:

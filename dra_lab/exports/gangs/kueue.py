@@ -47,7 +47,9 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     made = [_job_set(parts, copy) if several else _job(parts, copy) for copy in range(len(parts.copies))]
     found = {"jobset.yaml" if several else "job.yaml": made}
     if device_classes(parts):
-        found["kueue-configuration.yaml"] = [_configuration(parts)]
+        rows = [{"name": resource_of(name), "deviceClassNames": [name]} for name in device_classes(parts)]
+        head = {"apiVersion": CONFIGURATION, "kind": "Configuration"}
+        found["kueue-configuration.yaml"] = [{**head, "resources": {"deviceClassMappings": rows}}]
     return found
 
 
@@ -117,11 +119,6 @@ def _job_set(parts: GangParts, copy: int) -> Object:
         jobs.append({"name": group.name, "replicas": 1, "template": {"spec": body}})
     metadata = parts.metadata(parts.copies[copy], labels=_queue(parts))
     return {"apiVersion": JOB_SET, "kind": "JobSet", "metadata": metadata, "spec": {"replicatedJobs": jobs}}
-
-
-def _configuration(parts: GangParts) -> Object:
-    rows = [{"name": resource_of(name), "deviceClassNames": [name]} for name in device_classes(parts)]
-    return {"apiVersion": CONFIGURATION, "kind": "Configuration", "resources": {"deviceClassMappings": rows}}
 
 
 def _ends_with_host(parts: GangParts) -> bool:

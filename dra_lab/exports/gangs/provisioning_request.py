@@ -70,9 +70,12 @@ def provisioning_request(
     release = KubernetesRelease(added.release)
     documents: dict[str, str] = {}
     findings: list[Finding] = []
-    for gang in _gangs(added):
+    # those that fit without new nodes have a request too: which they are is the autoscaler's to find out
+    ordinary = (Workload(one.name, one.claims, count=one.replicas) for one in added.workloads)
+    for gang in (*added.wanted, *ordinary):
+        groups = tuple(replace(group, level="", prefer_level="", slices=()) for group in gang.pods)
         parts = gang_parts(
-            _without_levels(gang),
+            replace(gang, pods=groups, level="", prefer_level="", hierarchy=""),
             None,
             cluster=added.cluster,
             release=release,
@@ -99,22 +102,6 @@ def _class_name(mode: str) -> str:
         similar = did_you_mean(mode, CLASSES)
         raise InputError(f"class {mode!r} is not known{similar}; use {', '.join(CLASSES)}, or a full name with a dot")
     return mode
-
-
-def _gangs(added: AddedNodes) -> Iterator[Workload]:
-    """Yield all gangs, and the workloads as gangs.
-
-    Those that fit without new nodes have a request too: which they are depends on the plan, and is the autoscaler's to
-    find out.
-    """
-    yield from added.wanted
-    for workload in added.workloads:
-        yield Workload(workload.name, workload.claims, count=workload.replicas)
-
-
-def _without_levels(gang: Workload) -> Workload:
-    groups = tuple(replace(group, level="", prefer_level="", slices=()) for group in gang.pods)
-    return replace(gang, pods=groups, level="", prefer_level="", hierarchy="")
 
 
 def _objects(parts: GangParts, chosen: str) -> Iterator[Object]:
