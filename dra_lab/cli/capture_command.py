@@ -44,7 +44,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="with --anonymise: write the original and new names to a file for yourself",
     )
     add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

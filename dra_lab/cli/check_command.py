@@ -53,7 +53,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix", action="store_true", help="first correct mistakes that have only one sensible correction, in the files"
     )
-    parser.set_defaults(run=run)
 
 
 _DESCRIPTION = (

@@ -22,7 +22,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plans", nargs=2, metavar="PLAN", help=_PLAN)
     add_profiles(parser)
     add_output(parser, "markdown", "csv", all_of_it="print the whole comparison, which is also the default")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

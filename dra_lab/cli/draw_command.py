@@ -40,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_planning(parser)
     parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the file to write: .svg or .html")
     add_output(parser)
-    parser.set_defaults(run=run, layers=())
+    parser.set_defaults(layers=())
 
 
 def run(options: argparse.Namespace) -> int:

@@ -66,7 +66,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheduler", choices=("kueue", "kube-scheduler", "kai", "volcano"), help=text)
     add_what_if(parser)
     add_output(parser, all_of_it="print the whole answer: every request's devices, and every step of the search")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -99,7 +99,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         more.add_argument(f"--{name}", dest="extra", action="append_const", const=name, default=[], help=extra.words)
     more.add_argument("--annotate", action="store_true", help="add version and digests to the claim")
     add_output(parser, "yaml")
-    parser.set_defaults(run=run)
 
 
 def _refuse_too_many(pods: int, source: object) -> None:

@@ -102,7 +102,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "topic", nargs="?", default="", metavar="TOPIC", help="clusters, plan-files, output, or a RULE"
     )
     complete_with(topic, _topics)
-    parser.set_defaults(run=run)
 
 
 def _topics() -> list[str]:

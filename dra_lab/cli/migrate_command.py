@@ -41,7 +41,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "the class that replaces a resource (repeatable)"
     parser.add_argument("--map", action="append", default=[], metavar="NAME=DEVICECLASS", help=text)
     add_output(parser, "yaml")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

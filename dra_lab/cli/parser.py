@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "replay": "answer recorded cases of Kubernetes, so that anyone can check our claims",
     "help": "explain CLUSTER, plan files, output or the rule of a finding",
 }
-"""The commands in the order in which help lists them; the module of each is `NAME_command`, with `add` and EXAMPLES."""
+"""The commands in the order in which help lists them. `NAME_command` has `add`, `run` and EXAMPLES of each."""
 
 _DESCRIPTION = """\
 A planner for Kubernetes Dynamic Resource Allocation. Without a command, or
@@ -81,6 +81,7 @@ def declare(parser: Parser, name: str, words: Sequence[str] = ()) -> None:
     command = import_module(f"dra_lab.cli.{name}_command")
     parser.words = words
     command.add(parser)
+    parser.set_defaults(run=command.run)
     parser.epilog = "\n  ".join(("examples:", *command.EXAMPLES))
 
 

@@ -32,7 +32,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     text = "the release whose first fit answers cases of allocation (default: the one that was recorded)"
     parser.add_argument("--release", type=version, choices=RELEASES, default=RECORDED_RELEASE, help=text)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

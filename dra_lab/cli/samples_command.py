@@ -17,7 +17,6 @@ EXAMPLES = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -34,7 +34,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "a cluster (sample:NAME, context:NAME, a YAML or JSON file, a folder), or the topology file of one server"
     parser.add_argument("file", metavar="FILE", help=text)
     add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

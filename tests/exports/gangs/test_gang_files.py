@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from code_of import code_of
-from crd_schemas import FILES, problems, rules
+from crd_schemas import problems
 from gangs_to_export import gang, group, random_gang, tree
 from webhook_rules import refusals
 
@@ -151,19 +151,6 @@ def test_nothing_is_an_error_where_everything_is_expressed(scheduler):
     files = gang_files(gang(level="rack"), scheduler, tree(), queue="q")
     errors = [one.rule for one in files.findings if one.severity is Severity.ERROR]
     assert (errors, files.not_expressed) == ([], ())
-
-
-def test_the_rules_that_compare_with_the_object_before_are_skipped():
-    """They say what an update may change, and an export only creates."""
-    skipped = {kind: len(rules(kind)[1]) for kind in FILES}
-    assert {kind.rpartition("/")[2]: count for kind, count in skipped.items() if count} == {
-        "Topology": 1,
-        "ResourceFlavor": 3,
-        "LocalQueue": 1,
-        "JobSet": 1,
-        "ComputeDomain": 1,
-        "ProvisioningRequest": 1,
-    }
 
 
 @pytest.mark.parametrize(
