@@ -24,19 +24,18 @@ from dra_lab.cli.workloads import asked_of
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_replay import GangVerdict
-from dra_lab.model.gates import gates_of
+from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
 from dra_lab.model.pod_reason import Explanation
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.trace import Trace
 from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
 from dra_lab.topology.locality import device_names
 from dra_lab.words.document import Sentence
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED
 
 if TYPE_CHECKING:
     from dra_lab.pinning.gang_choices import GangChoice
@@ -71,7 +70,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
     from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
-    from dra_lab.words.plan_outcome import pod_outcome
+    from dra_lab.words.plan_json import pod_outcome
 
     about_pods = "claims" not in options and not (options.step or options.device)
     if about_pods and (options.pod or cluster_of(options).pods):
@@ -216,7 +215,7 @@ def _explain_written_pod(options: argparse.Namespace) -> int | None:
 
 
 def _print_pods(options: argparse.Namespace, found: Explanation) -> int:
-    from dra_lab.words.pod_reason_document import explanation_json, explanation_parts
+    from dra_lab.words.explain_document import explanation_json, explanation_parts
 
     unknown = any(pod.rule == "unknown" for pod in found.pods)
     outcome = DOES_NOT_FIT if any(pod.blocked for pod in found.pods) else STOPPED if unknown else FITS
@@ -236,7 +235,7 @@ def _explain_gangs(options: argparse.Namespace) -> int:
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.planner.questions import plan_workloads
-    from dra_lab.words.plan_outcome import plan_outcome
+    from dra_lab.words.plan_json import plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
         if value:
@@ -265,7 +264,7 @@ def _gang_parts(
     """Yield the answer of the planner, then what each scheduler does."""
     from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Words
-    from dra_lab.words.gang_document import choice_sentence, replay_table
+    from dra_lab.words.workload_words import choice_sentence, replay_table
 
     yield Sentence(answer_sentence(plan))
     for gang, choice in found:
@@ -281,8 +280,7 @@ def _gang_parts(
 def _gang_json(
     plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
 ) -> dict[str, Any]:
-    from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.plain_values import plain_value
+    from dra_lab.words.plan_json import answer_json, plain_value
 
     rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
     return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

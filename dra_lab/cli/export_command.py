@@ -40,7 +40,7 @@ from dra_lab.planner.waiting import command_waits
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
     from dra_lab.exports.workload_file import WorkloadFile
-    from dra_lab.sketch.manifest_target import Target
+    from dra_lab.sketch.claim_objects import Target
     from dra_lab.words.document import Part
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
@@ -172,7 +172,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _target(options: argparse.Namespace) -> Target:
-    from dra_lab.sketch.manifest_target import Target
+    from dra_lab.sketch.claim_objects import Target
 
     return Target(release_of(options), options.api_version, options.kind, namespace_of(options))
 
@@ -182,9 +182,9 @@ def _measure(options: argparse.Namespace, answer: PodAnswer) -> int:
     from dra_lab.exports.measure import measure_files
     from dra_lab.exports.written_files import write_files
     from dra_lab.manifests.file_text import expanded
-    from dra_lab.sketch.manifest_target import Target
-    from dra_lab.words.answer_json import answer_json
+    from dra_lab.sketch.claim_objects import Target
     from dra_lab.words.document import Lines, Sentence
+    from dra_lab.words.plan_json import answer_json
 
     if options.format == "yaml":
         raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
@@ -199,8 +199,7 @@ def _write(options: argparse.Namespace, made: Bundle, plan: Plan, sentence: str,
     """Write or print an export and its answer, or say why nothing is written; return the exit status of its answer."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.gangs.gang_files import FRAGMENTS, NOT_SIMULATED
-    from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.plan_outcome import plan_outcome
+    from dra_lab.words.plan_json import answer_json, plan_outcome
 
     refused = made.is_worse and not options.allow_worse
     yaml = options.format == "yaml"

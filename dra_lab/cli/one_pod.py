@@ -121,8 +121,8 @@ def with_measured(plan: Plan, with_link: float, without_link: float) -> Plan:
 
     Raises InputError if the answer has no path that can be measured.
     """
-    from dra_lab.model.regret import measured_path
-    from dra_lab.model.regret import with_measured as measured
+    from dra_lab.model.placement import measured_path
+    from dra_lab.model.placement import with_measured as measured
 
     path = measured_path(plan.regrets)
     if not path:

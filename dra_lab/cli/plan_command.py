@@ -39,7 +39,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import command_waits
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, plan_outcome
+from dra_lab.words.plan_json import DOES_NOT_FIT, plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
@@ -143,8 +143,7 @@ def _print(
 ) -> int:
     """Print the answer, and its findings on standard error; return the exit status."""
     from dra_lab.words.plan_document import NAMES, detailed_parts
-    from dra_lab.words.plan_json import plan_json
-    from dra_lab.words.plan_outcome import pod_outcome
+    from dra_lab.words.plan_json import plan_json, pod_outcome
 
     if after is None:
         after = Questions(options, cluster, plan, cluster.target_release(release_of(options))).after()
@@ -198,7 +197,7 @@ class Questions:
     def after(self, asked: Asked | None = None) -> AfterPlan:
         """Return what is known after the plan; `asked` has the queues and files of the workloads, None for one pod."""
         from dra_lab.planner.questions import how_many_more
-        from dra_lab.sketch.free_words import unread_words
+        from dra_lab.sketch.kind_counts import unread_words
         from dra_lab.words.plan_document import AfterPlan
 
         plan, known = self.plan, AfterPlan(unread="" if self.plan.is_one_pod else unread_words(self.cluster))

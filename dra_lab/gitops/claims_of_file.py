@@ -15,10 +15,8 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
 from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.given_classes import with_classes
-from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates, subjects_of
 from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
-from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.references import (
     Claims,
@@ -37,6 +35,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.node_search import start_findings
+from dra_lab.planner.allowed_nodes import allowed_nodes
+from dra_lab.planner.node_filter import only_nodes
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.read_back import sketch_of
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from dra_lab.errors import InputError, QuantityError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.object_pods import PodTemplate, typed_spec
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.gitops.object_pods import PodTemplate
+from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
+from dra_lab.manifests.pod_templates import typed_spec
 from dra_lab.model.claims import (
     EXACT_COUNT,
     DeviceClaim,
-    DeviceClass,
     DeviceRequest,
     ExactDeviceRequest,
     ResourceClaim,
@@ -21,29 +21,16 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.pods import Container, Pod
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workloads import Container, Pod
-from dra_lab.sketch.needed_classes import class_findings
+from dra_lab.sketch.compile import class_findings
 
 EXTENDED = "extended-resources"
 """The name of that claim in a pod here; kube-scheduler's own is `<extended-resources>`."""
 
 _GATE = "DRAExtendedResource"
-
-
-def class_of_resource(cluster: Cluster, name: str) -> DeviceClass | None:
-    """Return the DeviceClass that serves an extended resource, None where none does.
-
-    A name of `IMPLICIT` names its class (docs/semantics.md 1.10.3), which may be a documented one that the cluster
-    lacks. For any other name only classes of the cluster count: without them, a device plugin serves it. If several
-    classes have one `spec.extendedResourceName`, the newest counts, then the first by name (docs/semantics.md 1.10.2).
-    """
-    if name.startswith(IMPLICIT):
-        return with_documented_classes(cluster).class_by_name.get(name.removeprefix(IMPLICIT))
-    named = sorted((c for c in cluster.classes if c.spec.extended_resource_name == name), key=lambda c: c.name)
-    return max(named, key=lambda c: c.metadata.creation_timestamp or "", default=None)
 
 
 def extended_claim(pod: Pod, cluster: Cluster, release: KubernetesRelease) -> ResourceClaim | None:

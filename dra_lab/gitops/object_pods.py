@@ -8,14 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-import msgspec
-
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
-from dra_lab.manifests.documents import without_nulls
 from dra_lab.manifests.pod_templates import pod_fields, value_at
-from dra_lab.model.decoding import from_builtins
-from dra_lab.model.workloads import PodSpec
 
 _MOST_PODS = 2**31 - 1
 """Counts of pods are whole numbers of 32 bits in the API."""
@@ -82,14 +77,6 @@ class PodTemplate:
         template = self.path.removesuffix("spec").removesuffix(".")
         found = value_at(self.document.value, f"{template}.metadata.{field}")
         return found if isinstance(found, Mapping) else {}
-
-
-def typed_spec(spec: Mapping[str, Any]) -> PodSpec | None:
-    """Return a pod's spec as a model value, None for one that the API server would refuse."""
-    try:
-        return from_builtins(without_nulls(dict(spec)), PodSpec)
-    except (msgspec.ValidationError, RecursionError):
-        return None
 
 
 def subjects_of(pods: Sequence[PodTemplate]) -> tuple[str, ...]:

@@ -12,11 +12,10 @@ import msgspec
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Origin, sentence_case
-from dra_lab.gitops.extended import class_of_resource, extended_spec
+from dra_lab.gitops.extended import extended_spec
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate, claim_entries
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
-from dra_lab.gitops.pending_nodes import allowed_nodes, not_checked, reported
 from dra_lab.gitops.references import (
     DEFAULT_NAMESPACE,
     Claims,
@@ -26,15 +25,17 @@ from dra_lab.gitops.references import (
     held_claims,
     namespace_of,
 )
+from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pod_reason import Explanation, PodReason
+from dra_lab.model.pods import Pod
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.model.workloads import Pod
+from dra_lab.planner.allowed_nodes import allowed_nodes, not_checked, reported
 from dra_lab.sketch.links import listed
 from dra_lab.sketch.read_back import sketch_of
 from dra_lab.topology.hierarchy_findings import some

@@ -14,9 +14,6 @@ from msgspec.structs import replace
 from dra_lab.cel.matching import Matching
 from dra_lab.cel.no_match import why_empty_class, why_fails
 from dra_lab.errors import Cancelled, CelError, DraLabError
-from dra_lab.gitops.node_filter import only_nodes
-from dra_lab.gitops.node_tests import counted_nodes
-from dra_lab.gitops.pending_nodes import AllowedNodes
 from dra_lab.index.node_index import node_index
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
@@ -28,6 +25,9 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import GIVES_UP, OPEN, never_starts
+from dra_lab.planner.allowed_nodes import AllowedNodes
+from dra_lab.planner.node_filter import only_nodes
+from dra_lab.planner.node_tests import counted_nodes
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.links import listed

@@ -9,7 +9,6 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.node_filter import only_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.gitops.workload_fit import Question, not_given_up
 from dra_lab.index.not_read import not_read
@@ -17,6 +16,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.planner.node_filter import only_nodes
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.words.answer_sentence import answer_sentence
 

@@ -11,9 +11,6 @@ from typing import Any
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.extended import EXTENDED, unserved_words
-from dra_lab.gitops.node_filter import admitted_nodes, only_nodes
-from dra_lab.gitops.node_tests import node_tests, why_no_node
-from dra_lab.gitops.pending_nodes import allowed_nodes
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim
@@ -25,7 +22,10 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import OPEN, never_starts, with_start
+from dra_lab.planner.allowed_nodes import allowed_nodes
 from dra_lab.planner.fleet import plan_fleet
+from dra_lab.planner.node_filter import admitted_nodes, only_nodes
+from dra_lab.planner.node_tests import node_tests, why_no_node
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.planner.questions import how_many_more

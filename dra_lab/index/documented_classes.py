@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.drivers import all_profiles, profile
+from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import DocumentedClass
@@ -112,3 +113,16 @@ def _stand_ins(cluster: Cluster) -> dict[str, DocumentedClass]:
             selectors = (f"device.driver == {json.dumps(driver)}",)
             found.setdefault(driver, DocumentedClass(driver, selectors, source=source))
     return {name: documented for name, documented in found.items() if name not in present}
+
+
+def class_of_resource(cluster: Cluster, name: str) -> DeviceClass | None:
+    """Return the DeviceClass that serves an extended resource, None where none does.
+
+    A name of `IMPLICIT` names its class (docs/semantics.md 1.10.3), which may be a documented one that the cluster
+    lacks. For any other name only classes of the cluster count: without them, a device plugin serves it. If several
+    classes have one `spec.extendedResourceName`, the newest counts, then the first by name (docs/semantics.md 1.10.2).
+    """
+    if name.startswith(IMPLICIT):
+        return with_documented_classes(cluster).class_by_name.get(name.removeprefix(IMPLICIT))
+    named = sorted((c for c in cluster.classes if c.spec.extended_resource_name == name), key=lambda c: c.name)
+    return max(named, key=lambda c: c.metadata.creation_timestamp or "", default=None)

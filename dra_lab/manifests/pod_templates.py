@@ -6,8 +6,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
+
+from dra_lab.manifests.documents import without_nulls
+from dra_lab.model.decoding import from_builtins
+from dra_lab.model.pods import PodSpec
 
 MAX_DEPTH = 24
 RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")
@@ -342,3 +347,11 @@ def is_pod(spec: Any) -> bool:
 def join_path(path: str, step: str) -> str:
     """Return a path with another step: a key, or an item such as `[0]`."""
     return f"{path}{step}" if step.startswith("[") else f"{path}.{step}".lstrip(".")
+
+
+def typed_spec(spec: Mapping[str, Any]) -> PodSpec | None:
+    """Return a pod's spec as a model value, None for one that the API server would refuse."""
+    try:
+        return from_builtins(without_nulls(dict(spec)), PodSpec)
+    except (msgspec.ValidationError, RecursionError):
+        return None

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_replay import DomainReplay
+from dra_lab.model.gang_verdicts import DomainReplay
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup
@@ -14,7 +14,7 @@ from dra_lab.pinning.pin_budget import MOST_MIXES, PinBudget
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, Hold, SchedulerSimulation
 from dra_lab.scheduler.kueue.assignment import pod_requests, whole_amounts
-from dra_lab.scheduler.kueue.kueue_tree import fits
+from dra_lab.scheduler.kueue.domain_choice import fits
 
 
 class GangFills:

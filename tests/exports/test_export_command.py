@@ -14,7 +14,7 @@ from dra_lab.errors import InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.exports.simulation import exit_status
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 EXAMPLES = [(sample.name, example) for sample in samples() for example in sample.examples]
 APART = """\
