@@ -144,7 +144,6 @@ def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
 
 
 def _fix(options: argparse.Namespace) -> None:
-    """Correct the files and list each change on standard error."""
     from dra_lab.gitops.corrections import correct_files
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.given_classes import with_classes

@@ -66,7 +66,6 @@ def _drawn(
     cluster: Cluster | None = None,
     findings: Sequence[Finding] = (),
 ) -> int:
-    """Print the answer and what was written; return the exit status."""
     from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Sentence, Words
     from dra_lab.words.plan_json import answer_json, plan_json, pod_outcome

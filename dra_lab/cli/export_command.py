@@ -108,7 +108,6 @@ def _refuse_too_many(pods: int, source: object) -> None:
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    """Raise InputError for options at odds."""
     if options.scheduler:
         raise InputError(
             f"--scheduler {options.scheduler} is for a gang; write --gang SIZE after --claim, or leave it out"
@@ -178,7 +177,6 @@ def _target(options: argparse.Namespace) -> Target:
 
 
 def _measure(options: argparse.Namespace, answer: PodAnswer) -> int:
-    """Write the Jobs that measure the links, print their paths."""
     from dra_lab.exports.measure import measure_files
     from dra_lab.exports.written_files import write_files
     from dra_lab.manifests.file_text import expanded

@@ -141,7 +141,6 @@ def _print(
     findings: Sequence[Finding],
     after: AfterPlan | None = None,
 ) -> int:
-    """Print the answer, and its findings on standard error; return the exit status."""
     from dra_lab.words.plan_document import NAMES, detailed_parts
     from dra_lab.words.plan_json import plan_json, pod_outcome
 
@@ -220,7 +219,6 @@ class Questions:
         return known if asked is None or not gangs else self._of_gangs(known, asked)
 
     def _capacity(self, known: AfterPlan) -> AfterPlan:
-        """Return what is known with the largest jobs and the stranded devices."""
         from dra_lab.planner.fleet import largest_job, stranded
 
         claims = [workload.claims[0] for workload in self.plan.workloads if workload.claims]

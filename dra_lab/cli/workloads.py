@@ -121,7 +121,6 @@ class _Reading:
         return found
 
     def _free(self, base: str) -> str:
-        """Return a name, with a number if a workload has it already."""
         taken = {*(one.gang.name for one in self.gangs), *(one.name for one in self.workloads)}
         return next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
 

@@ -262,7 +262,6 @@ def _refuse_same_names(files: Sequence[ManifestFiles], *, several: bool) -> None
 
 
 def _patched(wanted: Wanted, workload: WorkloadFile, files: ManifestFiles, subject: _Subject) -> Patched:
-    """Return a person's workload with the claims, or a patch of it."""
     make = kustomize_patch if wanted.patch else patch_copy
     entries, affinity = subject.written.claims, subject.affinity
     made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=entries)

@@ -266,7 +266,6 @@ def _pod_set(given: _Arrival, group: PodGroup) -> KueuePodSet:
 
 
 def _kueue_replay(first: Sequence[KueueAssignment], admitted: _Admitted) -> GangReplay:
-    """Return the verdict about the first gang."""
     found = GangReplay(KUEUE, GangVerdict.NO, "", gang=admitted.gang.name)
     refused = next((one for one in first if one.message), None)
     if refused is not None:
@@ -327,7 +326,6 @@ class _Admitted:
         self.least, self.most = self.least + certain, self.most + possible
 
     def _served(self, node: str, group: int, count: int) -> Range:
-        """Return how many more pods of a group get devices on a node that Kueue chose."""
         here = self.used.setdefault(node, Counter())
         before = here[group]
         here[group] += count

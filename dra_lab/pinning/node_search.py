@@ -164,7 +164,6 @@ def _search(
     limit: float,
     budget: PinBudget,
 ) -> Verdict | None:
-    """Search one node; None if the end of the budget cut it off."""
     verdict = first_fit(
         cluster,
         node,

@@ -189,7 +189,6 @@ class PinSearch:
         return self._trying.reached
 
     def _simulation(self, claims: PinnedClaims, *, idle: bool = False) -> SchedulerSimulation:
-        """Return a scheduler that is given the manifests of claims."""
         rows = zip(names_of(self._plan), self.base.sketches, claims.sketches, claims.parts, strict=True)
         pods = []
         for number, (name, planned, exported, parts) in enumerate(rows):

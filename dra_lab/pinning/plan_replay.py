@@ -128,7 +128,6 @@ Run = tuple[list[PlannedReplica], random.Random | None, bool]
 
 
 def _runs(expected: Sequence[PlannedReplica], seeds: int) -> list[Run]:
-    """Return the runs: in the plan's order, workload by workload, and shuffled."""
     arrival = list(expected)
     runs: list[Run] = [(arrival, None, False)]
     if len(arrival) == 1:

@@ -222,7 +222,6 @@ def _findings(
 
 
 def _searched(part: Sequence[_Filled], admitted: frozenset[str], seconds: float) -> Searched:
-    """Return the first searches of admitted nodes."""
     own = [(tuple(name for name in one.nodes if name in admitted), one.first) for one in part]
     ended = [(nodes, pod) for nodes, pod in own if nodes and not pod.cut_off]
     states = tuple((n, Verdict(p.status, message=p.message, steps=p.steps, seconds=p.seconds)) for n, p in ended)

@@ -195,7 +195,6 @@ def _lost_levels(parts: GangParts, cannot: Sequence[Cannot]) -> Iterator[Finding
 
 
 def _pin(hierarchy: Hierarchy | None, pin: Pin | None, number: int) -> Affinity:
-    """Return the requirements on the nodes of one copy of the gang, () if it is not pinned."""
     path = pin.get(number, ()) if isinstance(pin, Mapping) else pin or ()
     if isinstance(path, str):
         raise InputError(f"the pin {path!r} must be a path, such as ({path!r},)")

@@ -52,7 +52,6 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
 
 
 def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
-    """Return the subgroups of a gang, and which pods belong to which."""
     subgroups: list[Object] = []
     leaves: list[_Leaf] = []
     if not _several(parts):
@@ -65,7 +64,6 @@ def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
 
 
 def _several(parts: GangParts) -> bool:
-    """Say whether one list of pods with one constraint does not suffice."""
     if len(parts.groups) > 1 or parts.groups[0].slices:
         return True
     one = parts.groups[0]
@@ -84,7 +82,6 @@ def _cut(
     subgroups: list[Object],
     leaves: list[_Leaf],
 ) -> None:
-    """Append the subgroup of some pods, and those of their slices below it."""
     head: Object = {"name": name} | ({"parent": parent} if parent else {})
     if not slices:
         subgroups.append({**head, "minMember": least, **constraint})

@@ -82,7 +82,6 @@ def _level(parts: GangParts, required: str, preferred: str) -> dict[str, str]:
 
 
 def _annotations(parts: GangParts, group: GroupParts) -> dict[str, str]:
-    """Return the annotations of the pods of a group: its levels, slices and pod set group."""
     found = _level(parts, group.required, group.preferred)
     layers = [(size, label) for size, level in group.slices if (label := parts.label(level))]
     if len(layers) == 1:
@@ -106,7 +105,6 @@ def _job(parts: GangParts, copy: int) -> Object:
 
 
 def _minimum(group: GroupParts) -> dict[str, str]:
-    """Return the annotation of a Job with which Kueue admits fewer pods."""
     return {LEAST: str(group.least)} if 0 < group.least < group.pods and not group.slices else {}
 
 
