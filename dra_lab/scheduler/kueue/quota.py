@@ -74,18 +74,21 @@ class QuotaVerdict(StrEnum):
     NEVER = "never"
 
 
+_ORDER = list(QuotaVerdict)
+
+
 class QuotaAnswer(Struct, frozen=True):
     """What the quota of a ClusterQueue says of a request.
 
     Args:
         verdict: Whether it fits.
         flavors: The flavor of each resource that Kueue assigns.
-        short: (resource, flavor, wanted, available now, available at most) of what is too little.
+        short: The flavor of each resource of which there is too little; "" if the queue does not count it.
     """
 
     verdict: QuotaVerdict
     flavors: Mapping[str, str] = {}
-    short: tuple[tuple[str, str, int, int, int], ...] = ()
+    short: Mapping[str, str] = {}
 
 
 class QuotaTree:
@@ -165,43 +168,30 @@ class QuotaTree:
         Returns:
             The verdict, the flavors, and what is too little in the flavor that has the most.
         """
-        node = self.queues[queue]
-        flavors: dict[str, str] = {}
-        short: list[tuple[str, str, int, int, int]] = []
         covered = {resource for group in groups for resource in group}
-        verdict = QuotaVerdict.FITS
-        for resource in sorted(set(wanted) - covered):
-            if wanted[resource]:
-                verdict = QuotaVerdict.NEVER
-                short.append((resource, "", wanted[resource], 0, 0))
+        short = dict.fromkeys((name for name in sorted(set(wanted) - covered) if wanted[name]), "")
+        flavors: dict[str, str] = {}
+        verdicts = [QuotaVerdict.NEVER if short else QuotaVerdict.FITS]
         for group in groups:
             counts = {resource: wanted[resource] for resource in group if wanted.get(resource)}
             if not counts:
                 continue
-            tried = [
-                self._tried(queue, flavor, counts)
-                for flavor in dict.fromkeys(flavor for flavor, resource in node.quotas if resource in group)
-                if usable is None or flavor in usable
-            ]
-            best = min(tried, key=lambda one: list(QuotaVerdict).index(one[0]), default=(QuotaVerdict.NEVER, "", ()))
-            verdict = max(verdict, best[0], key=list(QuotaVerdict).index)
-            if best[0] is QuotaVerdict.FITS:
-                flavors |= dict.fromkeys(counts, best[1])
-            short += best[2]
-        return QuotaAnswer(verdict, flavors, tuple(short))
+            names = dict.fromkeys(flavor for flavor, resource in self.queues[queue].quotas if resource in group)
+            tried = [self._tried(queue, name, counts) for name in names if usable is None or name in usable]
+            best = min(tried, key=lambda one: _ORDER.index(one.verdict), default=QuotaAnswer(QuotaVerdict.NEVER))
+            verdicts.append(best.verdict)
+            flavors |= best.flavors
+            short |= best.short
+        return QuotaAnswer(max(verdicts, key=_ORDER.index), flavors, short)
 
-    def _tried(
-        self, queue: str, flavor: str, counts: Mapping[str, int]
-    ) -> tuple[QuotaVerdict, str, tuple[tuple[str, str, int, int, int], ...]]:
-        rows = [
-            (name, flavor, count, self.available(queue, (flavor, name)), self.potential(queue, (flavor, name)))
-            for name, count in counts.items()
-        ]
-        short = tuple(row for row in rows if row[2] > row[3])
+    def _tried(self, queue: str, flavor: str, counts: Mapping[str, int]) -> QuotaAnswer:
+        """Return the answer of one flavor for the resources of a group."""
+        short = [name for name, count in counts.items() if count > self.available(queue, (flavor, name))]
         if not short:
-            return QuotaVerdict.FITS, flavor, ()
-        never = any(row[2] > row[4] for row in short)
-        return (QuotaVerdict.NEVER if never else QuotaVerdict.WAITS), flavor, short
+            return QuotaAnswer(QuotaVerdict.FITS, dict.fromkeys(counts, flavor))
+        never = any(counts[name] > self.potential(queue, (flavor, name)) for name in short)
+        verdict = QuotaVerdict.NEVER if never else QuotaVerdict.WAITS
+        return QuotaAnswer(verdict, short=dict.fromkeys(short, flavor))
 
     def _check_cycle(self, name: str) -> None:
         seen = [name]
