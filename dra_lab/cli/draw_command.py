@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.manifests import ManifestText
     from dra_lab.pinning.pod_start import searched
     from dra_lab.session import read_plan_file
-    from dra_lab.session.outputs import manifest
-    from dra_lab.session.picture_files import picture_page
+    from dra_lab.session.outputs import manifest, picture_page
 
     if not options.claim:
         picture_page(cluster_of(options), None, options.node, options.file)

@@ -22,7 +22,7 @@ from dra_lab.pinning import node_search
 from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget
 from dra_lab.pinning.pod_kinds import PodKind
-from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
 from dra_lab.scheduler.candidates import check_supported, held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
 from dra_lab.scheduler.identical_nodes import NodeStates

@@ -18,9 +18,8 @@ from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease, has_gate
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
 from dra_lab.model.workload import Workload
-from dra_lab.session.content import Content
 from dra_lab.session.events import Events
-from dra_lab.session.history import History
+from dra_lab.session.history import Content, History
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import (
     check,

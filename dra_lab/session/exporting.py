@@ -27,7 +27,7 @@ from dra_lab.topology.gang_levels import gang_with_levels
 
 if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
-    from dra_lab.session.session_fleet import SessionFleet
+    from dra_lab.session.fleet import SessionFleet
 
 DEFAULT_FOLDER = "manifests"
 FLEET_FOLDER = "manifests-fleet"

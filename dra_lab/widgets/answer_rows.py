@@ -14,8 +14,8 @@ from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sketch.links import link_words
+from dra_lab.widgets.messages import Row
 from dra_lab.widgets.part_rows import without_text
-from dra_lab.widgets.wire import Row
 from dra_lab.words.answer_sentence import headline
 from dra_lab.words.document import Table, cell_words
 from dra_lab.words.drawing_words import request_sentence

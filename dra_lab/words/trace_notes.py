@@ -12,7 +12,7 @@ from dra_lab.model.placement import FirstFit
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
 from dra_lab.model.trace import Held, Trace
-from dra_lab.planner.node.link_places import Values, place_values
+from dra_lab.planner.node.allocation_problem import Values, place_values
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.topology.locality import localities
 from dra_lab.words.facts import counted

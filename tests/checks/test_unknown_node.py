@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan
-from small_plans import with_pod
 
-from dra_lab import KubernetesRelease, load_cluster, read_sketch
-from dra_lab.checks.plans import check_plan
+from dra_lab import load_cluster
 from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, ObjectMeta
@@ -17,13 +14,7 @@ from dra_lab.pictures.hardware import hardware_svg
 CLUSTER = load_cluster("sample:eks-p4d")
 
 
-def plan_findings(cluster, node):
-    """Check a plan that says it is for a node."""
-    plan = checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-    return check_plan(cluster, with_pod(plan, node=node), KubernetesRelease("1.36"))
-
-
-QUESTIONS = [hardware_svg, graph_page, plan_findings]
+QUESTIONS = [hardware_svg, graph_page]
 
 
 @pytest.mark.parametrize("ask", QUESTIONS)

@@ -21,7 +21,7 @@ from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.sketch.cluster_candidates import all_devices, candidates
 from dra_lab.sketch.expand import expand

@@ -30,9 +30,8 @@ from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.together import shared_nodes
-from dra_lab.planner.node.device_tests import is_tolerated
+from dra_lab.planner.node.device_tests import is_tolerated, left_of
 from dra_lab.planner.node.eligible import Rules, is_shareable
-from dra_lab.planner.node.node_counters import left_of
 from dra_lab.planner.waiting import awaited
 
 _NAMED = ("gpu", "nic", "cpu")
