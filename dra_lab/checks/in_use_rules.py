@@ -12,16 +12,15 @@ from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
 from dra_lab.checks.taint_validation import excludes
 from dra_lab.index.in_use import published_device
 from dra_lab.index.pools import why_unusable
-from dra_lab.model.allocation import DeviceRequestAllocationResult
-from dra_lab.model.claims import DeviceConstraint, ResourceClaim
+from dra_lab.model.claims import DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import newest
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
+from dra_lab.model.slices import newest
 
 Reason = tuple[str, str, str]
 

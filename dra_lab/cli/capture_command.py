@@ -106,8 +106,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _print(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Finding]) -> int:
     """Print what was captured and where it is; return the exit status."""
-    from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence, Words
+    from dra_lab.words.plan_json import answer_json
 
     info, mapping = snapshot.info, str(options.mapping or "")
     counts: dict[str, Any] = {"counts": info.counts, "leftOut": info.left_out, "replaced": info.replaced}

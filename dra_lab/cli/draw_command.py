@@ -78,11 +78,9 @@ def _drawn(
     findings: Sequence[Finding] = (),
 ) -> int:
     """Print the answer and what was written; return the exit status."""
-    from dra_lab.words.answer_json import answer_json
     from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Sentence, Words
-    from dra_lab.words.plan_json import plan_json
-    from dra_lab.words.plan_outcome import pod_outcome
+    from dra_lab.words.plan_json import answer_json, plan_json, pod_outcome
 
     file = str(options.file)
     written = {"kind": "Picture", "file": file}

@@ -17,7 +17,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import candidates
-from dra_lab.sketch.needed_classes import class_findings
+from dra_lab.sketch.compile import class_findings
 
 SELECTOR_FAILS = "selector-fails"
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.index.in_use import Amount, counters_in_use
 from dra_lab.index.pools import Pool
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import newest
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, nano, parse_quantity
+from dra_lab.model.slices import newest
 
 Counter = tuple[int, str, str]
 """A counter: the position of its pool among the node's pools with counters, its set, its name."""

@@ -11,12 +11,11 @@ from msgspec import Struct, field
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import newest
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
+from dra_lab.model.pods import Pod, ResourceHealth, ResourceStatus
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.slices import ResourceSlice
-from dra_lab.model.workloads import Pod, ResourceHealth, ResourceStatus
+from dra_lab.model.slices import ResourceSlice, newest
 
 UNHEALTHY = "Unhealthy"
 _PREFIX = "claim:"

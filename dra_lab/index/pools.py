@@ -11,12 +11,11 @@ from msgspec import Struct, field
 from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, Guesses, device_kinds, guessed_kinds
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.gates import Gates
-from dra_lab.model.grouped import grouped, newest, pool_of
 from dra_lab.model.memo import once_per_devices, once_per_slice, slice_values
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta, node_matches
-from dra_lab.model.slices import CounterSet, ResourceSlice
+from dra_lab.model.release import Gates
+from dra_lab.model.slices import CounterSet, ResourceSlice, grouped, newest, pool_of
 
 _NOBODY = Node(metadata=ObjectMeta(name=""))
 _Key = tuple[str, str]

@@ -9,15 +9,13 @@ from fractions import Fraction
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.allocation import AllocationResult
+from dra_lab.model.claims import AllocatedDevices, AllocationResult
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import RECORDED_RELEASES, gates_of
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import RECORDED_RELEASES, KubernetesRelease, gates_of
 from dra_lab.pinning import node_search
 from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget

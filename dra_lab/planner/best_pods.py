@@ -25,8 +25,8 @@ from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
 from dra_lab.planner.scan import Scan
-from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group
 from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.states.survey import KnownDevices, Layouts, devices_by_group
 
 Order = tuple[str, ...]
 """Goals, most important first."""

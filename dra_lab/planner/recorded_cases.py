@@ -10,8 +10,7 @@ import msgspec
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import DraLabError
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocation import AllocationResult
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import AllocationResult, ResourceClaim
 from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.budget import Budget

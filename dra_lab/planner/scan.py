@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dra_lab.index.counters_left import Counter
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.index.pools import Pool, PoolDevice
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from dra_lab.errors import CelError
-from dra_lab.model.gates import Gates
+from dra_lab.model.release import Gates
 from dra_lab.model.trace import Check, Reason
 from dra_lab.scheduler.candidates import Candidate, NodeView, untolerated
 from dra_lab.scheduler.capacity import Amounts, capacity_left, capacity_use

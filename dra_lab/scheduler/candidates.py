@@ -9,14 +9,12 @@ from msgspec import Struct
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.counters_left import grouped_sets
 from dra_lab.index.pools import Pool
-from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.claims import DeviceToleration, ResourceClaim
+from dra_lab.model.claims import AllocatedDevices, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
-from dra_lab.model.gates import Gates
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import to_nano
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.capacity import Amounts
 

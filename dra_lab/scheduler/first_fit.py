@@ -13,14 +13,19 @@ from msgspec import Struct
 
 from dra_lab.errors import CelCompileError
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
-from dra_lab.model.claims import DeviceClaimConfiguration, DeviceClassConfiguration, ResourceClaim
+from dra_lab.model.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceClaimConfiguration,
+    DeviceClassConfiguration,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+)
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import RECORDED_RELEASES, Gates, gates_of
 from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.quantity import NANO, format_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import RECORDED_RELEASES, Gates, KubernetesRelease, gates_of
 from dra_lab.scheduler.allocating import Books, Judge, Taken, prepare
 from dra_lab.scheduler.candidates import NodeView, check_supported, held_devices, view_node
 from dra_lab.scheduler.depth_first import RecordedSearch, Search

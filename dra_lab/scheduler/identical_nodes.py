@@ -16,13 +16,11 @@ from dra_lab.drivers import profile
 from dra_lab.errors import Cancelled, CelError
 from dra_lab.index.device_kinds import keys_read
 from dra_lab.index.pools import Pool, PoolDevice, pools_of
-from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.claims import ResourceClaim, expressions
+from dra_lab.model.claims import AllocatedDevices, ResourceClaim, expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import has_empty_attributes, has_lists
-from dra_lab.model.gates import gates_of
 from dra_lab.model.memo import once_per_snapshot
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.scheduler.candidates import held_devices
 from dra_lab.scheduler.counters import counters_left
 from dra_lab.scheduler.first_fit import Verdict

@@ -337,7 +337,7 @@ def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str
 def simulated(kept: Kept, answer: Plan, cluster: Cluster, stop: threading.Event) -> Simulation:
     """Return what kube-scheduler does with a kept plan's manifest, as an export says it. Raises Cancelled."""
     from dra_lab.session.outputs import Planned, bundle
-    from dra_lab.sketch.manifest_target import Target
+    from dra_lab.sketch.claim_objects import Target
 
     target = Target(cluster.target_release(KubernetesRelease(kept.release)))
     on = fleet_cluster(cluster, kept.workloads)

@@ -18,9 +18,8 @@ from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import NODE, Headroom, Stranded
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus, with_measured
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.what_if import uncordoned, when_idle
@@ -29,7 +28,7 @@ from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.job import Run
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
-from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_json import plain_value
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts

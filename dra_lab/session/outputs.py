@@ -20,7 +20,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
 from dra_lab.model.workload import Workload
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
 from dra_lab.sources import write_whole
 from dra_lab.sources.samples import is_shipped

@@ -18,7 +18,7 @@ from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import KINDS, KindRule
 from dra_lab.model.goals import FIXED_GOALS, goal_order
-from dra_lab.model.regret import measured_path
+from dra_lab.model.placement import measured_path
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch

@@ -12,7 +12,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.index.not_read import UNREAD
 from dra_lab.model.decoding import from_json
-from dra_lab.model.file_places import FilePlace, FilePlaces
+from dra_lab.model.nodes import FilePlace, FilePlaces
 
 
 class KeptPlace(msgspec.Struct, frozen=True, rename="camel"):

@@ -16,8 +16,8 @@ from msgspec import Struct
 from dra_lab.errors import DraLabError, ExportError
 from dra_lab.manifests.documents import KINDS
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import PLURALS
 from dra_lab.model.queues import CUSTOM_KINDS
+from dra_lab.model.topologies import PLURALS
 from dra_lab.sources.archives import archive_bytes, read_archive
 from dra_lab.sources.drawing_files import put_whole
 from dra_lab.sources.files import ARCHIVES, is_archive

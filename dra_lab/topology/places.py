@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 
 LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
     {"switch": "switch", "pcieRoot": "pcie_root", "numaNode": "numa_node", "socket": "socket"}

@@ -16,7 +16,7 @@ from dra_lab.model.names import MARK, split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of
 from dra_lab.session import Session
-from dra_lab.sketch.free_words import free_words, left_words, partition_words
+from dra_lab.sketch.kind_counts import free_words, left_words, partition_words
 from dra_lab.sketch.links import LinkOption, link_options
 from dra_lab.sketch.object_names import claim_objects
 from dra_lab.widgets.messages import Row

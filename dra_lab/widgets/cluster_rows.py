@@ -12,16 +12,14 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_labels, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.sketch.cluster_candidates import all_devices
-from dra_lab.sketch.device_use import is_free
-from dra_lab.sketch.free_words import free_words, partition_words, use_words
-from dra_lab.sketch.kind_counts import kind_counts, kind_name
+from dra_lab.sketch.cluster_candidates import all_devices, is_free
+from dra_lab.sketch.kind_counts import free_words, kind_counts, kind_name, partition_words, use_words
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
 from dra_lab.topology.locality import localities
 from dra_lab.widgets.messages import Row
+from dra_lab.words.cluster_document import hierarchy_line
 from dra_lab.words.facts import KINDS
-from dra_lab.words.hierarchies_document import hierarchy_line
 from dra_lab.words.rule_catalogue import rule_catalogue
 
 

@@ -28,8 +28,7 @@ from dra_lab.words.comparison import (
     yaml_diff,
 )
 from dra_lab.words.document import as_markdown
-from dra_lab.words.facts import KINDS
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.facts import GLOSSARY, KINDS
 
 
 class CompareLine(Row, frozen=True):

@@ -16,17 +16,17 @@ from dra_lab.exports.readme import EXTRA_FILES
 from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.memo import once_per_snapshot
+from dra_lab.model.placement import YOURS, measured_path
 from dra_lab.model.queues import LocalQueue
-from dra_lab.model.regret import YOURS, measured_path
 from dra_lab.model.release import RELEASES
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
 from dra_lab.session.exporting import Exporting
 from dra_lab.session.outputs import POD_PINS
-from dra_lab.sketch.manifest_target import MEANING
+from dra_lab.sketch.claim_objects import MEANING
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
 from dra_lab.widgets.gang_rows import scheduler_row
 from dra_lab.widgets.messages import Row

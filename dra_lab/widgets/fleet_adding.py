@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from dra_lab.errors import InputError
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode
-from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.quantity import whole_number
 from dra_lab.session import Session
 from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tree_of
 from dra_lab.topology.hierarchy_findings import plural
@@ -175,7 +175,7 @@ def _is_needed(session: Session) -> bool:
 
 
 def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> AddingRow:
-    from dra_lab.words.added_document import added_sentence  # only those who ask wait for it
+    from dra_lab.words.capacity_document import added_sentence  # only those who ask wait for it
 
     if adding.stale:
         return replace(row, working=True)

@@ -339,7 +339,7 @@ class FleetBars(Pane):
 
     def _why(self, row: BarRow) -> WhyStrandedRow:
         """Return why devices of the node of a bar are stranded, with the title alone while that is worked out."""
-        from dra_lab.words.why_stranded_document import stranded_bars, stranded_lines
+        from dra_lab.words.why_not_document import stranded_bars, stranded_lines
 
         node, stranded, answer = row[0], row[7], self.session.fleet.answer
         if answer is None or not stranded or node not in answer.question.cluster.node_by_name:

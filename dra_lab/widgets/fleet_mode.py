@@ -27,8 +27,7 @@ from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.answer_sentence import proof_sentence, verdict_sentence
 from dra_lab.words.document import printable
-from dra_lab.words.facts import counted, sentence
-from dra_lab.words.glossary import FLEET_TERMS, GLOSSARY
+from dra_lab.words.facts import FLEET_TERMS, GLOSSARY, counted, sentence
 from dra_lab.words.scheduler_sentences import scheduler_sentences
 from dra_lab.words.verdict import Tile, Tone
 from dra_lab.words.workload_words import (

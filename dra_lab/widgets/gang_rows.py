@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from dra_lab.errors import InputError
 from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_replay import GangVerdict
-from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdicts
+from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdict, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dra_lab.errors import DraLabError, SketchError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.reasons import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch

@@ -8,8 +8,7 @@ from small_claims import CLASSES, a_claim, holding, request
 from small_nodes import ROOT, a_slice, cluster, device, gpu, nic
 
 from dra_lab import KubernetesRelease
-from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.claims import DeviceConstraint
+from dra_lab.model.claims import AllocatedDevices, DeviceConstraint
 from dra_lab.model.device import DeviceTaint
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.identical_nodes import NodeStates

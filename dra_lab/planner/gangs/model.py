@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
@@ -21,6 +20,7 @@ from dra_lab.planner.gangs.problem import GangProblem, GangSolution, On, hand_ou
 from dra_lab.planner.node.solver import minimise, relaxed_bound
 from dra_lab.planner.node.solver_outcome import Outcome, Rows
 from dra_lab.planner.node.variables import pulp
+from dra_lab.planner.places.counting import Counts
 
 Factors = dict[Any, int]
 """Variables with their factors."""

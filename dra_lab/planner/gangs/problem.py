@@ -12,13 +12,12 @@ from typing import NamedTuple
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.question import Clock, Question, Work
+from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
 from dra_lab.planner.gangs.levels import Path
 from dra_lab.planner.gangs.needs import GroupNeed, Needs
 from dra_lab.planner.gangs.spots import Spot
 from dra_lab.planner.gangs.tables import Profile, device_goals_of, tables_of_fleet
+from dra_lab.planner.places.counting import Counts
 
 Key = tuple[Path | None, ...]
 """The domain of every tier."""

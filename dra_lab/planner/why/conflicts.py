@@ -30,8 +30,8 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.eligible import refuse_claim, rules_of
 from dra_lab.planner.node.milp import is_feasible
 from dra_lab.planner.scan import look_at_nodes, sort_nodes
-from dra_lab.sketch.expand import expand
 from dra_lab.sketch.links import LEVEL_WORDS, link_words
+from dra_lab.sketch.numbered_requests import expand
 
 AnyPart = Any
 """An ExactDeviceRequest or a DeviceSubRequest: what is changed stays of its kind."""

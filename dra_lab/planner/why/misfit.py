@@ -27,7 +27,7 @@ from dra_lab.planner.scan import EqualNodes, Scan
 from dra_lab.planner.why.conflicts import Trial, as_suggestions, changes, find_conflict, tried
 from dra_lab.planner.why.funnel import Rows, funnels, matching_devices, node_counts, rule_of, scarcity
 from dra_lab.planner.why.node_reasons import TESTS, NodeCase, explain_node, missing
-from dra_lab.sketch.device_use import counts_cpus
+from dra_lab.sketch.cluster_candidates import counts_cpus
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
 

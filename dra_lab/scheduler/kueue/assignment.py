@@ -18,8 +18,8 @@ from typing import Any
 from msgspec import Struct
 
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
+from dra_lab.model.pods import Container, Pod
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.workloads import Container, Pod
 from dra_lab.scheduler.kueue.domain_choice import (
     PODS,
     Amounts,

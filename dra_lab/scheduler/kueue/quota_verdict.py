@@ -14,7 +14,6 @@ from msgspec import Struct
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import KUEUE
 from dra_lab.model.gang_verdicts import QUOTA, QuotaAmount, QuotaAnswers, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.nodes import Node as Labelled
@@ -22,7 +21,7 @@ from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelec
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.queues import ClusterQueue, LabelSelector
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.topologies import ResourceFlavor, Topology
+from dra_lab.model.topologies import KUEUE, ResourceFlavor, Topology
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
 from dra_lab.scheduler.kueue.assignment import HOSTNAME
 from dra_lab.scheduler.kueue.counted import (

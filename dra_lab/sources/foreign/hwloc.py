@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.sources.foreign.inventory import (
     INFINIBAND,
     MAX_CPUS,

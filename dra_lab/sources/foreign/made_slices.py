@@ -15,9 +15,9 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.driver_profile import MadeDevice
-from dra_lab.model.file_places import LEVELS, FilePlace, FilePlaces
 from dra_lab.model.names import full_name
-from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.nodes import FilePlace, FilePlaces, Node, ObjectMeta
+from dra_lab.model.sketch import LEVELS
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.sources.foreign.inventory import (
     Fact,

@@ -16,7 +16,7 @@ from dra_lab.errors import Cancelled, DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import decoder
-from dra_lab.sources.live.client import ReadingClient, ReadLimits, Stream
+from dra_lab.sources.live.client import ReadingClient, ReadLimits
 from dra_lab.sources.live.connection import connect
 from dra_lab.sources.live.kinds import Served, discover, read_custom
 from dra_lab.sources.live.kubeconfig import PREFIX, find_context
@@ -143,7 +143,11 @@ class Watch:
     def _go_on(self) -> None:
         self.moved = math.inf
         if not self.version or time.monotonic() >= self.due:
-            self._list()
+            self.version = ""
+            listed = list_kind(self.client, self.served, self.space, source=self.follower.source)
+            if self.follower.objects.replace_all(self.served.kind.name, self.space, listed):
+                self.follower.changed()
+            self.version, self.due = listed.resource_version, self._next_list()
         longest = self.client.limits.watch * random.uniform(1.0, 1.3)  # noqa: S311  so that not all end at once
         seconds = max(1, int(min(longest, self.due - time.monotonic())))
         query: dict[str, str | int] = {
@@ -152,12 +156,17 @@ class Watch:
             "resourceVersion": self.version,
             "timeoutSeconds": seconds,
         }
-        begin = time.monotonic()
+        begin, some = time.monotonic(), False
         stream = self.client.stream(self.served.path(self.space), query)
         try:
             self.moved = time.monotonic()
             self.follower.well(self)
-            some = self._events(stream)
+            for line in stream.lines():
+                if self._event(line):
+                    self.follower.changed()
+                some, self.failures, self.forgotten, self.moved = True, 0, 0, time.monotonic()
+                if self.client.cancel.is_set() or self.moved >= self.due:
+                    break
             if not some and time.monotonic() - begin < min(SHORTEST, seconds / 2):
                 raise Unreachable(f"{self.client.server} ends the watch of {self.label} at once", passing=True)
         finally:
@@ -165,29 +174,8 @@ class Watch:
                 self.failures = self.forgotten = 0
             stream.release()
 
-    def _list(self) -> None:
-        self.version = ""
-        listed = list_kind(self.client, self.served, self.space, source=self.follower.source)
-        changed = self.follower.objects.replace_all(self.served.kind.name, self.space, listed)
-        self.version, self.due = listed.resource_version, self._next_list()
-        if changed:
-            self.follower.changed()
-
     def _next_list(self) -> float:
         return time.monotonic() + self.client.limits.relist * random.uniform(0.8, 1.0)  # noqa: S311  one kind at a time
-
-    def _events(self, stream: Stream) -> bool:
-        """Take the events of a watch until it ends; returns whether there were any."""
-        some = False
-        for line in stream.lines():
-            if self._event(line):
-                self.follower.changed()
-            some = True
-            self.failures = self.forgotten = 0
-            self.moved = time.monotonic()
-            if self.client.cancel.is_set() or self.moved >= self.due:
-                break
-        return some
 
     def _event(self, line: bytes) -> bool:
         """Take one event; returns whether anything is different."""
@@ -264,8 +252,6 @@ class ClusterFollower:
         """Wait so long or until `stop` was called; returns whether it was."""
         return self._stop.wait(seconds)
 
-    # -- what the watches report
-
     def changed(self) -> None:
         """Something is different now: a snapshot is due."""
         self._change.set()
@@ -304,8 +290,6 @@ class ClusterFollower:
             self._report_state()
         if finding != known:
             self.changed()
-
-    # -- inside
 
     def _begin(self, target: Callable[[], None], name: str) -> None:
         if not self._stop.is_set():

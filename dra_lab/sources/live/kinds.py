@@ -15,13 +15,12 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.kueue_config import kueue_configuration
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS
 from dra_lab.model.claims import DeviceClass, ResourceClaim
-from dra_lab.model.custom import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS
 from dra_lab.model.decoding import from_builtins, from_json
 from dra_lab.model.nodes import Node
+from dra_lab.model.pods import Pod
 from dra_lab.model.queues import CUSTOM_KINDS, ClusterQueue, Configuration, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import TOPOLOGY_KINDS
-from dra_lab.model.workloads import Pod
+from dra_lab.model.topologies import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS, TOPOLOGY_KINDS
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.kubeconfig import Context
 from dra_lab.sources.live.refusals import Refusal

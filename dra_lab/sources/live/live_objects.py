@@ -9,9 +9,8 @@ from typing import Any
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import CUSTOM_RESOURCES
 from dra_lab.model.queues import ClusterQueue, Configuration, CustomObject, QueueObject
-from dra_lab.model.topologies import TopologyObject
+from dra_lab.model.topologies import CUSTOM_RESOURCES, TopologyObject
 from dra_lab.sources.live.kinds import FIELDS, KINDS, Kind
 from dra_lab.sources.live.pages import Key, ListedObjects, key_of, tidy, wanted
 
