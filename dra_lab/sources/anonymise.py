@@ -319,16 +319,16 @@ def changed_selectors(before: Cluster, after: Cluster) -> tuple[Finding, ...]:
 def _pairs(before: Cluster, after: Cluster) -> Iterator[tuple[str, str, str]]:
     """Yield the selectors of classes and claims: whose it is, before, after."""
     parts = [
-        (f"DeviceClass {renamed.name}", one.spec.selectors, renamed.spec.selectors)
-        for one, renamed in zip(before.classes, after.classes, strict=True)
+        (f"DeviceClass {new.name}", old.spec.selectors, new.spec.selectors)
+        for old, new in zip(before.classes, after.classes, strict=True)
     ]
     for claim, renamed in zip(before.claims, after.claims, strict=True):
         subject = f"ResourceClaim {renamed.metadata.namespace}/{renamed.metadata.name}"
-        for request, new in zip(claim.spec.devices.requests, renamed.spec.devices.requests, strict=True):
-            ways = zip((request.exactly, *request.first_available), (new.exactly, *new.first_available), strict=True)
-            parts += [(subject, one.selectors, other.selectors) for one, other in ways if one and other]
-    for subject, old, new in parts:
-        yield from ((subject, *pair) for pair in zip(expressions(old), expressions(new), strict=True))
+        for was, now in zip(claim.spec.devices.requests, renamed.spec.devices.requests, strict=True):
+            ways = zip((was.exactly, *was.first_available), (now.exactly, *now.first_available), strict=True)
+            parts += [(subject, old.selectors, new.selectors) for old, new in ways if old and new]
+    for subject, one, other in parts:
+        yield from ((subject, *pair) for pair in zip(expressions(one), expressions(other), strict=True))
 
 
 def _changed(old: str, new: str, before: Cluster, after: Cluster) -> int:

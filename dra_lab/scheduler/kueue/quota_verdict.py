@@ -271,7 +271,9 @@ class _QuotaQuestion:
             nominal = node.quotas[what].nominal if what in node.quotas else 0
             left, most = (tree.available(queue, what), tree.potential(queue, what)) if flavor else (0, 0)
             classes = tuple(self.counted.classes.get(resource, ()))
-            found.append(QuotaAmount(resource, flavor, amount, left, most, nominal, node.usage.get(what, 0), classes))
+            found.append(
+                QuotaAmount(resource, flavor, amount, left, most, nominal, (node.usage or {}).get(what, 0), classes)
+            )
         return tuple(found)
 
 

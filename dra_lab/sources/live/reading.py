@@ -25,7 +25,7 @@ from dra_lab.model.queues import CustomObject, QueueObject
 from dra_lab.model.topologies import TopologyObject
 from dra_lab.sources.live.client import ReadingClient, ReadLimits
 from dra_lab.sources.live.connection import connect
-from dra_lab.sources.live.kinds import FIELDS, KINDS, Served, discover, read_custom
+from dra_lab.sources.live.kinds import KINDS, Served, discover, read_custom
 from dra_lab.sources.live.kubeconfig import Context, find_context
 from dra_lab.sources.live.missing import (
     namespace_empty,
@@ -308,6 +308,12 @@ class _Reading:
             found = "; ".join(f"{one.message}. {one.advice}" for one in findings[:10]) or "the cluster has none"
             raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to read: {found}")
         return Cluster(
+            slices=parts["ResourceSlice"],
+            classes=parts["DeviceClass"],
+            nodes=parts["Node"],
+            claims=parts["ResourceClaim"],
+            taint_rules=parts["DeviceTaintRule"],
+            pods=parts["Pod"],
             name=context.source,
             read_at=read_at,
             findings=findings,
@@ -320,5 +326,4 @@ class _Reading:
             topologies=tuple(item for item in custom if isinstance(item, TopologyObject)),
             queues=tuple(item for item in custom if isinstance(item, QueueObject)),
             server_version=version,
-            **{FIELDS[name]: objects for name, objects in parts.items()},
         )
