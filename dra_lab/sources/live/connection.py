@@ -67,6 +67,7 @@ class Connection:
 def connect(context: Context) -> Connection:
     """Return a connection for a context; plug-ins of the kubeconfig run now. Raises SourceError."""
     from kubernetes import client as kubernetes
+    from urllib3.util import make_headers, parse_url
 
     configuration = kubernetes.Configuration()
     # What stops a connection that died without a word; otherwise hours can pass.
@@ -74,7 +75,9 @@ def connect(context: Context) -> Connection:
     try:
         user = _configure(context, configuration)
         _check(context, configuration)
-        _name_at_proxy(configuration)
+        who = parse_url(configuration.proxy).auth if configuration.proxy else None
+        if who and not configuration.proxy_headers:  # the package does not give the proxy its name and password
+            configuration.proxy_headers = make_headers(proxy_basic_auth=unquote(who))
         client = kubernetes.ApiClient(configuration)
         acts_as = impersonation(user)
     except SourceError:
@@ -178,15 +181,6 @@ def _check(context: Context, configuration: Any) -> None:
     except ssl.SSLError:
         what = "its client-certificate and client-key (or -data) are not a certificate and its key in PEM"
         raise SourceError(f"{refused}{what}; a key with a password cannot be used") from None
-
-
-def _name_at_proxy(configuration: Any) -> None:
-    """Give the proxy the name and password of its URL; the package does not."""
-    from urllib3.util import make_headers, parse_url
-
-    who = parse_url(configuration.proxy).auth if configuration.proxy else None
-    if who and not configuration.proxy_headers:
-        configuration.proxy_headers = make_headers(proxy_basic_auth=unquote(who))
 
 
 def _one_line(value: str, server: str) -> str:
