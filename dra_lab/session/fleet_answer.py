@@ -171,7 +171,7 @@ def fleet_yaml(question: FleetQuestion) -> str:
     from dra_lab.exports.manifests import manifest_yaml
 
     parts = [
-        f"# {pods_words(pod)} of {pod.pod}\n{manifest_yaml(claim, question.cluster, question.release).text}"
+        f"# {_pods_words(pod)} of {pod.pod}\n{manifest_yaml(claim, question.cluster, question.release).text}"
         for pod in question.pods
         for claim in pod.claims
         if claim.requests
@@ -184,7 +184,7 @@ def pods_of(pod: PodDrawing) -> int:
     return pod.replicas * (pod.gang.size if pod.gang is not None else 1)
 
 
-def pods_words(pod: PodDrawing) -> str:
+def _pods_words(pod: PodDrawing) -> str:
     """Return how many pods or gangs of a workload are wanted: `3 pods`, `2 gangs of 16 pods`."""
     if pod.gang is None:
         return counted(pod.replicas, "pod")
