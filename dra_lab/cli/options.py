@@ -313,7 +313,7 @@ def whole(text: str) -> int:
 
 def session_of(options: argparse.Namespace) -> Any:
     """Return the Session of a command's cluster and claim."""
-    from dra_lab.gitops.given_classes import with_own_classes
+    from dra_lab.gitops.folder import with_own_classes
     from dra_lab.session import Session, read_sketch
 
     return Session(

@@ -154,7 +154,7 @@ def workloads_of(claims: Sequence[ClaimOptions], cluster: Cluster, release: Kube
     the workloads. A plan file that has workloads and no claim of its own gives these.
     """
     from dra_lab.gitops.claims_of_file import ReadPod, read_pod
-    from dra_lab.gitops.given_classes import with_own_classes
+    from dra_lab.gitops.folder import with_own_classes
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.planner.node_filter import only_nodes
     from dra_lab.session import read_plan_file, read_sketch

@@ -12,20 +12,20 @@ from dra_lab.errors import DraLabError
 from dra_lab.exports.gangs.scheduler_fields import scheduler_fields
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.corrections import with_corrections
+from dra_lab.gitops.document_findings import (
+    check_matches,
+    renamed_findings,
+    rendered_claims,
+    repeated_findings,
+    without_templates,
+)
 from dra_lab.gitops.exported import exported_outcomes
-from dra_lab.gitops.extended import extended_spec
-from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.given_classes import shows_lists, with_classes
-from dra_lab.gitops.kustomize import renamed_findings
-from dra_lab.gitops.matches import check_matches
-from dra_lab.gitops.not_rendered import rendered_claims, without_templates
+from dra_lab.gitops.extended_resources import amount_findings, extended_spec
+from dra_lab.gitops.folder import Manifests, shows_lists, with_classes
 from dra_lab.gitops.object_pods import PodTemplate, count_findings, pod_templates
-from dra_lab.gitops.outcomes import AnsweredPod, checked_objects, without_unmet
-from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import HeldClaims, check_references, every_claim, template_makers, written_claims
-from dra_lab.gitops.repeated import repeated_findings
-from dra_lab.gitops.review import Review, Reviewed
+from dra_lab.gitops.review import AnsweredPod, Review, Reviewed, checked_objects, without_unmet
 from dra_lab.gitops.tied import answer_tied, tied_groups
 from dra_lab.gitops.workload_fit import (
     Question,

@@ -12,12 +12,17 @@ from typing import Any
 from dra_lab.checks.document_checks import check_text
 from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
-from dra_lab.gitops.folder import Manifests, read_manifests
-from dra_lab.gitops.given_classes import with_classes
+from dra_lab.gitops.extended_resources import (
+    EXTENDED,
+    amount_findings,
+    extended_spec,
+    plugin_findings,
+    plugin_nodes,
+    unserved_findings,
+)
+from dra_lab.gitops.folder import Manifests, read_manifests, with_classes
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates, subjects_of
 from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
-from dra_lab.gitops.plugin_requests import amount_findings
 from dra_lab.gitops.references import (
     Claims,
     check_references,

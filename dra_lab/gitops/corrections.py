@@ -12,12 +12,10 @@ from dra_lab.drivers import documented_class
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.exports.written_files import replace_text
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.class_in_folder import file_with_class
-from dra_lab.gitops.folder import Document, Manifests, objects_of
+from dra_lab.gitops.folder import Document, Manifests, file_with_class, objects_of
 from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.manifests.file_text import STANDARD_INPUT
-from dra_lab.manifests.v1beta1 import EXACT_FIELDS
-from dra_lab.manifests.versions import GROUP, text_of
+from dra_lab.manifests.versions import EXACT_FIELDS, GROUP, text_of
 from dra_lab.manifests.yaml_edits import Edit, EditableDocument, apply_edits
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.cluster import Cluster

@@ -14,11 +14,16 @@ from msgspec.structs import replace
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.claims_of_file import ReadPod, pods_with_claims
-from dra_lab.gitops.folder import Document, read_manifests
-from dra_lab.gitops.gang_fields import LevelConstraint, WrittenGang, WrittenGroup, with_least, written_gang
-from dra_lab.gitops.given_classes import with_topologies
-from dra_lab.gitops.kai_subgroups import LABEL as SUBGROUP
-from dra_lab.gitops.kai_subgroups import subgroup_groups
+from dra_lab.gitops.folder import Document, read_manifests, with_topologies
+from dra_lab.gitops.gang_fields import (
+    SUBGROUP,
+    LevelConstraint,
+    WrittenGang,
+    WrittenGroup,
+    subgroup_groups,
+    with_least,
+    written_gang,
+)
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.cluster import Cluster

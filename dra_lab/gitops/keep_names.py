@@ -11,8 +11,8 @@ from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.migration import NOT_MIGRATED, Migration, known_requests
+from dra_lab.gitops.migration_findings import what_changes_by_name, without_repeats
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.gitops.what_changes import what_changes_by_name, without_repeats
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml

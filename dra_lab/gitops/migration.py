@@ -10,11 +10,10 @@ from typing import Any
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.gitops.extended_resources import PluginRequest, plugin_requests
 from dra_lab.gitops.folder import SUFFIXES, Document, Manifests
+from dra_lab.gitops.migration_findings import share_refusals, what_changes, what_is_not_read, without_repeats
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
-from dra_lab.gitops.plugin_shares import share_refusals
-from dra_lab.gitops.what_changes import what_changes, what_is_not_read, without_repeats
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.file_text import STANDARD_INPUT

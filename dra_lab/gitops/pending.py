@@ -12,7 +12,7 @@ import msgspec
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Origin, sentence_case
-from dra_lab.gitops.extended import extended_spec
+from dra_lab.gitops.extended_resources import extended_spec
 from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate, claim_entries
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer

@@ -8,7 +8,8 @@ from typing import Any
 
 from dra_lab.errors import CelError, SketchError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.extended import (
+from dra_lab.gitops.document_findings import claim_subjects
+from dra_lab.gitops.extended_resources import (
     EXTENDED,
     extended_spec,
     missing_class_findings,
@@ -26,7 +27,6 @@ from dra_lab.gitops.references import (
     distinct_entries,
     every_claim,
 )
-from dra_lab.gitops.repeated import claim_subjects
 from dra_lab.gitops.workload_fit import Question
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster

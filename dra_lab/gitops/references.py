@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document, Manifests
-from dra_lab.gitops.kustomize import ADVICE, likely_renamed
 from dra_lab.gitops.object_pods import PodClaim, PodTemplate
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
@@ -28,6 +27,11 @@ from dra_lab.planner.pod_claims import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
 DEFAULT_NAMESPACE = "default"
+KUSTOMIZE = (
+    "Tell kustomize, in a file that `configurations` names: nameReference of kind ResourceClaimTemplate, fieldSpecs "
+    "path spec/template/spec/resourceClaims/resourceClaimTemplateName (Deployment, StatefulSet, Job)."
+)
+"""The built-in name references of kustomize have no kind of resource.k8s.io (api/internal/konfig, namereference.go)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +276,10 @@ def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str, *, o
         message = f"{what} comes from the controller of {maker}, so dra-lab does not know what it requests"
         advice = "To check it, give the template as the cluster has it: kubectl get resourceclaimtemplate -o yaml"
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
-    there = (own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
-    renamed = likely_renamed(name, there)
+    there = sorted(own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
+    renamed = [own for own in there if own != name and (own.startswith(name) or own.endswith(name))]
     if renamed:
-        advice = f"{renamed!r} exists: kustomize renames it, but not the references to it. {ADVICE}"
+        advice = f"{renamed[0]!r} exists: kustomize renames it, but not the references to it. {KUSTOMIZE}"
     return Finding("claim-not-given", Severity.WARNING, pod.subject, message, advice, pod.document.at(entry.path))
 
 

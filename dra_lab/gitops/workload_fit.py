@@ -10,7 +10,7 @@ from typing import Any
 
 from dra_lab.errors import Cancelled, CelError, DraLabError, UnsupportedFeature
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.extended import EXTENDED, unserved_words
+from dra_lab.gitops.extended_resources import EXTENDED, unserved_words
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
 from dra_lab.index.not_read import not_read
 from dra_lab.model.claims import ResourceClaim

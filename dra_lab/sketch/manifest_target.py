@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dra_lab.checks.name_formats import check_label
+from dra_lab.checks.rules import check_label
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.release import KubernetesRelease

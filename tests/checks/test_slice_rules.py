@@ -3,8 +3,7 @@
 import pytest
 from small_documents import REMOVED, SLICE, TAINT_RULE, changed, device, shared, slice_spec
 
-from dra_lab.checks.admission import admit
-from dra_lab.checks.replay_validation import RECORDED
+from dra_lab.checks.admission import RECORDED, admit
 
 DEVICE = "spec.devices[0]"
 POLICY = f"{DEVICE}.capacity[memory].requestPolicy"

@@ -11,7 +11,7 @@ from dra_lab import ClaimSketch, Finding, Plan, Workload, load_cluster, read_man
 from dra_lab.errors import Cancelled
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.report_text import review_parts
+from dra_lab.gitops.report import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.goals import GoalValue

@@ -17,7 +17,7 @@ from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.report_text import review_parts
+from dra_lab.gitops.report import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.model.claims import DeviceClaim, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec
 from dra_lab.model.nodes import ObjectMeta

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.kueue_config import kueue_configuration
+from dra_lab.manifests.documents import kueue_configuration
 from dra_lab.model.custom import CUSTOM_VERSIONS, FILES_ONLY, KUEUE_CONFIG, PLURALS
 from dra_lab.model.decoding import from_builtins, from_json
 from dra_lab.model.queues import CUSTOM_KINDS, ClusterQueue, Configuration, CustomObject
