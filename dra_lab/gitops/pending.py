@@ -20,6 +20,7 @@ from dra_lab.gitops.references import (
     DEFAULT_NAMESPACE,
     Claims,
     HeldClaims,
+    asked_claims,
     check_references,
     claim_of,
     held_claims,
@@ -236,17 +237,9 @@ def _sentence(text: str, *, start: bool = True) -> str:
 
 def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event | None) -> DeviceAnswer:
     """Return what the tests of nodes and devices say."""
-    held = waiting.held
-    there, wanted = {}, {}
-    for entry in waiting.pod.claims:
-        own = held.of(waiting.pod, entry)
-        written = claim_of(waiting.pod, entry, waiting.claims)
-        if own is not None and own.status.allocation is not None:
-            there[own.metadata.name] = own
-        elif written is not None:
-            wanted[entry.name] = sketch_of(written.spec, entry.name)
-        elif own is not None:
-            wanted[entry.name] = sketch_of(own.spec, entry.name)
+    asked, allocated = asked_claims(waiting.pod, waiting.claims, waiting.held)
+    there = {claim.metadata.name: claim for claim in allocated}
+    wanted = {entry.name: sketch_of(claim.spec, entry.name) for entry, claim in asked.items() if claim is not None}
     wanted = {name: sketch for name, sketch in wanted.items() if sketch.requests}
     extended = extended_spec(waiting.pod, waiting.cluster, waiting.release)
     made = _made_for_extended(waiting)

@@ -118,6 +118,24 @@ def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:
     return tuple(found.values())
 
 
+def asked_claims(
+    pod: PodTemplate, claims: Claims, held: HeldClaims, *, written_first: bool = False
+) -> tuple[dict[PodClaim, WrittenClaim | ResourceClaim | None], list[ResourceClaim]]:
+    """Return what each entry of a pod asks for, None for a claim that is nowhere, and the claims that hold devices.
+
+    A claim of the cluster that holds devices comes before one of the files unless `written_first`.
+    """
+    asked: dict[PodClaim, WrittenClaim | ResourceClaim | None] = {}
+    allocated: list[ResourceClaim] = []
+    for entry in distinct_entries(pod):
+        written, there = claim_of(pod, entry, claims), held.of(pod, entry)
+        if there is not None and there.status.allocation is not None and not (written_first and written):
+            allocated.append(there)
+        else:
+            asked[entry] = written or there
+    return asked, allocated
+
+
 class HeldClaims:
     """The ResourceClaims and ResourceClaimTemplates of a cluster; `idle` as if no claim were allocated.
 

@@ -35,12 +35,12 @@ _DEVICE = re.compile(r"^(spec\.devices\[\d*\])\.(?!name\b|basic\b)(\w+)")
 _MAY_BE_ZERO = ("selectors", "adminAccess", "tolerations", "capacity", "derivedAttributes")
 
 
-def _from_v1beta1(document: Document) -> dict[str, Any]:
+def from_v1beta1(document: Document) -> dict[str, Any]:
     """Return a v1beta1 document as v1. A document that does not have the form of its kind stays unchanged."""
     return _converted(document, _request_up, _device_up, _slice_up)
 
 
-def _to_v1beta1(document: Document) -> dict[str, Any]:
+def to_v1beta1(document: Document) -> dict[str, Any]:
     """Return a v1 document as v1beta1; nothing is lost. Every device gets a `basic`, as Kubernetes writes it."""
     return _converted(document, _request_down, _device_down, dict)
 
@@ -225,6 +225,6 @@ def _upgrade_v1alpha3(document: Mapping[str, Any]) -> dict[str, Any]:
     return dict(document)
 
 
-_UPGRADES: Mapping[str, _Convert] = {"v1beta1": _from_v1beta1, "v1alpha3": _upgrade_v1alpha3}
-_DOWNGRADES: Mapping[str, _Convert] = {"v1beta1": _to_v1beta1}
+_UPGRADES: Mapping[str, _Convert] = {"v1beta1": from_v1beta1, "v1alpha3": _upgrade_v1alpha3}
+_DOWNGRADES: Mapping[str, _Convert] = {"v1beta1": to_v1beta1}
 """The other versions have the structure of v1."""
