@@ -24,7 +24,7 @@ from dra_lab.gitops.folder import Manifests, shows_lists, with_classes
 from dra_lab.gitops.object_pods import count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import HeldClaims, check_references, every_claim, template_makers, written_claims
-from dra_lab.gitops.review import AnsweredPod, Review, checked_objects, without_unmet
+from dra_lab.gitops.review import ObjectOutcomes, Review
 from dra_lab.gitops.workload_fit import WorkloadFit, short_of, together_findings, with_together
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, removed, short_version, text_of
@@ -90,10 +90,10 @@ def check_manifests(
         findings += together_findings(together)
         reviewed = with_together(reviewed, together)
     places = {at: item for question, item in zip(questions, reviewed, strict=True) for at in question.places}
-    without_unmet(manifests, claims, places, findings)
+    outcomes = ObjectOutcomes(manifests, claims, places, read, target, short_of(together))
+    findings = outcomes.with_unmet(findings)
+    objects, others = outcomes.objects(findings)
     records, of_records = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
-    answered = AnsweredPod(claims, places, findings, read, target, short_of(together))
-    objects, others = checked_objects(manifests, answered)
     if not objects and not records:
         findings.append(_NOTHING)
     return Review(

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.report import heading, review_json
-from dra_lab.gitops.review import OUTCOME_WORDS, Checked, FitState, Review, Reviewed
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review, Reviewed
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan
 from dra_lab.words.answer_json import finding_value
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
 from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling
@@ -23,30 +22,20 @@ from dra_lab.words.plain_values import plain_value
 _RANK = {FitState.FITS: 0, FitState.NOT_DECIDED: 1, FitState.NOT_CHECKED: 1, FitState.DOES_NOT_FIT: 2}
 
 
-class ComparedState(Struct, frozen=True):
-    """A workload or claim on one side: whether it fits, how often, on how many nodes, and its best allocation."""
-
-    fit: FitState
-    sentence: str
-    times: int | None = None
-    capped: bool = False
-    nodes: int = 0
-    plan: Plan | None = None
-
-    def order(self, *, same_claim: bool) -> tuple[int, tuple[int, ...], int]:
-        """Return what makes one state worse than another: the outcome, and of the same claim its goals and number."""
-        if not same_claim:
-            return _RANK[self.fit], (), 0
-        goals = tuple(goal.value for goal in self.plan.goals) if self.plan is not None and self.plan.fits else ()
-        return _RANK[self.fit], goals, -(self.times or 0)
+def _order(one: Reviewed, *, same_claim: bool) -> tuple[int, tuple[int, ...], int]:
+    """Return what makes one state worse than another: the outcome, and of the same claim its goals and number."""
+    if not same_claim:
+        return _RANK[one.fit], (), 0
+    goals = tuple(goal.value for goal in one.plan.goals) if one.plan is not None and one.plan.fits else ()
+    return _RANK[one.fit], goals, -(one.times or 0)
 
 
 class Change(Struct, frozen=True):
     """A workload or claim before and after; None where it is not there."""
 
     subject: str
-    before: ComparedState | None
-    after: ComparedState | None
+    before: Reviewed | None
+    after: Reviewed | None
 
     @property
     def word(self) -> str:
@@ -55,7 +44,7 @@ class Change(Struct, frozen=True):
             return "new" if self.before is None else "removed"
         drawn = [None if one.plan is None else one.plan.sketch for one in (self.before, self.after)]
         same = drawn[0] == drawn[1]
-        before, after = (one.order(same_claim=same) for one in (self.before, self.after))
+        before, after = (_order(one, same_claim=same) for one in (self.before, self.after))
         if before != after:
             return "worse" if after > before else "better"
         devices = [None if one.plan is None else one.plan.placements for one in (self.before, self.after)]
@@ -123,21 +112,15 @@ def _key(finding: Finding) -> tuple[str, ...]:
     return finding.rule, finding.severity, finding.subject, finding.message, origin.object if origin else ""
 
 
-def _states(review: Review) -> Iterator[tuple[tuple[str, int], ComparedState]]:
+def _states(review: Review) -> Iterator[tuple[tuple[str, int], Reviewed]]:
     """Yield the workloads and claims with an answer, then the other objects; equal names are numbered."""
     seen: Counter[str] = Counter()
     sentences = {item.sentence for item in review.reviewed}
-    rows: list[Reviewed | Checked] = [*review.reviewed]
     names = {item.subject for item in review.reviewed} | {item.origin.object for item in review.reviewed}
-    rows += [o for o in review.objects if o.object not in names and o.reason not in sentences]
-    for row in rows:
-        if isinstance(row, Reviewed):
-            name = row.subject
-            state = ComparedState(row.fit, row.sentence, row.times, row.capped, len(row.nodes), row.plan)
-        else:
-            name, state = row.object, ComparedState(row.outcome, row.reason)
-        seen[name] += 1
-        yield (name, seen[name]), state
+    others = (o for o in review.objects if o.object not in names and o.reason not in sentences)
+    for row in (*review.reviewed, *(Reviewed(o.object, o.origin, o.outcome, o.reason) for o in others)):
+        seen[row.subject] += 1
+        yield (row.subject, seen[row.subject]), row
 
 
 _WORDS = ("new", "removed", "worse", "better", "changed")
@@ -165,7 +148,8 @@ def changes_markdown(comparison: Comparison, pictures: Mapping[str, tuple[str, .
     """Return the summary for a pull request; `pictures` are the names of files by claim, for links to them."""
     text = f"### dra-lab check\n\n{as_markdown(changes_parts(comparison))}\n"
     for subject, names in (pictures or {}).items():
-        links = " ".join(f"![{marked_up(subject)} {_side(name)}]({name})" for name in names)
+        sides = ((name.removesuffix(".svg").rpartition("-")[2], name) for name in names)
+        links = " ".join(f"![{marked_up(subject)} {side}]({name})" for side, name in sides)
         text += f"\n{marked_up(subject)}:\n\n{links}\n"
     return text
 
@@ -202,10 +186,6 @@ def changes_pictures(comparison: Comparison, cluster: Cluster) -> tuple[dict[str
     return texts, names
 
 
-def _side(name: str) -> str:
-    return name.removesuffix(".svg").rpartition("-")[2]
-
-
 def _sentence(comparison: Comparison) -> str:
     words = Counter(change.word for change in comparison.changes)
     shown = ", ".join(f"{words[word]} {word}" for word in _WORDS if words[word])
@@ -219,22 +199,19 @@ def _sentence(comparison: Comparison) -> str:
 
 
 def _row(change: Change) -> tuple[str, ...]:
-    sides = [_cells(change.before), _cells(change.after)]
-    cells = (_cell(before, after) for before, after in zip(*sides, strict=True))
+    """Return the cells of a change: a value that did not change once, else both; a side without one is a dash."""
+    pairs = zip(_cells(change.before), _cells(change.after), strict=True)
+    cells = (before if before == after else f"{before or '–'} → {after or '–'}" for before, after in pairs)
     return change.subject, change.word or "same", *cells
 
 
-def _cell(before: str, after: str) -> str:
-    """Return a value that did not change once, else both; a side without one is a dash."""
-    return before if before == after else f"{before or '–'} → {after or '–'}"
-
-
-def _cells(state: ComparedState | None) -> tuple[str, str, str, str]:
+def _cells(state: Reviewed | None) -> tuple[str, str, str, str]:
     if state is None:
         return "", "", "", ""
     fits = OUTCOME_WORDS[state.fit]
     if state.fit is FitState.FITS and state.times is not None:
-        fits = f"{'at least ' if state.capped else ''}{counted(state.times, 'time')} on {counted(state.nodes, 'node')}"
+        nodes = counted(len(state.nodes), "node")
+        fits = f"{'at least ' if state.capped else ''}{counted(state.times, 'time')} on {nodes}"
     plan = state.plan
     if plan is None or not plan.fits:
         return fits, "", "", ""
@@ -244,7 +221,7 @@ def _cells(state: ComparedState | None) -> tuple[str, str, str, str]:
     return fits, plan.node, paired, ", ".join((*others, proof_words(plan)))
 
 
-def _state(state: ComparedState | None) -> dict[str, Any] | None:
+def _state(state: Reviewed | None) -> dict[str, Any] | None:
     if state is None:
         return None
     plan = state.plan

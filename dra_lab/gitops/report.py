@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dra_lab.findings import Finding, Origin, Severity, sentence_case
-from dra_lab.gitops.review import OUTCOME_WORDS, Checked, FitState, Review
+from dra_lab.findings import Finding, Severity, sentence_case
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review
 from dra_lab.gitops.workload_fit import short_of
 from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, printable
@@ -124,7 +124,10 @@ def review_json(review: Review) -> dict[str, Any]:
         "workloads": [
             {
                 "subject": item.subject,
-                **_place(item.origin),
+                "file": item.origin.source,
+                "line": item.origin.line,
+                "object": item.origin.object,
+                "path": item.origin.path,
                 "outcome": item.fit.value,
                 "sentence": item.sentence,
                 "wanted": item.wanted,
@@ -152,26 +155,23 @@ def review_sarif(review: Review, version: str) -> dict[str, Any]:
 
     Paths are relative to the working folder for files in it.
     """
-    findings = [*review.findings, *(_unchecked(item) for item in review.objects if item.outcome.is_open)]
+    findings = [
+        *review.findings,
+        *(
+            Finding("not-checked", Severity.WARNING, item.object, f"not checked: {item.reason}", "", item.origin)
+            for item in review.objects
+            if item.outcome.is_open
+        ),
+    ]
     rules = sorted({finding.rule for finding in findings})
-    return {
-        "$schema": SARIF_SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "dra-lab",
-                        "version": version,
-                        "rules": [_described(rule) for rule in rules],
-                    }
-                },
-                "columnKind": "unicodeCodePoints",
-                "results": [_result(finding, rules) for finding in findings],
-                "properties": {"outcome": review.outcome.value},
-            }
-        ],
+    driver = {"name": "dra-lab", "version": version, "rules": [_described(rule) for rule in rules]}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, rules) for finding in findings],
+        "properties": {"outcome": review.outcome.value},
     }
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _described(rule: str) -> dict[str, Any]:
@@ -181,10 +181,6 @@ def _described(rule: str) -> dict[str, Any]:
         described["fullDescription"] = {"text": entry.means}
         described["help"] = {"text": "\n".join(entry.lines())}
     return described
-
-
-def _unchecked(item: Checked) -> Finding:
-    return Finding("not-checked", Severity.WARNING, item.object, f"not checked: {item.reason}", "", item.origin)
 
 
 def _result(finding: Finding, rules: list[str]) -> dict[str, Any]:
@@ -214,9 +210,3 @@ def _uri(source: str) -> str:
         return str(PurePosixPath(path.resolve().relative_to(Path.cwd().resolve())))
     except ValueError:
         return path.resolve().as_uri()
-
-
-def _place(origin: Origin | None) -> dict[str, Any]:
-    if origin is None:
-        return {"file": "", "line": 0, "object": "", "path": ""}
-    return {"file": origin.source, "line": origin.line, "object": origin.object, "path": origin.path}
