@@ -24,6 +24,7 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any], KubernetesRelease], Errors]] 
     "DeviceClass": check_class,
     "DeviceTaintRule": check_taint_rule,
 }
+_OF_NAMESPACES = {"ResourceClaim": check_claim, "ResourceClaimTemplate": check_claim_template}
 
 
 @dataclass(frozen=True)
@@ -72,18 +73,13 @@ def admit(
     fill_defaults(value, version, now)
     hub = upgrade(value)
     dropped = drop_disabled(hub, release)
-    errors = tuple(_validate(hub, kind, release, admin_namespace=admin_namespace))
+    if kind in _OF_NAMESPACES:
+        errors = tuple(_OF_NAMESPACES[kind](hub, release, admin_namespace=admin_namespace))
+    else:
+        errors = tuple(_CHECKS[kind](hub, release))
     if errors:
         return Admission(INVALID, errors, dropped=dropped)
     return Admission(CREATED, (), as_stored(downgrade(hub, version), kind, version, release.version), dropped)
-
-
-def _validate(hub: Mapping[str, Any], kind: str, release: KubernetesRelease, *, admin_namespace: bool) -> Errors:
-    if kind == "ResourceClaim":
-        return check_claim(hub, release, admin_namespace=admin_namespace)
-    if kind == "ResourceClaimTemplate":
-        return check_claim_template(hub, release, admin_namespace=admin_namespace)
-    return _CHECKS[kind](hub, release)
 
 
 _OF_1_37 = (

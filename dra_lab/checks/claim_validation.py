@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dra_lab.cel import cost
@@ -25,6 +25,7 @@ from dra_lab.checks.rules import (
 )
 from dra_lab.checks.taint_validation import check_toleration
 from dra_lab.errors import CelCompileError, UnsupportedFeature
+from dra_lab.manifests.defaults import request_parts
 from dra_lab.manifests.strict import FieldError
 from dra_lab.model.claims import ALL, EXACT_COUNT
 from dra_lab.model.release import KubernetesRelease
@@ -153,7 +154,7 @@ def check_claim_spec(spec: Mapping[str, Any], path: str, release: KubernetesRele
 
     def request_rule(request: Mapping[str, Any], place: str) -> Errors:
         yield from check_request(request, place, release)
-        for part, part_place, reference in _parts(request, place):
+        for part, part_place, reference in request_parts(request, place):
             yield from check_derived_attributes(part, part_place, reference, uses)
 
     def constraint_rule(constraint: Mapping[str, Any], place: str) -> Errors:
@@ -247,14 +248,6 @@ def check_constraint(constraint: Mapping[str, Any], path: str, release: Kubernet
         yield required(path, "set matchAttribute or distinctAttribute")
     else:
         yield required(f"{path}.matchAttribute")
-
-
-def _parts(request: Mapping[str, Any], path: str) -> Iterator[tuple[Mapping[str, Any], str, str]]:
-    """Yield what a request asks for, exactly or as alternatives, with path and reference."""
-    if "exactly" in request:
-        yield request["exactly"], f"{path}.exactly", _name(request)
-    for index, subrequest in enumerate(request.get("firstAvailable") or ()):
-        yield subrequest, f"{path}.firstAvailable[{index}]", f"{_name(request)}/{_name(subrequest)}"
 
 
 def _name(item: Mapping[str, Any]) -> str:

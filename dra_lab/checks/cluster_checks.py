@@ -78,16 +78,12 @@ def check_unused(cluster: Cluster) -> Iterator[Finding]:
         deleted = "claim-not-let-go" if claim.metadata.deletion_timestamp else ""
         idle[deleted or ("claim-of-gone-pods" if reserved else "claim-unreserved")].append(claim_name(claim))
     for rule, names in idle.items():
-        if names:
-            yield _idle_finding(rule, sorted(names))
-
-
-def _idle_finding(rule: str, names: list[str]) -> Finding:
-    one, many, advice = _IDLE[rule]
-    message = f"1 claim {one}: " if len(names) == 1 else f"{len(names):,} claims {many}: "
-    message += ", ".join(names[:_SHOWN])
-    message += f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return Finding(rule, Severity.WARNING, names[0] if len(names) == 1 else "claims", message, advice)
+        if not names:
+            continue
+        one, many, advice = _IDLE[rule]
+        message = f"1 claim {one}: " if len(names) == 1 else f"{len(names):,} claims {many}: "
+        subject = names[0] if len(names) == 1 else "claims"
+        yield Finding(rule, Severity.WARNING, subject, message + _some(names), advice)
 
 
 Rule = Callable[[Cluster], Iterator[Finding]]
@@ -242,7 +238,7 @@ def _count(devices: list[str]) -> str:
 def _some(names: list[str] | set[str]) -> str:
     shown = sorted(names)[:_SHOWN]
     rest = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+    return ", ".join(shown) + (f" and {rest:,} more" if rest else "")
 
 
 def check_hierarchies(cluster: Cluster) -> Iterator[Finding]:

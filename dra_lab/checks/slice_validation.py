@@ -103,15 +103,15 @@ def _check_pool(pool: Mapping[str, Any]) -> Errors:
 
 def _check_operations(operations: list[str] | tuple[str, ...]) -> Errors:
     known = ("NodePrepareResources", "NodeUnprepareResources", "*")
-    yield from check_set(operations, len(known), lambda op, place: _one_of(op, known, place), "spec.skipNodeOperations")
+
+    def rule(operation: str, path: str) -> Errors:
+        if operation not in known:
+            yield invalid(path, operation, f"use one of {', '.join(known)}")
+
+    yield from check_set(operations, len(known), rule, "spec.skipNodeOperations")
     if "NodePrepareResources" in operations and not {"NodeUnprepareResources", "*"} & set(operations):
         why = "NodePrepareResources can only be skipped together with NodeUnprepareResources"
         yield FieldError("spec.skipNodeOperations", why)
-
-
-def _one_of(value: str, known: tuple[str, ...], path: str) -> Errors:
-    if value not in known:
-        yield invalid(path, value, f"use one of {', '.join(known)}")
 
 
 def _name(item: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from dra_lab.gitops.extended_resources import (
     unserved_findings,
 )
 from dra_lab.gitops.folder import Manifests, read_manifests, with_classes
-from dra_lab.gitops.object_pods import PodTemplate, pod_templates, subjects_of
+from dra_lab.gitops.object_pods import PodTemplate, namespace_of, pod_templates, subjects_of
 from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
 from dra_lab.gitops.questions import Question
 from dra_lab.gitops.references import (
@@ -34,7 +34,6 @@ from dra_lab.gitops.references import (
     check_references,
     every_claim,
     held_claims,
-    namespace_of,
     written_claims,
 )
 from dra_lab.model.claims import ResourceClaim

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,6 @@ from dra_lab.gitops.object_pods import PodTemplate, files_of
 from dra_lab.gitops.references import KUSTOMIZE, Claims, WrittenClaim, every_claim
 from dra_lab.index.not_read import not_read
 from dra_lab.manifests.not_yaml import RENDER, has_variables
-from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
@@ -37,27 +37,23 @@ def check_matches(
     missing that could not be read.
     """
     sketch = ClaimSketch(requests=claim.spec.devices.requests)
+    written = []
+    for number, request in enumerate(sketch.requests):
+        for index, ask in enumerate(asks(request)):
+            step = "exactly" if request.exactly is not None else f"firstAvailable[{index}]"
+            written.append((ask, f"{claim.path}.devices.requests[{number}].{step}"))
     unread = not_read(read, (sketch,)) is not None
     for finding in () if unread else class_findings(sketch, read, done="is checked instead"):
-        yield replace(finding, origin=claim.document.at(_class_path(claim, finding.subject)))
-    for number, request in enumerate(claim.spec.devices.requests):
-        for index, ask in enumerate(asks(request)):
-            path = f"{claim.path}.devices.requests[{number}].{_part(request, index)}"
-            yield from _of_release(claim, ask, path, release)
-            if not unread:
-                yield from _ask(claim, ask, path, cluster, release)
-
-
-def _part(request: DeviceRequest, index: int) -> str:
-    return "exactly" if request.exactly is not None else f"firstAvailable[{index}]"
-
-
-def _of_release(claim: WrittenClaim, ask: Ask, path: str, release: KubernetesRelease) -> Iterator[Finding]:
-    """Yield what the selectors of a request use and the release does not have."""
-    for index, text in enumerate(ask.selectors):
-        place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
-        for why in _unknown(release, text):
-            yield Finding("selector-release", Severity.ERROR, ask.reference, why, "", place)
+        paths = (f"{path}.deviceClassName" for ask, path in written if ask.device_class_name == finding.subject)
+        yield replace(finding, origin=claim.document.at(next(paths, claim.path)))
+    for ask, path in written:
+        for index, text in enumerate(ask.selectors):
+            place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
+            with suppress(CelError):  # the API's validation says it, with its place
+                for why in unknown_in(release, text):
+                    yield Finding("selector-release", Severity.ERROR, ask.reference, why, "", place)
+        if not unread:
+            yield from _ask(claim, ask, path, cluster, release)
 
 
 def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: KubernetesRelease) -> Iterator[Finding]:
@@ -76,43 +72,15 @@ def _ask(claim: WrittenClaim, ask: Ask, path: str, cluster: Cluster, release: Ku
         place = claim.document.at(f"{path}.deviceClassName")
         yield Finding("class-matches-nothing", severity, ask.reference, message, "", place)
     elif not found.devices:
-        yield from _dead_selector(claim, ask, path, cluster, release, severity, len(found.in_class))
-
-
-def _unknown(release: KubernetesRelease, text: str) -> tuple[str, ...]:
-    try:
-        return unknown_in(release, text)
-    except CelError:
-        return ()  # the API's validation says it, with its place
-
-
-def _dead_selector(
-    claim: WrittenClaim,
-    ask: Ask,
-    path: str,
-    cluster: Cluster,
-    release: KubernetesRelease,
-    severity: Severity,
-    total: int,
-) -> Iterator[Finding]:
-    """Name the first selector after which nothing is left."""
-    left = total
-    for index in range(len(ask.selectors)):
-        some = candidates(cluster, changed(ask, selectors=ask.selectors[: index + 1]), release)
-        if not some.devices:
-            message = f"the selector matches none of {left} devices of {cluster.name}"
-            place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
-            yield Finding("selector-matches-nothing", severity, ask.reference, message, "", place)
-            return
-        left = len(some.devices)
-
-
-def _class_path(claim: WrittenClaim, name: str) -> str:
-    for number, request in enumerate(claim.spec.devices.requests):
-        for index, ask in enumerate(asks(request)):
-            if ask.device_class_name == name:
-                return f"{claim.path}.devices.requests[{number}].{_part(request, index)}.deviceClassName"
-    return claim.path
+        left = len(found.in_class)
+        for index in range(len(ask.selectors)):
+            some = candidates(cluster, changed(ask, selectors=ask.selectors[: index + 1]), release)
+            if not some.devices:
+                message = f"the selector matches none of {left} devices of {cluster.name}"
+                place = claim.document.at(f"{path}.selectors[{index}].cel.expression")
+                yield Finding("selector-matches-nothing", severity, ask.reference, message, "", place)
+                return
+            left = len(some.devices)
 
 
 CLASS = "DeviceClass"
@@ -137,18 +105,15 @@ def repeated_findings(manifests: Manifests, claims: Claims, pods: Sequence[PodTe
     groups: dict[tuple[str, str, str], list[Document]] = {}
     for document in asking:
         group = groups.setdefault((document.kind, document.namespace, document.name), [])
-        if _has_name(document) and not any(document.value == one.value for one in group):
+        metadata = document.value.get("metadata")
+        named = isinstance(metadata, dict) and metadata.get("name")
+        if named and not any(document.value == one.value for one in group):
             group.append(document)
     for (kind, _, _), group in groups.items():
         if kind == CLASS:
             yield from (_class(document, group[-1]) for document in group[:-1])
         else:
             yield from (_object(document, group[:number]) for number, document in enumerate(group) if number)
-
-
-def _has_name(document: Document) -> bool:
-    metadata = document.value.get("metadata")
-    return isinstance(metadata, dict) and bool(metadata.get("name"))
 
 
 def _class(document: Document, used: Document) -> Finding:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document, Manifests
-from dra_lab.gitops.object_pods import PodClaim, PodTemplate
+from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodClaim, PodTemplate, namespace_of
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.pod_templates import value_at
@@ -26,7 +26,6 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.planner.pod_claims import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
-DEFAULT_NAMESPACE = "default"
 KUSTOMIZE = (
     "Tell kustomize, in a file that `configurations` names: nameReference of kind ResourceClaimTemplate, fieldSpecs "
     "path spec/template/spec/resourceClaims/resourceClaimTemplateName (Deployment, StatefulSet, Job)."
@@ -199,11 +198,6 @@ class HeldClaims:
 def held_claims(cluster: Cluster) -> HeldClaims:
     """Return the claims and templates of a cluster."""
     return HeldClaims(cluster)
-
-
-def namespace_of(pod: PodTemplate) -> str:
-    """Return the namespace of a pod, `default` where none is written."""
-    return pod.document.namespace or DEFAULT_NAMESPACE
 
 
 def template_makers(manifests: Manifests) -> Mapping[tuple[str, str], str]:

@@ -6,7 +6,7 @@ stored already keeps what it uses (registry strategies of 1.36).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -129,18 +129,20 @@ def _drop_claim(spec: dict[str, Any], path: str, release: KubernetesRelease, out
     for index, request in enumerate(devices.get("requests") or ()):
         place = f"{path}.devices.requests[{index}]"
         _drop(request, {"firstAvailable": "DRAPrioritizedList"}, place, release, out)
-        for inner, inner_place in _parts(request, place):
+        for inner, inner_place, _ in request_parts(request, place):
             _drop(inner, _REQUEST_FIELDS, inner_place, release, out)
     for index, constraint in enumerate(devices.get("constraints") or ()):
         gate = {"distinctAttribute": "DRAConsumableCapacity"}
         _drop(constraint, gate, f"{path}.devices.constraints[{index}]", release, out)
 
 
-def _parts(request: dict[str, Any], place: str) -> Iterator[tuple[dict[str, Any], str]]:
+def request_parts(request: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str, str]]:
+    """Yield what a request asks for, exactly or as alternatives, with path and reference."""
+    name = request.get("name") or ""
     if "exactly" in request:
-        yield request["exactly"], f"{place}.exactly"
+        yield request["exactly"], f"{path}.exactly", name
     for index, subrequest in enumerate(request.get("firstAvailable") or ()):
-        yield subrequest, f"{place}.firstAvailable[{index}]"
+        yield subrequest, f"{path}.firstAvailable[{index}]", f"{name}/{subrequest.get('name') or ''}"
 
 
 def _drop_slice(spec: dict[str, Any], release: KubernetesRelease, out: Dropped) -> None:
