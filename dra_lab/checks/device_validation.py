@@ -28,9 +28,8 @@ from dra_lab.checks.rules import (
 from dra_lab.checks.taint_validation import check_taint
 from dra_lab.errors import SemverError
 from dra_lab.manifests.strict import FieldError
-from dra_lab.model.quantity import parse_quantity
+from dra_lab.model.quantity import parse_quantity, semver_key
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.semver import semver_key
 
 MAX_VALID_VALUES = 10
 

@@ -15,18 +15,16 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.index.in_use import claim_name, published_device
 from dra_lab.index.not_read import not_read
 from dra_lab.index.pools import why_unusable
-from dra_lab.model.allocation import DeviceRequestAllocationResult
-from dra_lab.model.claims import DeviceConstraint, ResourceClaim
+from dra_lab.model.claims import DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import newest
 from dra_lab.model.memo import once_per_devices, once_per_rules, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, asks
-from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.slices import ResourceSlice, newest
 
 Reason = tuple[str, str, str]
 

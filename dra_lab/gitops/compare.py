@@ -14,10 +14,9 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.report import heading, review_json
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review, Reviewed
 from dra_lab.model.cluster import Cluster
-from dra_lab.words.answer_json import finding_value
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
 from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling
-from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_json import finding_value, plain_value
 
 _RANK = {FitState.FITS: 0, FitState.NOT_DECIDED: 1, FitState.NOT_CHECKED: 1, FitState.DOES_NOT_FIT: 2}
 

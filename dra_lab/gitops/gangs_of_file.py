@@ -27,10 +27,10 @@ from dra_lab.gitops.object_pods import PodTemplate, pod_templates
 from dra_lab.manifests.pod_templates import typed_spec, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.pods import Pod
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload
-from dra_lab.model.workloads import Pod
 from dra_lab.planner.node_filter import only_nodes
 from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.topology.hierarchies import hierarchies

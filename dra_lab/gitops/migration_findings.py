@@ -13,7 +13,7 @@ from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.manifests.not_yaml import has_variables
 from dra_lab.manifests.pod_templates import RUNTIMES, value_at
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease
 
 _SHARE_ANNOTATIONS = ("gpu-fraction", "gpu-memory", "gpu-fraction-num-devices")

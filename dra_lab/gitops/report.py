@@ -9,11 +9,10 @@ from typing import Any
 from dra_lab.findings import Finding, Severity, sentence_case
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review
 from dra_lab.gitops.workload_fit import short_of
-from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, printable
 from dra_lab.words.facts import counted, sentence
 from dra_lab.words.plan_document import NAMES
-from dra_lab.words.plan_json import plan_json
+from dra_lab.words.plan_json import answer_json, plan_json
 from dra_lab.words.rule_catalogue import rule_catalogue
 
 

@@ -10,8 +10,7 @@ import msgspec
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import DraLabError
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocation import AllocationResult
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import AllocationResult, ResourceClaim
 from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.budget import Budget
@@ -23,9 +22,9 @@ from dra_lab.planner.node.milp import hopeless
 from dra_lab.planner.pod_claims import pod_sketch
 from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.scheduler.first_fit import allocation_result
 from dra_lab.scheduler.replay_allocator import read_case
 from dra_lab.scheduler.requests import claim_needs
-from dra_lab.scheduler.result import allocation_result
 from dra_lab.scheduler.search_limits import AttemptAborted
 from dra_lab.topology.locality import localities
 

@@ -8,8 +8,8 @@ from dra_lab import load_cluster
 from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.pictures.graph_page import graph_page
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pictures.picture import graph_page
 
 CLUSTER = load_cluster("sample:eks-p4d")
 

@@ -11,17 +11,14 @@ from msgspec.structs import replace
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import profile
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.index.node_binding import Tie, tie_of
 from dra_lab.index.node_index import node_index
-from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
-from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.claims import DeviceSubRequest, ExactDeviceRequest
+from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
+from dra_lab.model.claims import AllocatedDevices, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.gates import Gates, gates_of
 from dra_lab.model.names import DeviceID, part_of, split_request
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
+from dra_lab.model.release import LIST_ATTRIBUTES, Gates, KubernetesRelease, gates_of
 from dra_lab.model.sketch import Ask, ClaimSketch, Link, asks, covers
 from dra_lab.planner.node.device_tests import (
     Amounts,

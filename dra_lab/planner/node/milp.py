@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dra_lab.index.counter_draws import Counter as Drawn
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.counters_left import Counter as Drawn
+from dra_lab.index.pools import Tie
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem, Taken, devices_of
