@@ -250,11 +250,7 @@ def export_row(session: Session) -> ExportRow:
     gang = gang_sheet_row(session)
     names = [workload.pod for workload in session.fleet.workloads] if exporting.of_fleet and gang is None else []
     return ExportRow(
-        name=f"{gang.name}, {gang.words}"
-        if gang is not None
-        else _named(names, "workload")
-        if names
-        else session.sketch.name,
+        name=f"{gang.name}, {gang.words}" if gang is not None else _named(names, "workload") or session.sketch.name,
         fleet=len(names),
         cluster=session.cluster.name,
         choice=msgspec.structs.replace(choice, folder=exporting.folder),

@@ -31,7 +31,7 @@ FILE = "provisioning-request.yaml"
 
 _ANY = "any"
 _FINDINGS = ("not-placed-yet", "hyper-nodes-of-new-nodes")
-"""Findings that are said beside the answer."""
+"""Rules of the findings that are shown beside the answer."""
 _MOST_NAME = 20
 
 
