@@ -30,7 +30,7 @@ from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
 from dra_lab.planner.replicas import FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.sketch.expand import Expansion
+from dra_lab.sketch.numbered_requests import Expansion
 from dra_lab.topology.locality import localities
 
 

@@ -12,9 +12,8 @@ from dra_lab.index.node_index import node_index
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, Placement
+from dra_lab.model.placement import FirstFit, FirstFitStatus, GoalRegret, PathShare, PlacedPod, Placement, Regret
 from dra_lab.model.plan import Plan
-from dra_lab.model.regret import GoalRegret, PathShare, Regret
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Trace

@@ -9,7 +9,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.node.allocation_problem import LIST, AllocationProblem
 

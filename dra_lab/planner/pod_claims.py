@@ -21,7 +21,7 @@ from dra_lab.model.sketch import ClaimSketch, Link, claims_of, constrained, pod_
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.model.workload import Workload
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
-from dra_lab.sketch.expand import Expansion, expand
+from dra_lab.sketch.numbered_requests import Expansion, expand
 
 
 def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> ClaimSketch:
@@ -54,14 +54,6 @@ def exact_sketch(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
         how, attribute = constrained(constraint)
         links.append(Link(f"constraint-{number}", constraint.requests or everything, attribute, how))
     return ClaimSketch(name, devices.requests, tuple(links), devices.config)
-
-
-def pod_sketch(claims: Sequence[ResourceClaim]) -> ClaimSketch:
-    """Return the claims of one pod as one drawing, in the pod's order; with several, requests are `number:request`."""
-    drawn = [exact_sketch(claim.spec, claim.metadata.name or "claim") for claim in claims]
-    if len(drawn) == 1:
-        return drawn[0]
-    return join_sketches({str(number): sketch for number, sketch in enumerate(drawn)}, "pod")
 
 
 OneClaim = ClaimSketch | ResourceClaim
@@ -203,7 +195,7 @@ def held_cluster(cluster: Cluster, pod: PodClaims) -> Cluster:
 
 
 def expand_pod(pod: PodClaims, cluster: Cluster, release: KubernetesRelease) -> Expansion:
-    """Return the pod's drawing with its large CPU requests split, claim by claim (`sketch.expand`)."""
+    """Return the pod's drawing with its large CPU requests split, claim by claim (`sketch.numbered_requests`)."""
     parts = {
         name: Expansion(sketch, {request.name: request.name for request in sketch.requests})
         if name in pod.exact

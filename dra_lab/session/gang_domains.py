@@ -9,8 +9,7 @@ from msgspec import Struct
 from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import HOST, Workload
-from dra_lab.session.fleet_answer import FleetAnswer, NodeHeadroom
-from dra_lab.session.fleet_gangs import hierarchy_of
+from dra_lab.session.fleet_answer import FleetAnswer, NodeHeadroom, hierarchy_of
 from dra_lab.topology.node_tree import natural_order
 
 MOST_NAMED = 3
@@ -19,7 +18,7 @@ MOST_NAMED = 3
 Path = tuple[str, ...]
 
 
-class NodePods(Struct, frozen=True):
+class NodePods(Struct, frozen=True, array_like=True):
     """The pods of a gang on one node: planned there, and those that still fit, are kept away by the plan or by claims.
 
     `closed` says that the node is cordoned: then nothing is planned there, and `free` fit once it is uncordoned.

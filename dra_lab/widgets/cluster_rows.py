@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from dra_lab.findings import Finding
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_snapshot
+from dra_lab.model.device import Device
+from dra_lab.model.memo import once_per_labels, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.sketch.cluster_candidates import all_devices
-from dra_lab.sketch.device_use import is_free
-from dra_lab.sketch.free_words import free_words, partition_words, use_words
-from dra_lab.sketch.kind_counts import kind_counts, kind_name
+from dra_lab.sketch.cluster_candidates import all_devices, is_free
+from dra_lab.sketch.kind_counts import free_words, kind_counts, kind_name, partition_words, use_words
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
-from dra_lab.widgets.fleet_rows import hardware_types
-from dra_lab.widgets.wire import Row
-from dra_lab.words.hierarchies_document import hierarchy_line
-
-
-class FollowRow(Row, frozen=True):
-    """Whether a running cluster is followed (off, connecting, live, lost, stopped), and why not; "" for others."""
-
-    state: str = ""
-    reason: str = ""
-
-
-class ModeRow(Row, frozen=True):
-    """One mode of the planner screen: its name and what the bar calls it."""
-
-    name: str
-    label: str
+from dra_lab.topology.locality import localities
+from dra_lab.widgets.messages import Row
+from dra_lab.words.cluster_document import hierarchy_line
+from dra_lab.words.facts import KINDS
+from dra_lab.words.rule_catalogue import rule_catalogue
 
 
 class AskRow(Row, frozen=True):
@@ -53,13 +41,6 @@ class SourceRow(Row, frozen=True):
     group: str = ""
     detail: str = ""
     example: bool = False
-
-
-class DetailRow(Row, frozen=True):
-    """One line about the present cluster: what, and how much, when or who."""
-
-    label: str
-    value: str
 
 
 class MeterRow(Row, frozen=True):
@@ -84,10 +65,11 @@ class NodeUseRow(Row, frozen=True):
 
 def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:
     """Return what can be picked: the contexts of the kubeconfig, the shipped samples, and the present cluster."""
-    rows = [
-        SourceRow(value=context.source, label=context.name, group="Running clusters", detail=_context_detail(context))
-        for context in known
-    ]
+    rows = []
+    for one in known:
+        parts = (one.server, f"as {one.who}" if one.who else "", "current context" if one.current else "")
+        detail = " · ".join(filter(None, parts))
+        rows.append(SourceRow(value=one.source, label=one.name, group="Running clusters", detail=detail))
     for sample in samples():
         value = f"{PREFIX}{sample.name}"
         rows.append(SourceRow(value=value, label=sample.title, group="Samples", detail=sample.teaches))
@@ -100,12 +82,7 @@ def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[Source
     return tuple(rows)
 
 
-def _context_detail(context: Context) -> str:
-    parts = (context.server, f"as {context.who}" if context.who else "", "current context" if context.current else "")
-    return " · ".join(part for part in parts if part)
-
-
-def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
+def detail_rows(cluster: Cluster, summary: str) -> tuple[tuple[str, str], ...]:
     """Return what was read, when and as whom, line by line: all of what the bar may have no room for, and `summary`."""
     devices = sum(len(item.spec.devices or ()) for item in cluster.slices)
     kinds = (
@@ -122,10 +99,10 @@ def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
         ("In short", summary),
         ("Read", ", ".join(f"{count:,} {_plural(word, count)}" for word, count in kinds if count)),
         ("Topology", hierarchy_line(cluster, known=True)),
-        ("At", _read_on(cluster)),
+        ("At", datetime.fromisoformat(cluster.read_at).strftime("%Y-%m-%d %H:%M") if cluster.read_at else ""),
         ("As", cluster.read_as),
     ]
-    return tuple(DetailRow(label=label, value=value) for label, value in rows if value)
+    return tuple((label, value) for label, value in rows if value)
 
 
 def _plural(word: str, count: int) -> str:
@@ -133,19 +110,6 @@ def _plural(word: str, count: int) -> str:
         return word
     head, space, rest = word.partition(" ")
     return f"{head}{'es' if head.endswith('s') else 's'}{space}{rest}"
-
-
-def _read_on(cluster: Cluster) -> str:
-    return datetime.fromisoformat(cluster.read_at).strftime("%Y-%m-%d %H:%M") if cluster.read_at else ""
-
-
-def read_at(cluster: Cluster) -> str:
-    """Return the time of day at which a cluster was read, with the date when it was not today; "" for samples."""
-    if not cluster.read_at:
-        return ""
-    moment = datetime.fromisoformat(cluster.read_at)
-    today = datetime.now(moment.tzinfo).date()
-    return moment.strftime("%H:%M" if moment.date() == today else "%Y-%m-%d %H:%M")
 
 
 METERS = ("gpu", "nic")
@@ -204,6 +168,102 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
 
 
 def read_words(cluster: Cluster) -> str:
-    """Return when a cluster was read, and as whom."""
-    moment = read_at(cluster)
-    return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment
+    """Return the time of day at which a cluster was read, with the date if it was not today, and as whom."""
+    if not cluster.read_at:
+        return ""
+    moment = datetime.fromisoformat(cluster.read_at)
+    is_today = moment.date() == datetime.now(moment.tzinfo).date()
+    words = moment.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
+    return f"{words} as {cluster.read_as}" if cluster.read_as else words
+
+
+class FindingRow(Row, frozen=True):
+    """One finding in words; `severity` is error, warning or note; `origin` is the place of the text, or "".
+
+    `help` has the lines of the catalogue about its rule, () for a rule that this dra_lab does not have.
+    """
+
+    severity: str
+    message: str
+    subject: str = ""
+    advice: str = ""
+    origin: str = ""
+    rule: str = ""
+    help: tuple[str, ...] = ()
+
+
+class CountsRow(Row, frozen=True):
+    """How many findings there are of each severity; `checking` where a large cluster is still being looked at."""
+
+    error: int = 0
+    warning: int = 0
+    note: int = 0
+    checking: bool = False
+
+
+MAX_FINDINGS = 300
+"""Findings that the browser gets, errors first; a last row says how many more there are (`lab.findings` has all)."""
+
+
+def finding_rows(findings: Sequence[Finding]) -> tuple[FindingRow, ...]:
+    """Return findings in words, at most MAX_FINDINGS of them and a row that counts the others."""
+    rows, rules = [], rule_catalogue()
+    for one in findings[:MAX_FINDINGS]:
+        about = rules.get(one.rule)
+        row = FindingRow(
+            severity=one.severity.value,
+            message=one.message,
+            subject=one.subject,
+            advice=one.advice,
+            origin=str(one.origin) if one.origin else "",
+            rule=one.rule,
+            help=(about.means, about.cause, about.remedy, about.page) if about else (),
+        )
+        rows.append(row)
+    if (more := len(findings) - MAX_FINDINGS) > 0:
+        note = f"{more:,} more findings"
+        rows.append(FindingRow(severity="note", message=note, advice="lab.findings has all of them."))
+    return tuple(rows)
+
+
+def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:
+    """Return how many findings there are of each severity, and whether more may come."""
+    found = Counter(finding.severity.value for finding in findings)
+    return CountsRow(error=found["error"], warning=found["warning"], note=found["note"], checking=checking)
+
+
+_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+
+
+@once_per_labels
+def hardware_types(cluster: Cluster) -> Mapping[str, str]:
+    """Return what each node is, by its name: the label of its instance type, else its GPUs (`8 × NVIDIA H100`)."""
+    words: dict[object, str] = {}
+    found: dict[str, str] = {}
+    for name, node in cluster.node_by_name.items():
+        slices = cluster.slices_by_node.get(name, ())
+        label = next(filter(None, map(node.metadata.labels.get, _TYPE_LABELS)), "")
+        firsts = tuple(
+            (s.spec.driver, len(s.spec.devices or ()), "".join(map(_product, (s.spec.devices or ())[:1])))
+            for s in slices
+        )
+        key = label or tuple(sorted(firsts))
+        if key not in words:
+            words[key] = label or _hardware_words(cluster, name)
+        found[name] = words[key]
+    return found
+
+
+def _product(device: Device) -> str:
+    found = device.attributes.items()
+    return "\n".join(f"{key}={value.string}" for key, value in found if key.endswith(("productName", "model")))
+
+
+def _hardware_words(cluster: Cluster, node: str) -> str:
+    """Return the devices of the first kind that a node has: GPUs, else NICs, else CPUs."""
+    places = localities(cluster, node)
+    for kind in KINDS:
+        labels = Counter(place.label for place in places.values() if place.kind == kind)
+        if labels:
+            return " + ".join(f"{number:,} × {label}" for label, number in labels.most_common(2))
+    return "no devices"

@@ -19,15 +19,14 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
 from dra_lab.session.drawings import read_sketch
-from dra_lab.session.modes import LEARN
-from dra_lab.session.session_fleet import SessionFleet
+from dra_lab.session.fleet import SessionFleet
+from dra_lab.session.opening import LEARN
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.kernel_loop import on_kernel_loop
 from dra_lab.widgets.lesson import Lesson
 from dra_lab.widgets.plan_view import PlanView
-from dra_lab.widgets.session_view import SessionView
+from dra_lab.widgets.session_view import SessionView, on_kernel_loop
 from dra_lab.widgets.stored_output import show_answer_with_picture, wait_for_answer, with_stored
 
 if TYPE_CHECKING:
@@ -337,8 +336,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         Raises:
             ExportError: The file cannot be written.
         """
-        from dra_lab.session.outputs import manifest
-        from dra_lab.session.picture_files import picture_page
+        from dra_lab.session.outputs import manifest, picture_page
 
         plan, session = self.plan(), self.session
         picture_page(

@@ -20,14 +20,60 @@ from dra_lab.session.outputs import manifest
 from dra_lab.widgets import lesson_rows as rows
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_rows import AskRow
-from dra_lab.widgets.kernel_loop import on_kernel_loop
-from dra_lab.widgets.lesson_picture import LessonPicture
+from dra_lab.widgets.hardware_view import HardwareView, NodePicture
 from dra_lab.widgets.messages import on
-from dra_lab.widgets.session_view import Pane
+from dra_lab.widgets.session_view import Highlight, Pane, Shown, on_kernel_loop
+from dra_lab.widgets.trace_mode import MODE, TraceMode
 from dra_lab.widgets.trace_mode import MODE as TRACE
 from dra_lab.words.document import Part, Sentence, Words
 
+PICTURE = "lesson"
+"""The mode in which the picture alone is shown; the other one is the search of kube-scheduler, step by step."""
+
+
+class LessonShown(Shown):
+    """The mode of a lesson's picture."""
+
+    def _show_mode(self) -> None:
+        self.view.mode = MODE if self.session.mode == MODE else PICTURE
+
+
+class LessonPicture(HardwareView):
+    """The picture of a node, or kube-scheduler's search on it, as a step of a lesson needs it.
+
+    `picked` are the devices that a student has chosen; both sides write it. `picks` says whether devices can be chosen,
+    and `only` the node that the step is about, on which its session plans, "" if a student may look at every node. If
+    `picks_one`, another device replaces the chosen one.
+
+    Example:
+        >>> from dra_lab import Session
+        >>> view = LessonPicture(Session("sample:two-sockets"))
+        >>> view.mode
+        'lesson'
+    """
+
+    is_part = True
+    panes = (LessonShown, NodePicture, Highlight, TraceMode)
+
+    picked: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
+    picks = traitlets.Bool(False).tag(sync=True)
+    only = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, session: Session, *, only: str = "", picks_one: bool = False, **traits: Any) -> None:
+        """Show a session's nodes, or only one of them."""
+        self._picks_one = picks_one
+        super().__init__(session, only=only, **traits)
+        if only:
+            session.look_at(only)
+
+    @traitlets.validate("picked")
+    def _check_picked(self, proposal: Any) -> list[str]:
+        picked: list[str] = proposal["value"]
+        return picked[-1:] if self._picks_one else picked
+
+
 FIRST_MODE = "plan"
+_NOT_JUDGED = Judgement(passed=False, message="")
 
 
 class LessonSteps(Pane):
@@ -41,9 +87,10 @@ class LessonSteps(Pane):
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.StepRow])
     task = traitlets.Dict().tag(sync=True, value=rows.TaskRow)
     hints: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.HintRow])
-    judged = traitlets.Dict().tag(sync=True, value=rows.JudgedRow)
+    judged = traitlets.Dict().tag(sync=True, value=Judgement)
+    judged_stale = traitlets.Bool(False).tag(sync=True)
     explained = traitlets.Dict().tag(sync=True, value=rows.ExplainedRow)
-    terms: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.TermRow])
+    terms = traitlets.Dict().tag(sync=True, value=dict[str, str])
     lessons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.LessonRow])
     picked: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
     busy = traitlets.Unicode("").tag(sync=True)
@@ -72,7 +119,9 @@ class LessonSteps(Pane):
         listed = rows.lesson_rows(self._folder, self._student, self._seed)
         done = sum(row.state == "done" for row in listed)
         head = rows.LessonHead(title="Learn DRA", progress=f"You finished {done} of {len(listed)} lessons.")
-        self.view.show(lessons=listed, head=head, task={}, steps=(), hints=(), judged={}, explained={}, terms=())
+        self.view.show(
+            lessons=listed, head=head, task={}, steps=(), hints=(), judged=_NOT_JUDGED, explained={}, terms={}
+        )
         self._show_parts()
 
     def open(self, name: str) -> None:
@@ -206,9 +255,10 @@ class LessonSteps(Pane):
                 goes_on=self.view.can_leave and run.lesson.following != "",
             ),
             hints=rows.hint_rows(run),
-            judged=rows.judged_row(judged, stale=stale and on_drawing),
+            judged=judged or _NOT_JUDGED,
+            judged_stale=judged is not None and stale and on_drawing,
             explained=rows.explained_row(run) if kind == "explain" else {},
-            terms=rows.term_rows(run),
+            terms=run.lesson.words,
             picked=[run.names[DeviceID.parse(one)] for one in picked],
             saved=rows.SAVED if on_drawing and not problem else "",
             yaml=manifest(drawn).text if checked and drawn is not None else "",

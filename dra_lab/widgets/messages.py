@@ -6,11 +6,26 @@ The browser's types are generated from these messages (`widgets/generate_models.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints, overload
 
+import msgspec
 from msgspec import Struct, defstruct
 from msgspec.structs import asdict, fields
+
+
+class Row(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Base of the values sent to the browser: frozen, camelCase there, defaults left out.
+
+    The browser's types are generated from these classes (`widgets/generate_models.py`).
+    """
+
+
+def wire(value: object) -> Any:
+    """Return a value of the model or a row as it travels: camelCase dicts, defaults left out, lists for tuples."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
 
 Method = TypeVar("Method", bound=Callable[..., None])
 
@@ -67,6 +82,16 @@ def on(method: Any = None, *, tag: str = "", choice: type[Struct] | None = None)
         return method
 
     return mark if method is None else mark(method)
+
+
+def calls(method: Callable[..., object], part: str = "", *, tag: str = "") -> Callable[..., None]:
+    """Return what lets the browser call a method of the session, or of a `part` of it such as `fleet`, by its tag."""
+
+    @wraps(method)
+    def call(pane: Any, **given: Any) -> None:
+        method(getattr(pane.session, part) if part else pane.session, **given)
+
+    return on(tag=tag)(call)
 
 
 def actions_of(owner: type) -> Mapping[str, Action]:

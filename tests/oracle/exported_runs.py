@@ -13,8 +13,7 @@ import yaml
 
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import decode_documents
-from dra_lab.model.allocation import AllocationResult, ResourceClaimStatus
-from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.claims import AllocationResult, ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.placement import FirstFitStatus, Placement
@@ -24,7 +23,7 @@ from dra_lab.model.sketch import asks
 from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.sketch.cluster_candidates import all_devices, candidates
-from dra_lab.sketch.expand import expand
+from dra_lab.sketch.numbered_requests import expand
 from dra_lab.topology.locality import localities
 
 LONGEST = 5.0

@@ -13,7 +13,7 @@ from widget_messages import say
 from dra_lab import ClusterBar, HardwareView, PlanView, Session, read_sketch
 from dra_lab.errors import DraLabError
 from dra_lab.model.sketch import GangDrawing
-from dra_lab.widgets.kernel_loop import MOMENT
+from dra_lab.widgets.session_view import MOMENT
 from dra_lab.words.answer_sentence import verdict_sentence
 
 SAMPLES = {
@@ -77,7 +77,7 @@ class Walk:
 
     def act_mode(self) -> None:
         """Show another mode."""
-        say(self.bar, type="mode", name=self.chance.choice(["plan", "fleet", "compare", "trace"]))
+        say(self.bar, type="mode", mode=self.chance.choice(["plan", "fleet", "compare", "trace"]))
 
     def act_replicas(self) -> None:
         """Ask for other replicas of a workload."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dra_lab.errors import InputError
-from dra_lab.model.allocation import (
+from dra_lab.model.claims import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
+    ResourceClaim,
     ResourceClaimStatus,
 )
-from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta

@@ -1,4 +1,4 @@
-"""Fill the tables of all sites as far as it takes to prove the best plan, or as far as time allows."""
+"""The best plan that time allows, and the best that could still exist: tables are filled until both are the same."""
 
 from __future__ import annotations
 
@@ -8,20 +8,96 @@ from dataclasses import dataclass, replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.model.goals import UNPLACED
+from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.fleet.admin_pods import admin_pods
-from dra_lab.planner.fleet.bounds import Answer, Start, best_answer
 from dra_lab.planner.fleet.by_state import ByState, all_by_state
-from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.first_fit_pods import FirstFitPods, PodAsWritten
-from dra_lab.planner.fleet.master import GoalBound
+from dra_lab.planner.fleet.first_fit import FirstFitPods, PodAsWritten
+from dra_lab.planner.fleet.master import GoalBound, Master, MasterModel
 from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
 from dra_lab.planner.fleet.question import Work
+from dra_lab.planner.fleet.site_classes import NODE, Answer, ClassedSites, Placed, classed, least_classes
 from dra_lab.planner.fleet.sites import PodsOnNode, seen_together, sites_of
 from dra_lab.planner.fleet.tables import SiteTable, Table, is_closed, site_tables
 from dra_lab.planner.node.solver_outcome import agreed
+from dra_lab.planner.places.counting import Counts
+
+_GAP = 0.01
+"""The part of the nodes by which their bound may be off as the last goal: 200 nodes of shares take 5 s, not 36."""
+
+
+def best_answer(
+    work: Work,
+    tables: Sequence[Table],
+    shared: Sequence[ByState],
+    *,
+    closed: bool,
+    start: Placed,
+) -> Answer:
+    """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
+
+    `shared` are planned at once with what stands in the tables. `start` is a plan that is known.
+    """
+    question, budget = work.question, work.budget
+    sites = classed(tables, lambda table: table.found(), shared)
+    master = _master(work, sites)
+    part = budget if closed else budget.part(budget.shares.step)
+    begin = sites.filled(sites.again(start), question.demand)
+    found = master.run(begin, part, all_placed=question.all_placed)
+    goals = list(found.goals)
+    if found.chosen is not None:
+        rest = question.order[len(goals) :]
+        goals += [GoalBound(goal, master.model.value(goal, found.chosen), None) for goal in rest]
+    answer = Answer(tuple(goals), found.chosen, sites, found.infeasible and closed)
+    bounds = [goal.bound or 0 for goal in goals]
+    if not closed:
+        bounds = _least_bounds(work, answer, tables, shared)
+    if not shared and (closed or answer.least is not None):
+        fewest = _fewest_nodes(work, answer)
+        bounds = [max(bound, fewest * (goal.goal == NODES)) for goal, bound in zip(goals, bounds, strict=True)]
+    answer.goals = tuple(
+        replace(goal, bound=agreed(bound, goal.value)) for goal, bound in zip(goals, bounds, strict=True)
+    )
+    return answer
+
+
+def _master(work: Work, sites: ClassedSites, gap: float = 0.0) -> Master:
+    question = work.question
+    columns, limits = sites.columns(question.demand, len(device_goals(question.order)))
+    model = MasterModel(columns, limits, question.demand, question.order, question.worths)
+    return Master(model, question.order, work.solver, all(one.exact for one in sites.shared), gap)
+
+
+def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table], shared: Sequence[ByState]) -> list[int]:
+    """Return bounds over what may exist, goal by goal, as long as the goals before are proven; 0 for the others."""
+    question, bounds = work.question, [0] * len(answer.goals)
+    sites = least_classes(tables, shared, work.budget)
+    if sites is None:
+        return bounds
+    start = sites.again(())
+    if answer.chosen is not None:
+        start = sites.again(answer.classed.placed(answer.chosen), answer.classed.of_shared(answer.chosen))
+    start = sites.filled(start, question.demand)
+    least = _master(work, sites, _GAP).run(start, work.budget, all_placed=question.all_placed, stop_at=answer.values)
+    answer.least, answer.least_classed, answer.infeasible = least, sites, least.infeasible
+    for at, (goal, found) in enumerate(zip(answer.goals, least.goals, strict=False)):
+        bounds[at] = found.bound or 0
+        if bounds[at] < goal.value:
+            # Values that no way undercuts compare as goals do: behind a goal that is not proven they bound nothing.
+            break
+    return bounds
+
+
+def _fewest_nodes(work: Work, answer: Answer) -> int:
+    """Return how many nodes at least hold as many replicas as were placed: none has more than the one with most."""
+    classes = (answer.least_classed if answer.least is not None else answer.classed).classes
+    most = max((sum(counts) for one in classes for counts in one.patterns), default=0)
+    if not most or any(one.member != NODE or one.nodes for one in classes):
+        return 0
+    wanted = sum(work.question.demand)
+    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), wanted)
+    return -(-(wanted - missing) // most)
 
 
 @dataclass(frozen=True)
@@ -64,7 +140,7 @@ def _search(work: Work) -> Solution:
     closed = whole and not filling.budget.reached
     closed = closed and all(not work.budget.reached and is_closed(table) for table in tables)
     # Filling knows nothing of nodes that share devices.
-    start = None if coupled else places.placed
+    start = [] if coupled else list(places.placed())
     counted = _left_out(work, tables) if whole and not shared else 0
     states = len({table.state for table in places.tables}) + len(others) + len(shared)
     began = time.monotonic()
@@ -77,18 +153,13 @@ def _search(work: Work) -> Solution:
     answer.not_examined = len((examined if whole else set(question.fleet.scan.rules.nodes)) - tried)
     if not whole:
         # Nodes that were not looked at may hold more than all others.
-        _bound_nothing(answer)
-    _with_count(answer, counted)
-    return Solution(answer, pods_by_node(answer), states)
-
-
-def _with_count(answer: Answer, counted: int) -> None:
-    """Improve the bounds of an answer by the pods that have no place at least; no goal is below 0."""
+        answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
+        answer.infeasible = False
     least = {UNPLACED: counted}
     answer.goals = tuple(
-        goal if goal.proven else replace(goal, bound=agreed(max(least.get(goal.goal, 0), goal.bound or 0), goal.value))
-        for goal in answer.goals
+        replace(goal, bound=agreed(max(goal.bound or 0, least.get(goal.goal, 0)), goal.value)) for goal in answer.goals
     )
+    return Solution(answer, pods_by_node(answer), states)
 
 
 def _left_out(work: Work, tables: Sequence[Table]) -> int:
@@ -109,7 +180,7 @@ def _improved(
     answer: Answer,
     states: int,
     seconds: float,
-    start: Start | None,
+    start: Placed,
 ) -> Answer:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
@@ -161,12 +232,6 @@ def _doubtful(answer: Answer) -> list[tuple[Table, Counts]]:
         for counts, times in taken.items():
             found.extend((times, table, counts) for table in tables if table.is_open(counts))
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
-
-
-def _bound_nothing(answer: Answer) -> None:
-    """Note that all goals may be 0, which no goal is below."""
-    answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
-    answer.infeasible = False
 
 
 def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:

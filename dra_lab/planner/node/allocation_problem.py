@@ -10,9 +10,9 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.index.counter_draws import Counter as Drawn
-from dra_lab.index.counter_draws import Draws
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.counters_left import Counter as Drawn
+from dra_lab.index.counters_left import Draws
+from dra_lab.index.pools import Tie
 from dra_lab.model.device import Device
 from dra_lab.model.goals import GOALS, GoalValue
 from dra_lab.model.names import PCIE_ROOT, DeviceID, part_of

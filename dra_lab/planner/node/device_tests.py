@@ -9,19 +9,18 @@ from math import gcd
 
 from msgspec import Struct, field
 
-from dra_lab.index.counter_draws import Counter, Draws, consumption, counted_pools, grouped_sets
+from dra_lab.index.counters_left import Counter, Draws, consumption, counted_pools, grouped_sets
 from dra_lab.index.pools import Pool, PoolDevice
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint
-from dra_lab.model.gates import Gates
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import NANO
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask
+from dra_lab.scheduler.candidates import untolerated
 from dra_lab.scheduler.capacity import capacity_use
 from dra_lab.scheduler.counters import counters_left
-from dra_lab.scheduler.taints import untolerated
 
 
 class Stage(IntEnum):

@@ -102,7 +102,7 @@ function WhatIf() {
       <b>What if:</b>
       <span>{changes.join(", ")}.</span>
       <Button send={{ type: "undo-what-if" }}>Undo</Button>
-      {mode !== "fleet" && <Button send={{ type: "mode", name: "fleet" }}>Show in Fleet</Button>}
+      {mode !== "fleet" && <Button send={{ type: "mode", mode: "fleet" }}>Show in Fleet</Button>}
       <span className="dra-dim">The cluster is not changed.</span>
     </Callout>
   );

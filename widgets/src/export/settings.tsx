@@ -19,13 +19,13 @@ function useChoose(): (choice: Choice) => void {
 
 /** For which release, for which workload, in which namespace and folder. */
 function useCommonFields(row: ExportRow, canPatch = true) {
-  const { choice, releases = [], namespaces, templates = [] } = row;
+  const { choice, release: present = "", releases = [], namespaces, templates = [] } = row;
   const choose = useChoose();
   const isPatchable = Boolean(choice.workload) && canPatch;
   const release: FieldRow = {
     kind: "select",
     label: "Release",
-    value: choice.release ?? "",
+    value: present,
     options: optionsOf(releases.map((one) => [one, `Kubernetes ${one}`])),
     onSet: (release) => choose({ release }),
   };
@@ -64,7 +64,7 @@ function useCommonFields(row: ExportRow, canPatch = true) {
   const folder: FieldRow = {
     kind: "text",
     label: "Folder",
-    value: choice.folder ?? "",
+    value: choice.folder ?? "manifests",
     placeholder: "manifests",
     note: "relative to this notebook",
     onSet: (value) => choose({ folder: value.trim() }),
@@ -96,7 +96,7 @@ export function Measure({ measure }: { measure: MeasureRow }) {
   const [far, setFar] = useState("");
   const isReady = Number(near) > 0 && Number(far) > 0;
   const use = () => {
-    if (isReady) channel.send({ type: "use-measured", near: Number(near), far: Number(far) });
+    if (isReady) channel.send({ type: "use-measured", withLink: Number(near), withoutLink: Number(far) });
   };
   return (
     <Card title="Measure it">

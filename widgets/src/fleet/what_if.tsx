@@ -203,7 +203,7 @@ function markOf(cell: string, present: string | undefined): string {
 
 export function Scenarios() {
   const { columns = [], rows = [] } = useTrait("fleet_scenarios");
-  const { canCompare = false, stale = false } = useTrait("fleet_answer");
+  const { stale = false } = useTrait("fleet_answer");
   const hasKept = rows.some((row) => row.kept);
   if (!rows.length) return null;
   const now = rows.find((row) => row.now);
@@ -232,11 +232,9 @@ export function Scenarios() {
         <Button disabled={stale} send={{ type: "keep-scenario" }}>
           Keep as scenario
         </Button>
-        {canCompare && (
-          <Button disabled={!hasKept} send={{ type: "compare-plans" }}>
-            Compare…
-          </Button>
-        )}
+        <Button disabled={!hasKept} send={{ type: "mode", mode: "compare" }}>
+          Compare…
+        </Button>
       </div>
     </section>
   );
@@ -246,8 +244,8 @@ function Actions({ name }: { name: string }) {
   const channel = useChannel();
   const menu = useMenu();
   const items = [
-    { label: "Restore", act: () => channel.send({ type: "restore-scenario", name }) },
-    { label: "Remove", act: () => channel.send({ type: "forget-scenario", name }) },
+    { label: "Restore", act: () => channel.send({ type: "restore-kept", name }) },
+    { label: "Remove", act: () => channel.send({ type: "remove-kept", name }) },
   ];
   return (
     <Button

@@ -113,7 +113,7 @@ function NodeRow({ toggle, children }: { toggle: ReactNode; children: ReactNode 
           data-key="pin"
           title={pinned ? `The plan uses only ${pinned}; press to let it choose the best node` : `Plan on ${name} only`}
           label={pinned ? undefined : "Plan here"}
-          send={{ type: "pin", name: pinned ? "" : name }}
+          send={{ type: "pin", node: pinned ? "" : name }}
           className={pinned ? "is-on" : undefined}
         >
           {pinned ? "Best node again" : <span className="dra-word">Plan here</span>}

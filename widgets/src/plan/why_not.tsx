@@ -39,14 +39,14 @@ function ReasonsPanel() {
   );
 }
 
-function Suggestion({ row: { id, title, detail, source } }: { row: SuggestionRow }) {
+function Suggestion({ row: { number, title, detail, source } }: { row: SuggestionRow }) {
   return (
     <Finding origin={source}>
       <p>
         <b>{title}</b>
       </p>
       {detail && <p className="dra-detail">{detail}</p>}
-      {id && <Button send={{ type: "apply-suggestion", id }}>Apply to the drawing</Button>}
+      {number != null && <Button send={{ type: "apply-suggestion", number }}>Apply to the drawing</Button>}
     </Finding>
   );
 }
