@@ -376,7 +376,7 @@ def _choices(question: FleetQuestion, gang: Workload, plan: Plan, stop: threadin
 
 def _verdicts(question: FleetQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> GangVerdicts | str:
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
-    from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts
+    from dra_lab.planner.gangs.gang_verdicts import gang_verdicts
 
     queue = next((pod.gang.queue for pod in question.pods if pod.pod == gang.name and pod.gang is not None), "")
     if stop.is_set() or not (queue or question.cluster.queues):
