@@ -1,4 +1,4 @@
-"""Objects of Kueue, KAI and Volcano: which kinds and versions are read, and the fields that all of them have."""
+"""Objects of Kueue, KAI, Volcano and policy: which kinds and versions are read, and the fields that all have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dra_lab.model.nodes import NodeValue, ObjectMeta
 
 KUEUE = "kueue.x-k8s.io"
 KUEUE_CONFIG = "config.kueue.x-k8s.io"
+POLICY = "policy"
 
 PLURALS: Mapping[str, str] = MappingProxyType(
     {
@@ -20,6 +21,7 @@ PLURALS: Mapping[str, str] = MappingProxyType(
         "Cohort": "cohorts",
         "Workload": "workloads",
         "Configuration": "configurations",
+        "PodDisruptionBudget": "poddisruptionbudgets",
     }
 )
 """The kinds that are read, with the names of their resources."""
@@ -38,6 +40,7 @@ CUSTOM_VERSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "kai.scheduler": {"Topology": ("v1", "v1alpha1")},
         "topology.volcano.sh": {"HyperNode": ("v1alpha1",)},
         KUEUE_CONFIG: {"Configuration": _BOTH},
+        POLICY: {"PodDisruptionBudget": ("v1",)},
     }
 )
 """By API group and kind the versions that are read, the newest first; all have the same fields here."""

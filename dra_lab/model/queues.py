@@ -14,6 +14,7 @@ from dra_lab.model.claims import DeviceSelector
 from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
 from dra_lab.model.quantity import QuantityText, parse_quantity
+from dra_lab.model.running import PodDisruptionBudget
 from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
 
 
@@ -309,7 +310,9 @@ class Configuration(CustomValue, frozen=True, kw_only=True):
     resources: KueueResources = KueueResources()
 
 
-QueueObject = ClusterQueue | LocalQueue | Cohort | KueueWorkload | Configuration
+QueueObject = ClusterQueue | LocalQueue | Cohort | KueueWorkload | Configuration | PodDisruptionBudget
+"""What limits pods beside devices: quotas, and how many pods may be evicted."""
+
 QUEUE_KINDS: Mapping[str, type[QueueObject]] = MappingProxyType(
     {
         "ClusterQueue": ClusterQueue,
@@ -317,6 +320,7 @@ QUEUE_KINDS: Mapping[str, type[QueueObject]] = MappingProxyType(
         "Cohort": Cohort,
         "Workload": KueueWorkload,
         "Configuration": Configuration,
+        "PodDisruptionBudget": PodDisruptionBudget,
     }
 )
 

@@ -24,8 +24,10 @@ CONFIG_MAP = "/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"
 
 _CONFIGURATION = f"{PLURALS['Configuration']}.{KUEUE_CONFIG}"
 _LOST = "dra-lab does not know whether the cluster's own labels are levels of the network"
+_LOST_BUDGET = "dra-lab does not know how many pods may be evicted"
 _LOST_QUOTA = "dra-lab does not know whether a quota of Kueue stops a gang"
 
+_BUDGETS = PLURALS["PodDisruptionBudget"]
 _LEVELS = tuple(PLURALS[kind] for kind in TOPOLOGY_KINDS)
 
 
@@ -124,7 +126,8 @@ def _served(client: ReadingClient, group: str) -> set[str]:
 
 def _not_read(context: Context, resource: str, error: SourceError) -> Finding:
     origin = Origin(context.source)
-    lost = _LOST if resource.partition(".")[0] in _LEVELS else _LOST_QUOTA
+    plural = resource.partition(".")[0]
+    lost = _LOST if plural in _LEVELS else _LOST_BUDGET if plural == _BUDGETS else _LOST_QUOTA
     if isinstance(error, Refusal) and error.status == 403:
         who = f"the user {context.who!r}" if context.who else "the user"
         right = f"list {resource}"

@@ -1,0 +1,76 @@
+"""Pods that leave drained nodes: planned again before anything else, with what to know of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.running import Move, RunningPod
+from dra_lab.model.running_pods import Unit, units_of
+from dra_lab.planner.allowed_nodes import not_checked
+from dra_lab.planner.demand import Demand, Placed, Shape, demands_of, place_units, places_of
+
+
+def with_leaving_placed(
+    cluster: Cluster, release: KubernetesRelease, **common: Any
+) -> tuple[Cluster, tuple[Move, ...]]:
+    """Return the cluster in which pods that leave run elsewhere, and where each goes; those without a place first.
+
+    A pod without an owner does not come back by itself, so that it gets no place. `common` are further arguments of
+    `make_plan`.
+    """
+    units = units_of(cluster.leaving)
+    coming = [unit for unit in units if all(map(comes_back, unit.pods))]
+    rest = cluster.with_objects(leaving=())
+    demands = demands_of(coming, rest, release)
+    placed = place_units(rest, demands, release, **common)
+    placed.why.update(dict.fromkeys({*units} - {*coming}, "it has no owner, so it does not come back by itself"))
+    moves = [*moves_of(units, demands, placed, cluster)]
+    return placed.cluster, tuple(sorted(moves, key=lambda move: (bool(move.node_to), move.pod)))
+
+
+def comes_back(pod: RunningPod) -> bool:
+    """Say whether something starts the pod again; of a pod that was not read this is not known, and it counts."""
+    return bool(pod.owner[0]) or not pod.known
+
+
+def moves_of(units: Sequence[Unit], demands: Sequence[Demand], placed: Placed, cluster: Cluster) -> Iterator[Move]:
+    """Yield where each pod of units goes."""
+    shapes: dict[Unit, Shape] = {shape.unit: shape for demand in demands for shape in demand.shapes}
+    for number, unit in enumerate(units):
+        if unit not in placed.pods:
+            for pod in unit.pods:
+                why = placed.why.get(unit, "there was no time to look for a place")
+                yield Move(
+                    pod.name, pod.node, "", pod.devices, (), why, unit=number, notes=notes_of(pod, unit, cluster)
+                )
+            continue
+        for pod, there, claims in places_of(shapes[unit], placed):
+            devices = tuple(device for _, own in claims for device in own)
+            notes = notes_of(pod, unit, cluster)
+            yield Move(pod.name, pod.node, there.node, pod.devices, devices, unit=number, notes=notes)
+
+
+def notes_of(pod: RunningPod, unit: Unit, cluster: Cluster) -> tuple[str, ...]:
+    """Return what to know of a pod before it moves."""
+    notes = []
+    if not pod.known:
+        notes.append("the pod was not read: its owner, selectors and budgets are not known")
+    if len(unit.pods) > 1:
+        others = ", ".join(one.name for one in unit.pods if one is not pod)
+        notes.append(f"it moves together with {others}")
+    notes += [
+        f"PodDisruptionBudget {budget.full_name} allows {budget.allowed(1)} disruptions now"
+        for budget in cluster.budgets
+        if budget.covers(pod.pod)
+    ]
+    standalone = {one.resource_claim_name for one in pod.pod.spec.resource_claims if one.resource_claim_name}
+    kept = sorted(claim.metadata.name for _, claim in pod.claims if claim.metadata.name in standalone)
+    if kept:
+        notes.append(f"ResourceClaim {', '.join(kept)} stays allocated until no pod is reserved for it")
+    notes += [f"not checked: {words}" for words in not_checked(msgspec.to_builtins(pod.pod.spec))]
+    return tuple(notes)
