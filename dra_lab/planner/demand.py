@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.claims import ResourceClaim

@@ -99,14 +99,8 @@ def make_room(
     workloads = workloads_of(what)
     if not workloads:
         raise InputError("what has no pods; give a drawing, a Workload or a list of them")
-    final: dict[str, Any] = {
-        "release": target,
-        "goals": goals,
-        "time_limit": time_limit,
-        "progress": progress,
-        **common,
-    }
-    plan = make_plan(on, what, **final)
+    final: dict[str, Any] = {"release": target, "goals": goals, "progress": progress, **common}
+    plan = make_plan(on, what, time_limit=time_limit, **final)
     if plan.fits and all(plan.placed[one.name] == one.replicas for one in workloads):
         return replace(plan, moves=left, least_moves=0)
     priority = max(workload.priority for workload in workloads)
@@ -122,7 +116,7 @@ def make_room(
         return replace(search.idle_plan(plan), moves=left, least_moves=search.bound)
     moved = found.placed.cluster
     rest = None if time_limit is None else max(1.0, end - time.monotonic())
-    plan = make_plan(moved, what, **{**final, "time_limit": rest})
+    plan = make_plan(moved, what, time_limit=rest, **final)
     moves = tuple(_ordered(on, found))
     return replace(plan, moves=(*left, *moves), least_moves=min(search.bound, len(moves)))
 
