@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -65,10 +65,9 @@ def _asked(named: Named) -> Any:
     return name, msgspec.to_builtins(claim.spec)
 
 
-def shape_of(unit: Unit, cluster: Cluster) -> Shape:
-    """Return what a unit asks for on a cluster that has no claims of it but those which pods elsewhere use."""
+def shape_of(unit: Unit, there: Collection[int] = ()) -> Shape:
+    """Return what a unit asks for; `there` are the identities of claims that stay, as pods elsewhere use them."""
     users = Counter(id(claim) for pod in unit.pods for _, claim in pod.claims)
-    there = {id(claim) for claim in cluster.claims}
     every = {id(claim): (name, claim) for pod in unit.pods for name, claim in pod.claims}
     kept = tuple(claim for number, (_, claim) in every.items() if number in there)
     free = {number: own for number, own in every.items() if number not in there}
@@ -100,8 +99,9 @@ class Demand:
 def demands_of(units: Iterable[Unit], cluster: Cluster, release: KubernetesRelease) -> tuple[Demand, ...]:
     """Return what units ask for, equal ones together: those of a higher priority first, then those with few nodes."""
     found: dict[tuple[int, frozenset[str], str, bytes], list[Shape]] = {}
+    there = {id(claim) for claim in cluster.claims}
     for unit in units:
-        shape, nodes = shape_of(unit, cluster), frozenset(cluster.open_nodes)
+        shape, nodes = shape_of(unit, there), frozenset(cluster.open_nodes)
         for pod in unit.pods:
             spec = msgspec.to_builtins(replace(pod.pod.spec, node_name=""))  # the node where it runs is no wish
             nodes &= allowed_nodes(cluster, spec, shape.kept, "", release).names

@@ -9,14 +9,19 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
+from msgspec.structs import replace as changed
+
 from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.goals import UNPLACED
+from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import Movable, Move
 from dra_lab.model.running_pods import Unit, movable_units, running_pods
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.planner.arguments import given, workloads_of
 from dra_lab.planner.budget import Budget, Progress
@@ -109,11 +114,11 @@ def make_room(
         budget.full_name: budget.allowed(sum(budget.covers(pod.pod) for pod in running_pods(on)))
         for budget in on.budgets
     }
-    able = [unit for unit in units if not unit.stays and not shape_of(unit, without_units(on, [unit])).why]
+    able = [unit for unit in units if not unit.stays and not shape_of(unit).why]
     search = _Search(on, workloads, able, allowed, target, Budget(end, cancel, progress), solver)
     found = search.best()
     if found is None:
-        return replace(search.idle_plan(plan), moves=left, least_moves=search.bound)
+        return replace(search.idle_plan(plan), moves=left)
     moved = found.placed.cluster
     rest = None if time_limit is None else max(1.0, end - time.monotonic())
     plan = make_plan(moved, what, time_limit=rest, **final)
@@ -158,6 +163,7 @@ class _Search:
         self.cluster, self.units, self.release = cluster, tuple(units), release
         self._allowed, self._budget, self._solver = allowed, budget, solver
         self._known: dict[frozenset[Unit], _Attempt] = {}
+        self._coming_back: dict[Unit, bool] = {}
         self.workloads = tuple(workloads)
         self.bound = 0
 
@@ -183,7 +189,7 @@ class _Search:
     def _most(self) -> tuple[Workload, ...]:
         """Return the workloads with as many replicas as fit if every movable unit leaves and none comes back."""
         empty = without_units(self.cluster, self.units)
-        plan = plan_on(empty, empty.open_nodes, self.workloads, self.release, self._common())
+        plan = self._plan(empty, self.workloads)
         return tuple(_replicas(one, plan.placed[one.name]) for one in self.workloads)
 
     def _common(self) -> dict[str, Any]:
@@ -201,33 +207,49 @@ class _Search:
     def _attempt(self, chosen: frozenset[Unit]) -> _Attempt:
         rest = without_units(self.cluster, [*chosen])
         demands = demands_of([unit for unit in self.units if unit in chosen], rest, self.release)
+        bound_to = [demand for demand in demands if not demand.nodes >= rest.open_nodes]
+        found = self._placed(chosen, rest, demands, bound_to)
+        if found.missing and bound_to and not found.never:
+            other = self._placed(chosen, rest, demands, bound_to, first=True)
+            return found if other.missing else other
+        return found
+
+    def _placed(
+        self,
+        chosen: frozenset[Unit],
+        rest: Cluster,
+        demands: tuple[Demand, ...],
+        bound_to: Sequence[Demand],
+        *,
+        first: bool = False,
+    ) -> _Attempt:
+        """Return an attempt in which units that only some nodes admit are placed first, or last."""
         wanted = [workload for workload in self.workloads if workload.replicas]
-        together = [demand for demand in demands if demand.nodes >= rest.open_nodes]
-        placed = Placed(rest)
-        plan = plan_on(
-            rest, rest.open_nodes, [*wanted, *(one.workload for one in together)], self.release, self._common()
-        )
+        together = [demand for demand in demands if demand not in bound_to]
+        placed = place_units(rest, bound_to, self.release, **self._common()) if first else Placed(rest)
+        plan = self._plan(placed.cluster, [*wanted, *(demand.workload for demand in together)])
         short = _short(plan, wanted)
         if short:
-            base = cluster_after(rest, _only(plan, wanted), self.release)
-            return _Attempt(chosen, demands, placed, short, base, _is_proven(plan))
+            base = cluster_after(placed.cluster, _only(plan, wanted), self.release)
+            return _Attempt(chosen, demands, placed, short, base, _is_proven(plan) and not first)
         take(placed, _only(plan, [one.workload for one in together]), together)
-        later = [demand for demand in demands if demand not in together]
-        if later and not placed.why:
-            beside = cluster_after(placed.cluster, _only(plan, wanted), self.release)
-            more = place_units(beside, later, self.release, **self._common())
-            placed.pods.update(more.pods)
-            placed.shared.update(more.shared)
-            placed.why.update(more.why)
-            claims = [c for demand in later for s in demand.shapes if s.unit in more.pods for c in _claims(s, more)]
+        base = cluster_after(placed.cluster, _only(plan, wanted), self.release)
+        if not first and not placed.why:
+            more = place_units(base, bound_to, self.release, **self._common())
+            placed.why, base = more.why, more.cluster
+            placed.pods |= more.pods
+            placed.shared |= more.shared
+            claims = [c for demand in bound_to for s in demand.shapes if s.unit in more.pods for c in _claims(s, more)]
             placed.cluster = placed.cluster.with_objects(claims=(*placed.cluster.claims, *claims))
         missing = tuple(
             _replicas(demand.workload, gone)
             for demand in demands
             if (gone := sum(shape.unit in placed.why for shape in demand.shapes))
         )
-        whole = cluster_after(placed.cluster, _only(plan, wanted), self.release) if missing else None
-        return _Attempt(chosen, demands, placed, missing, whole, bool(missing) and _is_proven(plan))
+        return _Attempt(chosen, demands, placed, missing, base, bool(missing) and not first and _is_proven(plan))
+
+    def _plan(self, cluster: Cluster, workloads: Sequence[Workload]) -> Plan:
+        return plan_on(cluster, cluster.open_nodes, workloads, self.release, self._common())
 
     def _within_budgets(self, units: Iterable[Unit]) -> bool:
         taken: dict[str, int] = {}
@@ -247,10 +269,14 @@ class _Search:
             if not now.missing:
                 found = now
                 break
-            base = now.base if now.base is not None else self.cluster
-            cost, more = self._room(base, now.missing[0], [unit for unit in self.units if unit not in chosen])
-            if not chosen and cost < inf:
-                self.bound = max(self.bound, int(cost), 1)
+            if chosen or now.base is None:
+                base = now.base if now.base is not None else self.cluster
+                _, more = self._room(base, now.missing[0], [unit for unit in self.units if unit not in chosen])
+            else:
+                # the bound holds for all replicas on the cluster as it is
+                whole = next(one for one in self.workloads if one.name == now.missing[0].name)
+                cost, more = self._room(self.cluster, whole, self.units)
+                self.bound = max(self.bound, int(cost) if cost < inf else 0, int(now.never))
             if not more or not self._within_budgets((*chosen, *more)):
                 break
             chosen |= frozenset(more)
@@ -299,25 +325,40 @@ class _Search:
         meets all of these is tried next, and its pods are a bound.
         """
         sets: list[frozenset[Unit]] = []
+        sure = True
         while not self._budget.reached:
             chosen = self._cheapest_hitting(sets, found)
             if chosen is None:
-                if found is not None:
-                    self.bound = max(self.bound, found.cost[0])
+                if found is not None and sure:
+                    self.bound = found.cost[0]
                 return found
-            self.bound = max(self.bound, pods_in([*chosen]))
+            if sure:
+                self.bound = max(self.bound, pods_in([*chosen]))
             now = self.attempt(chosen)
             if not now.missing:
                 return now
-            if not now.never:
-                break
-            sets.append(frozenset(self.units) - self._largest(chosen))
+            sure = sure and now.never and all(map(self._comes_back, chosen))
+            sets.append(frozenset(self.units) - (self._largest(chosen) if sure else chosen))
         return found
+
+    def _comes_back(self, unit: Unit) -> bool:
+        """Say whether a unit could get the devices that it has now: not if its node is closed or a device is tainted."""
+        if unit not in self._coming_back:
+            slices = tuple(
+                changed(s, spec=changed(s.spec, devices=tuple(d for d in s.spec.devices if _id(s, d) in unit.devices)))
+                if s.spec.devices
+                else s
+                for s in self.cluster.slices
+            )
+            rest = without_units(self.cluster, [unit]).with_objects(slices=slices)
+            placed = place_units(rest, demands_of([unit], rest, self.release), self.release, **self._common())
+            self._coming_back[unit] = unit in placed.pods
+        return self._coming_back[unit]
 
     def _largest(self, failing: frozenset[Unit]) -> frozenset[Unit]:
         """Return a set of units around one that fails which is proven to fail, too."""
         for unit in self.units:
-            if unit not in failing and not self._budget.reached:
+            if unit not in failing and not self._budget.reached and self._comes_back(unit):
                 more = self.attempt(failing | {unit})
                 if more.missing and more.never:
                     failing |= {unit}
@@ -349,6 +390,10 @@ def _is_proven(plan: Plan) -> bool:
     """Say whether it is proven that some pod has no place."""
     goal = next((one for one in plan.goals if one.goal.partition(" ")[0] == UNPLACED), None)
     return plan.status is PlanStatus.INFEASIBLE or (goal is not None and bool(goal.bound))
+
+
+def _id(slice_: ResourceSlice, device: Device) -> DeviceID:
+    return DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)
 
 
 def _replicas(workload: Workload, replicas: int) -> Workload:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.headroom import Bounded
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running_pods import Unit
@@ -125,22 +126,22 @@ class RoomCosts:
         for devices, need in needs.items():
             yield devices, need, counted[devices]
 
-    def decide(self, node: NodeCosts, number: int) -> None:
-        """Find the fewest pods that leave a node for a number of new ones, or raise its bound as far as time allows."""
-        if number in node.exact or number == 0:
-            return
+    def decide(self, node: NodeCosts, number: int) -> bool:
+        """Find the fewest pods that leave a node for a number of new ones, or raise its bound; False without time."""
         for removal in _subsets(node.units, node.node, node.bounds[number]):
             cost = pods_on(node.node, removal)
-            if self._budget.reached:
-                node.bounds[number] = max(node.bounds[number], cost)
-                return
-            if self._fits(node.node, removal, number):
+            found = None if self._budget.reached else self._count(node.node, removal)
+            node.bounds[number] = max(node.bounds[number], cost)
+            if found is None or found.value is None or found.bound is None or found.value < number <= found.bound:
+                return False
+            if found.value >= number:
                 node.exact[number] = removal
-                node.bounds[number] = cost
-                return
+                return True
         del node.bounds[number:]  # so many never fit here
+        return True
 
-    def _fits(self, node: str, removal: Removal, number: int) -> bool:
+    def _count(self, node: str, removal: Removal) -> Bounded:
+        """Return how many pods fit on a node once some units left."""
         from dra_lab.planner.fleet.headroom import headroom_of_claim
 
         part = without_units(part_of_cluster(self.cluster, node), removal)
@@ -148,8 +149,7 @@ class RoomCosts:
             slices=tuple(s for s in part.slices if s.spec.node_name in (None, "", node)),
             nodes=tuple(one for one in part.nodes if one.name == node),
         )
-        found = headroom_of_claim(alone, self.workload, self.release, self._budget, self._solver)
-        return found.count.value is not None and found.count.value >= number
+        return headroom_of_claim(alone, self.workload, self.release, self._budget, self._solver).count
 
     def cheapest(self, nodes: Sequence[str], wanted: int) -> tuple[float, dict[str, int]]:
         """Return the least bound for some pods on nodes in all, and how many go on each; no way is infinite."""
@@ -177,17 +177,14 @@ class RoomCosts:
             cost, numbers = self.cheapest(nodes, wanted)
             if cost == inf:
                 return inf, None
-            open_ = [(self.nodes[name], number) for name, number in numbers.items() if self._is_open(name, number)]
+            open_ = [
+                (self.nodes[name], number) for name, number in numbers.items() if number not in self.nodes[name].exact
+            ]
             if not open_:
                 units = dict.fromkeys(u for name, n in numbers.items() for u in self.nodes[name].exact[n])
                 return cost, tuple(units)
-            if self._budget.reached:
+            if not all(self.decide(node, number) for node, number in open_):
                 return cost, None
-            for node, number in open_:
-                self.decide(node, number)
-
-    def _is_open(self, name: str, number: int) -> bool:
-        return number not in self.nodes[name].exact
 
 
 def pods_on(node: str, units: Sequence[Unit]) -> int:
