@@ -342,7 +342,7 @@ class _Search:
         return found
 
     def _comes_back(self, unit: Unit) -> bool:
-        """Say whether a unit could get the devices that it has now: not if its node is closed or a device is tainted."""
+        """Say whether a unit could get its devices again: not if its node is closed or one of them is tainted."""
         if unit not in self._coming_back:
             slices = tuple(
                 changed(s, spec=changed(s.spec, devices=tuple(d for d in s.spec.devices if _id(s, d) in unit.devices)))

@@ -181,7 +181,7 @@ class RoomCosts:
                 (self.nodes[name], number) for name, number in numbers.items() if number not in self.nodes[name].exact
             ]
             if not open_:
-                units = dict.fromkeys(u for name, n in numbers.items() for u in self.nodes[name].exact[n])
+                units = dict.fromkeys(u for node, number in chosen for u in node.exact[number])
                 return cost, tuple(units)
             if not all(self.decide(node, number) for node, number in open_):
                 return cost, None
