@@ -15,7 +15,7 @@ from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Origin
 from dra_lab.manifests.file_text import read_bytes
 from dra_lab.model.decoding import json_value
-from dra_lab.model.gates import RECORDED_RELEASE
+from dra_lab.model.release import RECORDED_RELEASE
 from dra_lab.sources.files import MAX_FILE_BYTES, is_pipe
 
 ALLOCATORS = ("first-fit", "ilp")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dra_lab import Cluster, Plan
-from dra_lab.checks.gang_audit import check_gangs
+from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.planner.gangs import plan_gangs
 
 
 def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), release=None, **options) -> Plan:
-    """Return what `plan_gangs` returns; assert that it keeps every rule of `check_gangs`."""
+    """Return what `plan_gangs` returns; assert that it keeps every rule of `check_plan`."""
     given = {"hierarchies": list(hierarchies)} if hierarchies else {}
     plan = plan_gangs(cluster, [*gangs, *workloads], release=release, **given, **options)
     assert not (broken := broken_gangs(cluster, plan, hierarchies, release)), "\n".join(broken)
@@ -18,5 +18,5 @@ def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), rele
 
 def broken_gangs(cluster: Cluster, plan: Plan, hierarchies=(), release=None) -> list[str]:
     """Return the rules that a plan for gangs breaks, a line each."""
-    found = check_gangs(with_documented_classes(cluster), plan, hierarchies, cluster.target_release(release))
+    found = check_plan(with_documented_classes(cluster), plan, cluster.target_release(release), hierarchies)
     return [f"{finding.rule} {finding.subject}: {finding.message}" for finding in found]

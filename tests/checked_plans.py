@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from recounted_goals import wrong_goals, wrong_sums
 
-from dra_lab.checks.fleets import check_fleet
 from dra_lab.checks.plans import check_plan
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
@@ -28,7 +27,7 @@ def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
 
 
 def checked_fleet(cluster: Cluster, workloads, *, release=None, **options) -> Plan:
-    """Return what `plan_fleet` returns; assert `check_fleet` and its goals."""
+    """Return what `plan_fleet` returns; assert `check_plan` and its goals."""
     plan = plan_fleet(cluster, workloads, release=release, **options)
     assert not (broken := broken_rules(cluster, plan, release)), "\n".join(broken)
     assert plan.workloads == tuple(workloads)
@@ -39,15 +38,11 @@ def broken_rules(cluster: Cluster, plan: Plan, release=None) -> list[str]:
     """Return the rules that a plan breaks on the cluster that it was made for, and what is wrong with its goals."""
     target = release_of(release, cluster.default_release)
     if not plan.is_one_pod or plan.goal(UNPLACED):
-        world, check, recount = cluster, check_fleet, wrong_sums
+        world, recount = cluster, wrong_sums
     else:
         known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}
         own = [c for c in plan.allocated_claims if (c.metadata.namespace, c.metadata.name) not in known]
-        world, check, recount = (
-            replace(cluster, claims=(*cluster.claims, *own)) if own else cluster,
-            check_plan,
-            wrong_goals,
-        )
+        world, recount = replace(cluster, claims=(*cluster.claims, *own)) if own else cluster, wrong_goals
     world = with_documented_classes(world)
-    found = [f"{finding.rule} {finding.subject}: {finding.message}" for finding in check(world, plan, target)]
+    found = [f"{finding.rule} {finding.subject}: {finding.message}" for finding in check_plan(world, plan, target)]
     return found or list(recount(world, plan, world.target_release(target)))

@@ -7,27 +7,26 @@ import uuid
 
 from small_nodes import ROOT, device
 
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimConsumerReference,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import (
+    AllocationResult,
     CELDeviceSelector,
+    DeviceAllocationResult,
     DeviceClaim,
     DeviceClass,
     DeviceClassSpec,
     DeviceRequest,
+    DeviceRequestAllocationResult,
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimConsumerReference,
     ResourceClaimSpec,
+    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.pods import Pod, PodResourceClaim, PodSpec
 from dra_lab.model.sketch import ClaimSketch, How, Link
 from dra_lab.model.slices import (
     DeviceTaintRule,
@@ -37,7 +36,6 @@ from dra_lab.model.slices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from dra_lab.model.workloads import Pod, PodResourceClaim, PodSpec
 
 GPU, NIC = "gpu.nvidia.com", "dra.net"
 

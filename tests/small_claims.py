@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import (
     ALL,
+    AllocationResult,
     CapacityRequirements,
     CELDeviceSelector,
+    DeviceAllocationResult,
     DeviceClaim,
     DeviceClass,
     DeviceClassSpec,
     DeviceRequest,
+    DeviceRequestAllocationResult,
     DeviceSelector,
     DeviceSubRequest,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
+    ResourceClaimStatus,
 )
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta

@@ -5,24 +5,22 @@ from __future__ import annotations
 from small_nodes import a_slice, cluster, device
 from small_plans import GPU
 
-from dra_lab.model.allocation import (
+from dra_lab.model.claims import (
     AllocationResult,
     DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimConsumerReference,
-    ResourceClaimStatus,
-)
-from dra_lab.model.claims import (
     DeviceClaim,
     DeviceConstraint,
     DeviceRequest,
+    DeviceRequestAllocationResult,
     ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimConsumerReference,
     ResourceClaimSpec,
+    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import NodeSelector, ObjectMeta
-from dra_lab.model.workloads import (
+from dra_lab.model.pods import (
     ContainerStatus,
     Pod,
     PodResourceClaim,

@@ -8,18 +8,16 @@ from msgspec.structs import replace as changed
 from small_nodes import a_slice, cluster, device, gpu, nic
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import (
+    AllocationResult,
     CELDeviceSelector,
+    DeviceAllocationResult,
     DeviceRequest,
+    DeviceRequestAllocationResult,
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint

@@ -13,10 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.cel.call_costs import Argument, call_cost
+from dra_lab.cel.call_costs import UNKNOWN, Argument, Size, add, call_cost, known_size, multiply
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
-from dra_lab.cel.sizes import UNKNOWN, Size, add, known_size, multiply
-from dra_lab.cel.syntax_tree import Tree, type_name
+from dra_lab.cel.syntax_tree import Tree
 
 LIMIT = 1_000_000
 """What the API server accepts of a new or changed selector (`CELSelectorExpressionMaxCost`)."""
@@ -96,10 +95,6 @@ class _Coster:
         sizes = [self.size(node) for node in nodes]
         return reduce(Size.union, sizes) if sizes else Size(0, 0)
 
-    def _type(self, node: Any) -> str:
-        found = self._tree.types.get(node.id)
-        return type_name(found) if found is not None else "dyn"
-
     def _ident(self, node: Any, name: str) -> int:
         bound = self._scope.get(name)
         if bound is not None:
@@ -116,7 +111,7 @@ class _Coster:
         if node.select.test_only:
             return total
         self._paths[node.id] = (*self._paths.get(operand.id, ()), str(node.select.field))
-        kind = self._type(operand)
+        kind = self._tree.type_of(operand)
         return add(total, 1) if kind.startswith(("map(", "kubernetes.")) else total
 
     def _call(self, node: Any) -> int:
@@ -132,7 +127,7 @@ class _Coster:
             total = add(total, each)
         if call.function in ("_&&_", "_||_"):
             return total
-        arguments = [Argument(self.size(each), self._type(each), each) for each in nodes]
+        arguments = [Argument(self.size(each), self._tree.type_of(each), each) for each in nodes]
         overloads = list(self._tree.references[node.id].overload_id) if node.id in self._tree.references else []
         if call.function == "_[_]":
             step = "@items" if "index_list" in overloads and "index_map" not in overloads else "@values"
@@ -180,7 +175,7 @@ class _Coster:
 
     def _loop_variables(self, loop: Any) -> dict[str, _Bound]:
         """Return what the variables of a loop stand for: keys or elements, or with two variables both of an entry."""
-        path, over_map = self._paths.get(loop.iter_range.id, ()), self._type(loop.iter_range).startswith("map(")
+        path, over_map = self._paths.get(loop.iter_range.id, ()), self._tree.type_of(loop.iter_range).startswith("map(")
         key, value = self._entries.get(loop.iter_range.id, (None, None))
         keys = _Bound((*path, "@keys" if over_map else "@indices"), key)
         values = _Bound((*path, "@values" if over_map else "@items"), value)
@@ -200,7 +195,7 @@ class _Coster:
         path = self._paths.get(node.id, ())
         if path[:1] == ("device",):
             return _device_size(path)
-        return Size(1, 1) if self._type(node) in _SCALARS else self._bound.get(node.id)
+        return Size(1, 1) if self._tree.type_of(node) in _SCALARS else self._bound.get(node.id)
 
 
 def _device_size(path: tuple[str, ...]) -> Size:

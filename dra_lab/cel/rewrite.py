@@ -1,13 +1,158 @@
-"""From what the checker accepted to what the runner evaluates: what is refused, and what is rewritten."""
+"""From what the checker accepted to what the runner evaluates: what is refused, and what is rewritten.
+
+The engine knows the fields of a device as four variables with dotted names, which gives them their types. Kubernetes
+knows one object. So `device` is declared as well, for `cel.bind(d, device, d.driver == ...)`: every field read from it,
+or from a name bound to it, becomes the variable. Any other use is refused, as Kubernetes refuses nearly all of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
-from dra_lab.cel.environment import DEFAULTED
+from cel_expr_python import cel
+
+from dra_lab.cel.environment import DEFAULTED, DEVICE
 from dra_lab.cel.functions.declare import TIMES
-from dra_lab.cel.syntax_tree import Tree, children, type_name
+from dra_lab.cel.functions.strings import is_pattern
+from dra_lab.cel.hints import device_error
+from dra_lab.cel.syntax_tree import Tree, children, literal, type_name
 from dra_lab.cel.values import whole_text
+from dra_lab.errors import CelCompileError
+
+_PATTERN_FUNCTIONS = ("matches", "find", "findAll")
+_TIME_FUNCTIONS = ("duration", "timestamp")
+_OPTIONAL = "optional_type"
+
+
+def bad_literal(tree: Tree) -> tuple[str, int]:
+    """Return what is wrong with the first bad literal of a checked selector and its node, or ("", 0).
+
+    Rule: the AST validators of the base environment since 1.29 (`apiserver/pkg/cel/environment/base.go`), and the
+    patterns of `find` and `findAll` that are compiled with the program (`library/regex.go`).
+    """
+    pending: list[tuple[Any, bool]] = [(tree.root, False)]
+    while pending:
+        node, formatted = pending.pop()
+        call = node.call if node.HasField("call") else None
+        for why, place in _call_problems(tree, call) if call is not None else ():
+            return why, place
+        for why, place in () if formatted else _mixed(tree, node):
+            return why, place
+        # the arguments of format may differ in type, at any depth of literals
+        inside = call.function == "format" if call is not None else formatted and _is_literal(node)
+        pending.extend((child, inside) for child in children(node))
+    return "", 0
+
+
+def _call_problems(tree: Tree, call: Any) -> Iterator[tuple[str, int]]:
+    function = str(call.function)
+    if function == "flatten" and not call.args:  # the engine takes any list
+        kind = type_name(tree.types[call.target.id])
+        if not kind.startswith(("list(list(", "list(dyn", "list(any", "dyn", "any")):
+            yield f"found no matching overload for 'flatten' applied to '{kind}.()'", call.target.id
+    if function in _PATTERN_FUNCTIONS:
+        operands = [*([call.target] if call.HasField("target") else ()), *call.args]
+        patterns = [*operands[1:2], *(call.args[:1] if function == "matches" else ())]
+        for node in patterns:
+            text = literal(node)
+            if text is not None and not is_pattern(text):
+                yield f"invalid {function} argument: {text[:64]!r} is no regular expression of RE2", node.id
+    elif function in _TIME_FUNCTIONS and call.args:
+        text = literal(call.args[0])
+        if text is not None and not _is_time(function, text):
+            yield f"invalid {function} argument: {text[:64]!r}", call.args[0].id
+
+
+def _mixed(tree: Tree, node: Any) -> Iterator[tuple[str, int]]:
+    if node.HasField("list"):
+        groups = [list(node.list.elements)]
+    elif node.HasField("struct") and not node.struct.message_name:
+        entries = node.struct.entries
+        groups = [[entry.map_key for entry in entries], [entry.value for entry in entries]]
+    else:
+        return
+    for group in groups:
+        names = [_element_type(tree, item) for item in group]
+        for item, name in zip(group, names, strict=True):
+            if name != names[0]:
+                yield f"expected type '{names[0]}' but found '{name}': lists and maps hold values of one type", item.id
+
+
+def _element_type(tree: Tree, node: Any) -> str:
+    kind = tree.types.get(node.id)
+    if kind is None:
+        return "dyn"
+    if kind.HasField("abstract") and kind.abstract.name == _OPTIONAL and kind.abstract.parameters:
+        kind = kind.abstract.parameters[0]
+    return type_name(kind)
+
+
+def _is_literal(node: Any) -> bool:
+    return bool(node.HasField("list") or node.HasField("struct"))
+
+
+@lru_cache(maxsize=1)
+def _conversions() -> dict[str, Any]:
+    environment = cel.NewEnv(variables={"text": cel.Type.STRING})
+    return {function: environment.compile(f"{function}(text)") for function in _TIME_FUNCTIONS}
+
+
+@lru_cache(maxsize=256)
+def _is_time(function: str, text: str) -> bool:
+    return bool(_conversions()[function].eval(data={"text": text}).type() != cel.Type.ERROR)
+
+
+_FIELDS = frozenset(("driver", "attributes", "capacity", "allowMultipleAllocations"))
+
+
+def inline(tree: Tree, expression: str) -> None:
+    """Turn `device.field` and `bound.field` into the variables of the engine; raises CelCompileError."""
+    _Inliner(tree, expression).visit(tree.root, frozenset((DEVICE,)))
+
+
+class _Inliner:
+    def __init__(self, tree: Tree, expression: str) -> None:
+        self._tree = tree
+        self._expression = expression
+
+    def visit(self, node: Any, names: frozenset[str]) -> None:
+        """Rewrite below a node; `names` are `device` and what is bound to it there."""
+        if node.HasField("ident") and node.ident.name in names:
+            raise self._error(node, "`device` is no value here; name one of its fields")
+        if node.HasField("select") and node.select.operand.ident.name in names and not self._tree.variable(node):
+            self._field(node)
+        elif node.HasField("comprehension"):
+            self._loop(node.comprehension, names)
+        elif not self._tree.variable(node):
+            for child in children(node):
+                self.visit(child, names)
+
+    def _error(self, node: Any, what: str) -> CelCompileError:
+        return device_error(self._expression, what, self._tree.position(node.id))
+
+    def _field(self, node: Any) -> None:
+        field, only_tests = str(node.select.field), bool(node.select.test_only)
+        if field not in _FIELDS:
+            raise self._error(node, f"undefined field {field!r}")
+        node.ClearField("select")
+        if only_tests:
+            node.const.bool = True
+            return
+        node.ident.name = f"{DEVICE}.{field}"
+        self._tree.refer(node.id, node.ident.name)
+
+    def _loop(self, loop: Any, names: frozenset[str]) -> None:
+        if loop.accu_init.HasField("ident") and loop.accu_init.ident.name in names:
+            self.visit(loop.result, names | {loop.accu_var})
+            return
+        self.visit(loop.iter_range, names)
+        self.visit(loop.accu_init, names)
+        inner = names - {loop.iter_var, loop.iter_var2, loop.accu_var}
+        for part in (loop.loop_condition, loop.loop_step, loop.result):
+            self.visit(part, inner)
+
 
 _OPTIONALS = frozenset(("validate", "format.named"))
 _INSERT = "cel.@mapInsert"
@@ -76,10 +221,10 @@ def _rewrite_call(tree: Tree, node: Any, ids: list[int]) -> None:
     if call.function in _OPTIONALS and overloads:
         _wrap(tree, node, ids, "optional.ofNonZeroValue", "optional_ofNonZeroValue")
     elif call.function in _KEEPING:
-        call.function += _time_suffix(_type(tree, node))
+        call.function += _time_suffix(tree.type_of(node))
     elif call.function == "_+_" and not _collects(call) and _GROWING & overloads:
         call.function = "@add"
-    elif call.function == "_==_" and _reads_unknown(tree, call.args[0]) and _type(tree, call.args[1]) in _SCALARS:
+    elif call.function == "_==_" and _reads_unknown(tree, call.args[0]) and tree.type_of(call.args[1]) in _SCALARS:
         _wrap(tree, call.args[0], ids, "@comparable", "k8s_@comparable_0")
     elif call.function == "string" and overloads & _ADDRESS_TEXT:
         if overloads <= _ADDRESS_TEXT:
@@ -118,15 +263,10 @@ def _time_suffix(kind: str) -> str:
     return f"@{name}" if name in TIMES and flat else ""
 
 
-def _type(tree: Tree, node: Any) -> str:
-    found = tree.types.get(node.id)
-    return type_name(found) if found is not None else "dyn"
-
-
 def _reads_unknown(tree: Tree, node: Any) -> bool:
     """Say whether a node is an attribute of a device, or something else that is taken out of an untyped value."""
     taken = node.HasField("select") or (node.HasField("call") and node.call.function == "_[_]")
-    return taken and _type(tree, node) in ("any", "dyn")
+    return taken and tree.type_of(node) in ("any", "dyn")
 
 
 def _collects(call: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -11,15 +11,14 @@ from google.protobuf.message import Error as ProtobufError
 
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
-from dra_lab.cel.literals import bad_literal
 from dra_lab.cel.reads import Reads, decided_by_driver, reads
-from dra_lab.cel.rewrite import hidden, prepare
-from dra_lab.cel.syntax_tree import Tree, type_name
+from dra_lab.cel.rewrite import bad_literal, hidden, inline, prepare
+from dra_lab.cel.syntax_tree import Tree, children
 from dra_lab.cel.values import quantity, semver, whole_text
-from dra_lab.cel.whole_device import inline
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError, UnsupportedFeature
 from dra_lab.model.device import Device, DeviceAttribute, has_empty_attributes, has_lists
 from dra_lab.model.names import split_qualified
+from dra_lab.model.release import KubernetesRelease
 
 LENGTH_LIMIT = 10 * 1024
 _MEMO_LIMIT = 65536
@@ -248,8 +247,7 @@ def _checked(environment: Any, expression: str) -> Tree:
 
 
 def _refuse(expression: str, tree: Tree, unknown_types: tuple[str, ...]) -> None:
-    kind = tree.types.get(tree.root.id)
-    name = type_name(kind) if kind is not None else "dyn"
+    name = tree.type_of(tree.root)
     if name != "bool" and name not in unknown_types:
         raise hints.result_type_error(expression, name)
     inside = hidden(tree)
@@ -276,3 +274,40 @@ def admit_selector(expression: str, *, list_type_attributes: bool = False) -> Se
             expression=expression,
         )
     return selector
+
+
+_LISTS = frozenset(("slice", "flatten", "distinct", "reverse", "sort", "lists.range", "@sortByAssociatedKeys"))
+_LISTS_SINCE = "1.35"
+_GATED = {"includes": ("1.36", "DRAListTypeAttributes"), SHAREABLE: ("1.34", "DRAConsumableCapacity")}
+
+
+def unknown_in(release: KubernetesRelease, expression: str) -> tuple[str, ...]:
+    """Return what the API server of a release, with its gates, refuses of a new selector, each with what to do.
+
+    Empty if it accepts all of it. Stored selectors go on working. Raises CelCompileError if no release accepts it.
+
+    A new or changed selector is checked in the environment of the previous minor release, a stored one in all that the
+    server knows (docs/semantics.md 4.3.1, `apiserver/pkg/cel/environment`). So a library of level 1.34 is taken in
+    new selectors from 1.35 on; an option with a feature gate is taken in the release itself, where its gate is on.
+    """
+    found: dict[str, None] = {}
+    for name, since, gate in _uses(compile_selector(expression, list_type_attributes=True)):
+        if not release.is_at_least(since):
+            found[f"`{name}` works in new selectors from Kubernetes {since} on, not in {release.version}"] = None
+        elif gate and not release.enabled(gate):
+            found[f"`{name}` needs the feature gate {gate}, which is off in {release}"] = None
+    return tuple(found)
+
+
+def _uses(selector: Selector) -> Iterator[tuple[str, str, str]]:
+    """Yield (name, oldest release, feature gate or "") of everything that not every release has."""
+    tree: Tree = selector.tree
+    pending: list[Any] = [tree.root]
+    while pending:
+        node = pending.pop()
+        name = str(node.call.function) if node.HasField("call") else tree.variable(node)
+        if name in _LISTS:
+            yield "sortBy" if name.startswith("@") else name, _LISTS_SINCE, ""
+        elif name in _GATED:
+            yield name, *_GATED[name]
+        pending.extend(children(node))

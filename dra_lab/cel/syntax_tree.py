@@ -84,6 +84,11 @@ class Tree:
             return str(reference.name) if reference is not None and reference.name else str(node.ident.name)
         return ""
 
+    def type_of(self, node: Any) -> str:
+        """Return the checked type of a node (`type_name`); "dyn" without one."""
+        found = self.types.get(node.id)
+        return "dyn" if found is None else type_name(found)
+
     def refer(self, node: int, name: str, overload: str = "") -> None:
         """Let a node stand for a variable, or for a call of an overload."""
         reference = self.references.get(node)

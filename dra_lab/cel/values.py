@@ -15,8 +15,7 @@ from typing import Any
 from cel_expr_python import cel
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from dra_lab.model.quantity import QuantityText, parse_quantity
-from dra_lab.model.semver import semver_key
+from dra_lab.model.quantity import QuantityText, parse_quantity, semver_key
 
 _STRING_FIELD = 9
 _OPTIONAL_LABEL = 1

@@ -10,16 +10,14 @@ from dra_lab.checks.in_use_audit import check_audit
 from dra_lab.checks.refused import check_refused_claims, check_refused_slices
 from dra_lab.checks.unused_claims import check_unused
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.index.device_health import UNHEALTHY, device_health
-from dra_lab.index.in_use import counters_in_use
+from dra_lab.index.in_use import UNHEALTHY, counters_in_use, device_health
 from dra_lab.index.pools import why_unusable
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.grouped import newest
 from dra_lab.model.memo import once_per_hardware, once_per_slice, once_per_snapshot
 from dra_lab.model.names import PCIE_ROOT, DeviceID, full_name
 from dra_lab.model.release import LIST_ATTRIBUTES
-from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.slices import ResourceSlice, newest
 from dra_lab.topology.hierarchies import hierarchy_findings
 
 _SHOWN = 5

@@ -31,8 +31,8 @@ from dra_lab.checks.rules import (
 from dra_lab.checks.taint_validation import check_taint
 from dra_lab.errors import SemverError
 from dra_lab.manifests.field_errors import FieldError
+from dra_lab.model.quantity import semver_key
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.semver import semver_key
 
 MAX_ATTRIBUTES_AND_CAPACITIES = 32
 MAX_ATTRIBUTE_VALUES = 48

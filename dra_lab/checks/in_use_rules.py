@@ -9,18 +9,18 @@ from fractions import Fraction
 from functools import cached_property
 
 from dra_lab.cel.matching import CLASS, ERROR, NO_CLASS, Matching
+from dra_lab.checks.taint_validation import excludes
 from dra_lab.index.in_use import published_device
 from dra_lab.index.pools import why_unusable
-from dra_lab.model.allocation import DeviceRequestAllocationResult
-from dra_lab.model.claims import DeviceConstraint, DeviceToleration, ResourceClaim
+from dra_lab.model.claims import DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, DeviceTaint
-from dra_lab.model.grouped import newest
+from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask
+from dra_lab.model.slices import newest
 
 Reason = tuple[str, str, str]
 
@@ -92,7 +92,7 @@ def _taints(
     tolerations = ask.tolerations if ask is not None else ()
     rules = held.release.counted_rules
     for taint in held.cluster.taints_of(result.id, device, rules=rules):
-        if taint.effect in ("NoSchedule", "NoExecute") and not any(_tolerates(t, taint) for t in tolerations):
+        if excludes(taint, tolerations):
             evicts = " Its pods are evicted from it." if taint.effect == "NoExecute" else ""
             advice = f"To use the device anyway, add a toleration for {taint.key}.{evicts}"
             yield (
@@ -100,12 +100,6 @@ def _taints(
                 f"{result.id} has the taint {taint}, which the request does not tolerate",
                 advice,
             )
-
-
-def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
-    if toleration.key not in ("", taint.key) or toleration.effect not in ("", taint.effect):
-        return False
-    return toleration.operator == "Exists" or toleration.value == taint.value
 
 
 def _matches(

@@ -1,66 +1,84 @@
-"""Check the devices of a plan against the rules of DRA, from the API's fields; no code of the planner is used."""
+"""Check a plan against the rules of DRA and of gangs, whatever it places; no code of the planner is used."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
-from itertools import combinations
+from dataclasses import replace
+
+from msgspec.structs import replace as changed
 
 from dra_lab.cel.matching import Matching
-from dra_lab.checks.node_view import InUse, NodeView, broken, draws_of
+from dra_lab.checks.node_devices import InUse, NodeDevices, broken
+from dra_lab.checks.pod_rules import PodRules
 from dra_lab.findings import Finding, sort_findings
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, capacity_taken
 from dra_lab.model.headroom import NodeFit
-from dra_lab.model.names import DeviceID, part_of, split_request
-from dra_lab.model.nodes import node_matches
-from dra_lab.model.placement import Placement
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.placement import PlacedPod, PlacedReplica, SharedClaim
 from dra_lab.model.plan import Plan
-from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks, covers
+from dra_lab.model.sketch import ClaimSketch, pod_drawing
+from dra_lab.model.workload import HOSTS, PodGroup, Workload
 
 
-def check_plan(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> tuple[Finding, ...]:
-    """Return every rule of DRA that the devices of a plan break, as errors.
+def check_plan(
+    cluster: Cluster, plan: Plan, release: KubernetesRelease, hierarchies: Sequence[Hierarchy] = ()
+) -> tuple[Finding, ...]:
+    """Return every rule of DRA and of gangs that a plan breaks, as errors.
 
-    Each device must be visible on the node, match class and selectors, have no taint that is not tolerated, be free,
-    have the capacity, and be used once unless it is shareable. Checked are also shared counters, counts and
-    alternatives, All, the limit of 32 devices per claim, every must-link, and node selectors, also those of the pod's
-    claims that hold devices already. The devices of kube-scheduler's first fits keep the same rules, but for links. The
-    node classes cover every node once. Values, bounds and proofs of the goals are not checked.
+    Each pod keeps the rules of `PodRules` while the devices of all other pods are in use, so that their order does not
+    matter. The devices of kube-scheduler's first fits for one pod keep the same rules, but for links. Pods are on open
+    nodes of the cluster, no more are placed than wanted, and the node classes cover every node once. Each gang is in
+    one domain of its level, has its minimum and whole slices, and sees its shared claims. Values, bounds and proofs of
+    the goals are not checked, nor which nodes a pod may run on.
 
     Args:
         cluster: The cluster of the plan, with the device classes of the plan.
-        plan: The plan of one pod.
+        plan: The plan.
         release: The Kubernetes release of the plan.
+        hierarchies: The hierarchies that have the levels of gangs.
     """
-    release = cluster.target_release(release)
-    found = list(_nodes(cluster, plan))
-    if plan.fits != bool(plan.placements) and plan.sketch.requests:
-        found.append(broken("status", plan.status, f"{len(plan.placements)} devices are placed"))
-    if not plan.placements:
-        return sort_findings(found)
-    pod = PodRules(
-        NodeView(cluster, plan.node, Matching(cluster, release), release), InUse(cluster), plan.sketch, plan.placements
-    )
-    found.extend(pod.findings(plan.allocated_claims))
-    for title, fit in (("first fit", plan.first_fit), ("first fit of counts", plan.first_fit_plain)):
-        if fit is not None and fit.placements:
-            other = replace(pod, placements=fit.placements)
-            findings = other.findings(plan.allocated_claims, links=False)
-            found.extend(replace(finding, subject=f"{title}: {finding.subject}") for finding in findings)
+    found = [*_numbers(cluster, plan), *_node_classes(cluster, plan)]
+    levels = _Levels(cluster, hierarchies)
+    gangs = {gang.name: gang for gang in plan.gangs}
+    for placed in plan.placed_gangs:
+        found += _gang(gangs[placed.workload], placed, levels)
+    if not found:
+        found += _devices(cluster, plan, plan.with_devices, release)
+        for title, fit in (("first fit", plan.first_fit), ("first fit of counts", plan.first_fit_plain)):
+            if fit is not None and plan.is_one_pod and fit.placements:
+                pod = changed(plan.pods[0], devices=fit.placements)
+                broken_rules = _devices(cluster, plan, [pod], release, links=False)
+                found += [replace(finding, subject=f"{title}: {finding.subject}") for finding in broken_rules]
     return sort_findings(found)
 
 
-def _nodes(cluster: Cluster, plan: Plan) -> Iterator[Finding]:
-    """The node of a plan takes pods and is among the best; the node classes cover every node once."""
-    if plan.node in cluster.cordoned and plan.node not in (plan.admitted or ()):
-        yield broken("node", plan.node, "the node of the plan is cordoned")
+def _numbers(cluster: Cluster, plan: Plan) -> Iterator[Finding]:
+    """Each pod has a workload, an open node of the cluster and its own number, and no more exist than wanted."""
+    used = {one.node for one in plan.with_devices}
+    for node in sorted(used - cluster.node_by_name.keys()):
+        yield broken("node", node, "the cluster has no such node")
+    for node in sorted((used & cluster.cordoned) - (plan.admitted or frozenset())):
+        yield broken("node", node, "the node is cordoned, and the plan has a pod there")
+    wanted = {workload.name: workload.replicas for workload in plan.workloads}
+    known = plan.claims_of
+    for pod, times in Counter((pod.workload, pod.group, pod.replica, pod.number) for pod in plan.pods).items():
+        name, group, replica, _ = pod
+        if (name, group) not in known:
+            yield broken("workload", name, f"the plan has no such workload or group {group}".rstrip())
+        elif times > 1 or not 0 <= replica < wanted[name]:
+            yield broken("replicas", name, f"replica {replica} is there {times} times, {wanted[name]} are wanted")
+    if plan.fits != bool(plan.pods) and any(any(claims) for claims in known.values()):
+        yield broken("status", plan.status, f"{len(plan.pods)} replicas are placed")
+    missing = sum(wanted.values()) - sum(plan.placed.values())
+    if plan.pods and plan.objective == "nodes" and missing:
+        yield broken("replicas", "nodes", f"{missing} replicas are not placed, but all were asked for")
+
+
+def _node_classes(cluster: Cluster, plan: Plan) -> Iterator[Finding]:
+    """The node of one pod is among the best, and the node classes cover every node once."""
     if not plan.node_classes:
         return
     if Counter(node for equal in plan.node_classes for node in equal.nodes) != Counter(cluster.node_names):
@@ -70,273 +88,95 @@ def _nodes(cluster: Cluster, plan: Plan) -> Iterator[Finding]:
         yield broken("nodes", plan.node, "the node of the plan is not among the best ones")
 
 
-@dataclass(frozen=True)
-class PodRules:
-    """The devices of one pod on a node; `in_use` is what others hold. Each rule yields what the devices break."""
+def _devices(
+    cluster: Cluster,
+    plan: Plan,
+    placed: Sequence[PlacedPod | SharedClaim],
+    release: KubernetesRelease,
+    *,
+    links: bool = True,
+) -> Iterator[Finding]:
+    """The devices of each pod keep the rules with those of all others in use."""
+    release = cluster.target_release(release)
+    matching, in_use = Matching(cluster, release), InUse(cluster)
+    nodes = {name: NodeDevices(cluster, name, matching, release) for name in {one.node for one in placed}}
+    drawings = {key: pod_drawing("pod", claims) for key, claims in plan.claims_of.items()}
+    pods: list[tuple[str, PodRules]] = []
+    for one in placed:
+        group = f"{one.group}/shared" if isinstance(one, SharedClaim) else one.group
+        drawing = plan.sketch if plan.is_one_pod else drawings[one.workload, group]
+        pods.append((one.name, PodRules(nodes[one.node], in_use, drawing, one.devices)))
+        pods[-1][1].hold()
+    for subject, pod in pods:
+        pod.hold(-1)
+        if not pod.placements and pod.sketch.requests:
+            yield broken("served", subject, "it has no devices")
+        for finding in pod.findings(plan.allocated_claims, links=links):
+            yield replace(finding, subject=f"{subject}: {finding.subject}")
+        pod.hold()
 
-    node: NodeView
-    in_use: InUse
-    sketch: ClaimSketch
-    placements: tuple[Placement, ...]
 
-    @cached_property
-    def asks(self) -> Mapping[str, Ask]:
-        """Return every way to serve every request, by reference."""
-        return {ask.reference: ask for request in self.sketch.requests for ask in asks(request)}
+# ---------------------------------------------------------------- gangs
 
-    @cached_property
-    def taken(self) -> Mapping[str, list[Placement]]:
-        """Return the placements by reference."""
-        found: dict[str, list[Placement]] = {}
-        for placement in self.placements:
-            found.setdefault(placement.reference, []).append(placement)
-        return found
 
-    @cached_property
-    def claims(self) -> Sequence[str]:
-        """Return the claims of the pod in its order; one claim is ""."""
-        return tuple(dict.fromkeys(part_of(request.name)[0] for request in self.sketch.requests))
+class _Levels:
+    """Which nodes are in one domain of a level, and which see a claim that pods share."""
 
-    def findings(self, allocated: Iterable[ResourceClaim] = (), *, links: bool = True) -> Iterator[Finding]:
-        """Yield every rule that the devices break; `allocated` are claims of the pod that hold devices already."""
-        unknown = list(self._known())
-        if unknown:
-            yield from unknown
-            return
-        yield from self._eligible()
-        yield from self._exclusive()
-        yield from self._capacity()
-        yield from self._counters()
-        yield from self._served()
-        yield from self._listed()
-        yield from self._tied_to_node(allocated)
-        if links:
-            yield from self._linked()
+    def __init__(self, cluster: Cluster, hierarchies: Iterable[Hierarchy]) -> None:
+        self.cluster, self.hierarchies = cluster, hierarchies
 
-    def hold(self, times: int = 1) -> None:
-        """Add what the pod keeps to what is in use, or remove it with -1; requests with admin access keep nothing."""
-        for placement in self.placements:
-            ask, device = self.asks.get(placement.reference), placement.device
-            if ask is None or ask.admin_access or device not in self.node.devices:
-                continue
-            if not self.node.is_shareable(device):
-                self.in_use.alone[device] += times
-                continue
-            self.in_use.shares[device] += times
-            for key, amount in (self.amounts(placement) or {}).items():
-                self.in_use.amounts[device, key] += times * amount
+    def domains(self, gang: Workload, level: str) -> Mapping[str, tuple[str, ...]]:
+        """Return the domain of each node in a level; nodes that are in none are not there."""
+        if level in HOSTS:
+            return {name: (name,) for name in self.cluster.node_names}
+        for hierarchy in self.hierarchies:
+            names = [name for known in hierarchy.levels for name in (known.name.casefold(), known.key)]
+            if gang.hierarchy in ("", hierarchy.name) and (level.casefold() in names or level in names):
+                return {node: domain.path for domain in hierarchy.at(level) for node in domain.nodes}
+        return {}
 
-    def _known(self) -> Iterator[Finding]:
-        """Placements name a request of the drawing and a device that the node sees."""
-        for placement in self.placements:
-            if placement.reference not in self.asks:
-                yield broken("request", placement.reference, "the drawing has no such request")
-            if placement.device not in self.node.devices:
-                yield broken("device", placement.device, f"node {self.node.name} does not see this device")
+    def outside(self, gang: Workload, level: str, name: str, nodes: set[str]) -> Iterator[Finding]:
+        """Yield that nodes are not in one domain of a level that is required."""
+        domains = self.domains(gang, level) if level else dict.fromkeys(nodes, ())
+        if not nodes <= domains.keys() or len({domains[node] for node in nodes}) > 1:
+            yield broken("level", name, f"its pods are not in one domain of {level}")
 
-    def _eligible(self) -> Iterator[Finding]:
-        """Class, selectors, gates, taints and exclusive use; admin access may take what others hold.
+    def unseen(
+        self, name: str, claims: Sequence[ClaimSketch], held: Sequence[SharedClaim], nodes: set[str]
+    ) -> Iterator[Finding]:
+        """Yield that pods do not see the devices of the claim that they share: those of their node or a network."""
+        if len(held) != bool(claims) or not all(self._see(nodes, shared) for shared in held):
+            yield broken("shared", name, "its pods share claims and do not see their devices")
 
-        Rules: docs/semantics.md 3.5.1 to 3.5.4, 3.5.8, 3.5.10.
-        """
-        node, gate = self.node, self.node.release.enabled
-        for placement in self.placements:
-            ask, device = self.asks[placement.reference], placement.device
-            if node.stage(ask, device) != "match":
-                yield broken("selector", device, f"it does not match request {ask.reference}")
-            if not node.is_visible(device):
-                yield broken("gate", device, "a feature gate that is off hides it")
-            if self.in_use.alone[device] and not ask.admin_access:
-                yield broken("in-use", device, "a claim or another pod holds it")
-            rules = self.node.release.counted_rules
-            taints = (
-                node.cluster.taints_of(device, node.devices[device], rules=rules) if gate("DRADeviceTaints") else ()
-            )
-            for taint in taints:
-                if taint.effect in ("NoSchedule", "NoExecute") and not any(
-                    t.key in ("", taint.key)
-                    and t.effect in ("", taint.effect)
-                    and (t.operator == "Exists" or t.value == taint.value)
-                    for t in ask.tolerations
-                ):
-                    yield broken("taint", device, f"request {ask.reference} does not tolerate {taint}")
-
-    def _exclusive(self) -> Iterator[Finding]:
-        """A device is taken once; a shareable one once by each request; a later claim's admin access may take it too.
-
-        Rules: docs/semantics.md 3.11.5, 3.5.1.
-        """
-        for first, second in combinations(self.placements, 2):
-            device = first.device
-            if device != second.device:
-                continue
-            if first.reference == second.reference:
-                # The parts of a split request are requests of their own, and so are those that a manifest numbers.
-                numbered = first.manifest_request != second.manifest_request and self.node.is_shareable(device)
-                if not numbered and not self.is_split(first.reference):
-                    yield broken("taken-twice", device, f"request {first.reference} takes it twice")
-            elif not self.node.is_shareable(device):
-                late = max(first, second, key=lambda placement: self.claims.index(placement.claim))
-                if first.claim == second.claim or not self.asks[late.reference].admin_access:
-                    yield broken("taken-twice", device, f"{first.reference} and {second.reference} both take it")
-
-    def _capacity(self) -> Iterator[Finding]:
-        """`capacity`: every key of the device, by request and `requestPolicy`, within what is left.
-
-        Rules: docs/semantics.md 3.11.1 to 3.11.4.
-        """
-        if not self.node.release.enabled("DRAConsumableCapacity"):
-            return
-        for device in dict.fromkeys(placement.device for placement in self.placements):
-            takers = [placement for placement in self.placements if placement.device == device]
-            taken = [self.amounts(taker) for taker in takers]
-            for taker, amounts in zip(takers, taken, strict=True):
-                if amounts is None:
-                    yield broken("capacity", device, f"it cannot give what request {taker.reference} asks for")
-                elif any(parse_quantity(v) != amounts.get(k) for k, v in taker.consumed.items()):
-                    yield broken("capacity", device, f"request {taker.reference} does not consume what the plan says")
-            for key, capacity in self.node.devices[device].capacity.items():
-                each = [amounts[key] for amounts in taken if amounts is not None]
-                # A dedicated device keeps no account: a request that also takes it, for admin access, sees it whole
-                # (docs/semantics.md 3.11.4).
-                shared = self.node.is_shareable(device)
-                wanted = sum(each, Fraction()) if shared else max(each, default=Fraction())
-                left = parse_quantity(capacity.value) - self.in_use.amounts.get((device, key), 0)
-                if wanted > left:
-                    yield broken("capacity", device, f"{float(wanted):g} of {key} are taken, {float(left):g} are left")
-
-    def amounts(self, placement: Placement) -> Mapping[str, Fraction] | None:
-        """Return what a placement takes of every capacity of its device, None if it cannot be served."""
-        ask = self.asks[placement.reference]
-        parts = len(self.taken[placement.reference]) if self.is_split(placement.reference) else 1
-        amounts = {key: parse_quantity(amount) / parts for key, amount in ask.capacity.items()}
-        return capacity_taken(self.node.devices[placement.device], amounts, self.node.release)
-
-    def is_split(self, reference: str) -> bool:
-        """Say whether a request for one large share was split over several devices that together give it."""
-        ask, placements = self.asks[reference], self.taken.get(reference, ())
-        if ask.all_devices or ask.count != 1 or len(placements) < 2 or len(ask.capacity) != 1:
-            return False
-        ((key, amount),) = ask.capacity.items()
-        part = {key: parse_quantity(amount) / len(placements)}
-        for placement in placements:
-            amounts = capacity_taken(self.node.devices[placement.device], part, self.node.release)
-            consistent = amounts is not None and amounts[key] == parse_quantity(placement.consumed.get(key, 0))
-            if amounts is None or (self.node.is_shareable(placement.device) and not consistent):
-                return False
-        return any(placement.consumed for placement in placements)
-
-    def _counters(self) -> Iterator[Finding]:
-        """`consumesCounters`: what the devices draw is left, in pools of which no counter is overdrawn.
-
-        A share draws only if no share of its device is held already. Rules: docs/semantics.md 3.10.
-        """
-        devices = self.node.devices
-        taken = Counter(p.device for p in self.placements if devices[p.device].consumes_counters)
-        for pool in self.node.pools:
-            pays: list[Device] = []
-            for device, count in taken.items():
-                if device[:2] == (pool.driver, pool.name):
-                    once = int(not self.in_use.shares[device])
-                    pays += [devices[device]] * (once if self.node.is_shareable(device) else count)
-            drawn = draws_of(pays)
-            for counter, left in self.in_use.counters_left(self.node.cluster, pool).items() if pays else ():
-                if drawn.get(counter, 0) > left or left < 0:
-                    text = (
-                        f"{float(drawn.get(counter, 0)):g} of {'/'.join(counter)} are drawn, {float(left):g} are left"
-                    )
-                    yield broken("counters", f"{pool.driver}/{pool.name}", text)
-
-    def _served(self) -> Iterator[Finding]:
-        """`count`, `allocationMode`, `firstAvailable` and the limit of 32 devices."""
-        for claim, count in Counter(placement.claim for placement in self.placements).items():
-            if count > MAX_DEVICES:
-                yield broken("limit", claim or "claim", f"{count} devices are more than {MAX_DEVICES}")
-        for request in self.sketch.requests:
-            used = [reference for reference in self.taken if split_request(reference)[0] == request.name]
-            if len(used) != 1:
-                yield broken("alternative", request.name, f"it is served in {len(used)} ways")
-                continue
-            ask, have = self.asks[used[0]], len(self.taken[used[0]])
-            wanted = sum(self._is_in_all(ask, device) for device in self.node.devices) if ask.all_devices else ask.count
-            if have != wanted and not self.is_split(used[0]):
-                yield broken("count", ask.reference, f"{have} devices are taken, {wanted} are asked for")
-
-    def _is_in_all(self, ask: Ask, device: DeviceID) -> bool:
-        """Say whether All means a device: what matches and, up to 1.36, has the capacity now.
-
-        Devices with counters stay listed while their gate is off, and make the request fail. Rules: docs/semantics.md
-        3.6.2, 3.6.5.
-        """
-        release, published = self.node.release, self.node.devices[device]
-        if self.node.stage(ask, device) != "match":
-            return False
-        if not self.node.is_visible(device) and release.enabled("DRAPartitionableDevices"):
-            return False
-        if not release.enabled("DRAConsumableCapacity"):
+    def _see(self, nodes: set[str], shared: SharedClaim) -> bool:
+        if nodes <= {shared.node}:
             return True
-        amounts = capacity_taken(published, ask.capacity, release)
-        now = not release.is_at_least("1.37")
-        return amounts is not None and all(
-            amounts[key] + (self.in_use.amounts.get((device, key), 0) if now else 0) <= parse_quantity(capacity.value)
-            for key, capacity in published.capacity.items()
-        )
+        pools = [pool for node in nodes for pool in gather_pools(self.cluster, node)]
+        seen = Counter(one.id for pool in pools for one in pool.devices if one.on_node)
+        return all(seen[placement.device] == len(nodes) for placement in shared.devices)
 
-    def _listed(self) -> Iterator[Finding]:
-        """Every request for all is listed before any search, also as an alternative that is never reached.
 
-        It needs every pool of the node whole, and every device answered by the selectors. Rules: docs/semantics.md
-        3.4.7, 3.4.8, 3.6.
-        """
-        for ask in self.asks.values():
-            if not ask.all_devices:
-                continue
-            for pool in self.node.pools:
-                if pool.invalid or not pool.complete:
-                    yield broken("all", ask.reference, f"pool {pool.driver}/{pool.name} is not complete")
-            for device in self.node.devices:
-                if self.node.stage(ask, device) == "error":
-                    yield broken("all", ask.reference, f"a selector fails on {device}")
+def _gang(gang: Workload, placed: PlacedReplica, levels: _Levels) -> Iterator[Finding]:
+    """Yield what one placed gang breaks."""
+    name = f"{placed.workload}/{placed.replica}"
+    yield from levels.outside(gang, gang.level, name, set(placed.nodes))
+    held = [one for one in placed.shared if not one.group]
+    yield from levels.unseen(name, gang.shared_claims, held, set(placed.nodes))
+    for group in gang.pods:
+        pods = [pod for pod in placed.pods if pod.group == group.name]
+        held = [one for one in placed.shared if one.group == group.name]
+        nodes = {pod.node for pod in pods}
+        yield from _group(gang, group, f"{name}/{group.name}", pods, levels)
+        yield from levels.unseen(f"{name}/{group.name}", group.shared_claims, held, nodes)
 
-    def _tied_to_node(self, allocated: Iterable[ResourceClaim]) -> Iterator[Finding]:
-        """`allocation.nodeSelector`: what the claims of the pod demand of its node, those allocated before too.
 
-        Rule: docs/semantics.md 3.12.
-        """
-        node = self.node.cluster.node_named(self.node.name)
-        for claim in allocated:
-            selector = claim.status.allocation.node_selector if claim.status.allocation else None
-            if selector is not None and not node_matches(selector, node):
-                yield broken("node", claim.metadata.name, f"the claim is allocated where node {node.name} is not")
-        # kube-scheduler writes the devices of a claim by request, then in the order of the pools.
-        order = {name: at for at, name in enumerate([*self.asks, *self.node.devices])}
-        ordered = sorted(self.placements, key=lambda p: (order[p.reference], order[p.device]))
-        for name in self.claims:
-            for device in (placement.device for placement in ordered if placement.claim == name):
-                item = self.node.published[device]
-                own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
-                if own.node_name is not None or item.device.binds_to_node:
-                    break
-                if own.node_selector is not None and len(own.node_selector.node_selector_terms) != 1:
-                    yield broken("node", device, "its node selector has several terms: the pod is given up")
-                    break
-
-    def _linked(self) -> Iterator[Finding]:
-        """`constraints[]`, and what links demand beyond them: pairs, and levels that no attribute publishes."""
-        for link in self.sketch.links:
-            if not link.must:
-                continue
-            parts = self.parts(link)
-            if not all(self.node.values(device, link) for part in parts for device in part):
-                yield broken("link", link.name, f"a device has no value on {link.where}")
-            elif self.node.losses(link, parts):
-                yield broken("link", link.name, f"the devices do not keep {link.how} on {link.where}")
-
-    def parts(self, link: Link) -> list[tuple[DeviceID, ...]]:
-        """Return the devices that a link connects, one part per request; parts of a split request stand alone."""
-        parts: list[tuple[DeviceID, ...]] = []
-        for name, placements in self.taken.items():
-            if any(covers(reference, self.asks[name]) for reference in link.requests):
-                members = tuple(p.device for p in placements)
-                parts.extend([(member,) for member in members] if self.is_split(name) else [members])
-        return parts
+def _group(gang: Workload, group: PodGroup, name: str, pods: Sequence[PlacedPod], levels: _Levels) -> Iterator[Finding]:
+    """Yield what one group of a placed gang breaks."""
+    if not group.least <= len(pods) <= group.count:
+        yield broken("minimum", name, f"{len(pods)} pods, {group.least} to {group.count} are wanted")
+    yield from levels.outside(gang, group.level, name, {pod.node for pod in pods})
+    for size, level in group.slices:
+        domains = levels.domains(gang, level)
+        counted = Counter(domains.get(pod.node) for pod in pods)
+        if None in counted or any(count % size for count in counted.values()):
+            yield broken("slices", name, f"its pods are not in slices of {size} in {level}")

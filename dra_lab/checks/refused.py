@@ -20,7 +20,7 @@ from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.semver import semver_key
+from dra_lab.model.quantity import semver_key
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
 
 _LEAST, _MOST = -(2**63), 2**63 - 1

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dra_lab.checks.metadata import check_metadata
 from dra_lab.checks.name_formats import check_driver, check_label, check_label_name, check_label_value, check_pool
 from dra_lab.checks.rules import Errors, invalid, required
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.claims import DeviceToleration
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import DeviceTaint
 from dra_lab.model.release import KubernetesRelease
 
 EFFECTS = ("None", "NoExecute", "NoSchedule")
@@ -50,6 +52,16 @@ def check_toleration(toleration: Mapping[str, Any], path: str, release: Kubernet
     effect = toleration.get("effect") or ""
     if effect and effect not in effects(release):
         yield invalid(f"{path}.effect", effect, f"use one of {', '.join(effects(release))}")
+
+
+def excludes(taint: DeviceTaint, tolerations: Iterable[DeviceToleration]) -> bool:
+    """Say whether a taint keeps a request with these tolerations from the device."""
+    return taint.effect in ("NoSchedule", "NoExecute") and not any(
+        toleration.key in ("", taint.key)
+        and toleration.effect in ("", taint.effect)
+        and (toleration.operator == "Exists" or toleration.value == taint.value)
+        for toleration in tolerations
+    )
 
 
 def check_taint_rule(rule: Mapping[str, Any], release: KubernetesRelease) -> Errors:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.in_use import claim_name
-from dra_lab.model.allocation import ResourceClaimConsumerReference
+from dra_lab.model.claims import ResourceClaimConsumerReference
 from dra_lab.model.cluster import Cluster
 
 _SHOWN = 5

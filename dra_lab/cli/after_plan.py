@@ -16,7 +16,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, plan_outcome
+from dra_lab.words.plan_json import DOES_NOT_FIT, plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.cli.gang_options import Asked, GangInput
@@ -67,7 +67,7 @@ class Questions:
     def after(self, asked: Asked | None = None) -> AfterPlan:
         """Return what is known after the plan; `asked` has the queues and files of the workloads, None for one pod."""
         from dra_lab.planner.questions import how_many_more
-        from dra_lab.sketch.free_words import unread_words
+        from dra_lab.sketch.kind_counts import unread_words
         from dra_lab.words.plan_document import AfterPlan
 
         plan, known = self.plan, AfterPlan(unread="" if self.plan.is_one_pod else unread_words(self.cluster))

@@ -61,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _anonymous(cluster: Cluster, options: argparse.Namespace) -> int:
-    from dra_lab.sources.anonymise import anonymise, mapping_text
-    from dra_lab.sources.anonymise_check import changed_selectors
+    from dra_lab.sources.anonymise import anonymise, changed_selectors, mapping_text
     from dra_lab.sources.drawing_files import write_whole
     from dra_lab.sources.snapshots import make_snapshot, write_snapshot
 
@@ -107,8 +106,8 @@ def _check(options: argparse.Namespace) -> None:
 
 def _print(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Finding]) -> int:
     """Print what was captured and where it is; return the exit status."""
-    from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence, Words
+    from dra_lab.words.plan_json import answer_json
 
     info, mapping = snapshot.info, str(options.mapping or "")
     counts: dict[str, Any] = {"counts": info.counts, "leftOut": info.left_out, "replaced": info.replaced}

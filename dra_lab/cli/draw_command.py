@@ -50,8 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.manifests import ManifestText
     from dra_lab.pinning.pod_start import searched
     from dra_lab.session import read_plan_file
-    from dra_lab.session.outputs import manifest
-    from dra_lab.session.picture_files import picture_page
+    from dra_lab.session.outputs import manifest, picture_page
 
     if not options.claim:
         picture_page(cluster_of(options), None, options.node, options.file)
@@ -79,11 +78,9 @@ def _drawn(
     findings: Sequence[Finding] = (),
 ) -> int:
     """Print the answer and what was written; return the exit status."""
-    from dra_lab.words.answer_json import answer_json
     from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Sentence, Words
-    from dra_lab.words.plan_json import plan_json
-    from dra_lab.words.plan_outcome import pod_outcome
+    from dra_lab.words.plan_json import answer_json, plan_json, pod_outcome
 
     file = str(options.file)
     written = {"kind": "Picture", "file": file}

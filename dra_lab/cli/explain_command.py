@@ -28,11 +28,10 @@ from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.findings import Finding
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import gates_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.trace import Trace
 from dra_lab.topology.locality import device_names
 
@@ -68,7 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Plan on the node, trace kube-scheduler's search there, and print what is asked for."""
     from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
-    from dra_lab.words.plan_outcome import pod_outcome
+    from dra_lab.words.plan_json import pod_outcome
 
     if "claims" not in options and _about_pods(options):
         return explain_pods(options)

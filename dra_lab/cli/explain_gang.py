@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dra_lab.cli.gang_options import asked_of
 from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.errors import InputError
-from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.plan import Plan
 from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
@@ -33,7 +33,7 @@ def explain_gangs(options: argparse.Namespace) -> int:
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.planner.questions import plan_workloads
-    from dra_lab.words.plan_outcome import plan_outcome
+    from dra_lab.words.plan_json import plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
         if value:
@@ -66,7 +66,7 @@ def _parts(options: argparse.Namespace, plan: Plan, found: Sequence[tuple[Worklo
     """Yield the answer of the planner, then what each scheduler does."""
     from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Sentence, Words
-    from dra_lab.words.gang_document import choice_sentence, replay_table
+    from dra_lab.words.workload_words import choice_sentence, replay_table
 
     yield Sentence(answer_sentence(plan))
     for gang, choice in found:
@@ -82,8 +82,7 @@ def _parts(options: argparse.Namespace, plan: Plan, found: Sequence[tuple[Worklo
 def _json(
     plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
 ) -> dict[str, Any]:
-    from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.plain_values import plain_value
+    from dra_lab.words.plan_json import answer_json, plain_value
 
     rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
     return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

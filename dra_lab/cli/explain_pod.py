@@ -9,7 +9,7 @@ from dra_lab.cli.options import cluster_of, print_answer, release_of
 from dra_lab.cli.pod_option import may_be_pod
 from dra_lab.model.pod_reason import Explanation
 from dra_lab.words.document import Sentence
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED
 
 
 def explain_pods(options: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def explain_written_pod(options: argparse.Namespace) -> int | None:
 
 
 def _print(options: argparse.Namespace, found: Explanation) -> int:
-    from dra_lab.words.pod_reason_document import explanation_json, explanation_parts
+    from dra_lab.words.explain_document import explanation_json, explanation_parts
 
     parts = (part for part in explanation_parts(found) if options.detail != "answer" or isinstance(part, Sentence))
     return print_answer(options, partial(explanation_json, found), parts, cluster_of(options).findings, _outcome(found))

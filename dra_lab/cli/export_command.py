@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.workload_file import read_workload
     from dra_lab.session.outputs import bundle, drawn_of
-    from dra_lab.sketch.manifest_target import Target
+    from dra_lab.sketch.claim_objects import Target
     from dra_lab.words.answer_sentence import answer_sentence
 
     refuse_write(options)
@@ -171,8 +171,8 @@ def run(options: argparse.Namespace) -> int:
 def _measure(options: argparse.Namespace, session: Session) -> int:
     """Write the Jobs that measure the links, print their paths."""
     from dra_lab.session.outputs import measure
-    from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Lines, Sentence
+    from dra_lab.words.plan_json import answer_json
 
     if options.format == "yaml":
         raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
@@ -186,7 +186,7 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
     """Write or print an export and its answer, or say why nothing is written; return the exit status of its answer."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.simulation import exit_status
-    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.plan_json import answer_json
 
     refused = made.is_worse and not options.allow_worse
     yaml = options.format == "yaml"
@@ -234,7 +234,7 @@ def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
     from dra_lab.planner.questions import plan_workloads
     from dra_lab.session.outputs import Planned, bundle
-    from dra_lab.sketch.manifest_target import Target
+    from dra_lab.sketch.claim_objects import Target
     from dra_lab.words.answer_sentence import answer_sentence
 
     if options.node:

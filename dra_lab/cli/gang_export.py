@@ -114,10 +114,9 @@ def _write(options: argparse.Namespace, made: Bundle, plan: Plan) -> int:
     """Write or print the files and the answer, or say why nothing is written; return the exit status."""
     from dra_lab.exports.bundle import write_bundle
     from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, NOT_SIMULATED, title_of
-    from dra_lab.words.answer_json import answer_json
     from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Lines, Sentence, Words
-    from dra_lab.words.plan_outcome import plan_outcome
+    from dra_lab.words.plan_json import answer_json, plan_outcome
 
     outcome, yaml = plan_outcome(plan), options.format == "yaml"
     refused = made.is_worse and not options.allow_worse

@@ -13,7 +13,7 @@ from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answ
 from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
 
 if TYPE_CHECKING:
     from dra_lab.gitops.folder import Manifests
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _json(found: Migration, outcome: str, files: tuple[Path, ...]) -> dict[str, object]:
-    from dra_lab.words.answer_json import answer_json
+    from dra_lab.words.plan_json import answer_json
 
     outcomes = dict.fromkeys(found.workloads, "migrated")
     outcomes |= {name: "partly-migrated" if name in outcomes else "not-migrated" for name in found.left}

@@ -17,8 +17,8 @@ from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Finding, Origin
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import FIXED_GOALS, GOALS
-from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import Plan
+from dra_lab.model.quantity import whole_number
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.model.sketch import Drawing
 from dra_lab.planner.waiting import STOPPING
@@ -169,7 +169,7 @@ def _read(options: argparse.Namespace) -> Cluster:
 
     own = own_profiles(options.profiles)
     if options.topology:
-        from dra_lab.sources.foreign.loading import topology_cluster
+        from dra_lab.sources.foreign.reading import topology_cluster
 
         cluster = topology_cluster(options.topology[0], 1 if options.nodes is None else options.nodes, options.driver)
     else:

@@ -151,8 +151,7 @@ def _print(
     """Print the answer, and its findings on standard error; return the exit status."""
     from dra_lab.cli.after_plan import Questions
     from dra_lab.words.plan_document import NAMES, detailed_parts
-    from dra_lab.words.plan_json import plan_json
-    from dra_lab.words.plan_outcome import pod_outcome
+    from dra_lab.words.plan_json import plan_json, pod_outcome
 
     if after is None:
         after = Questions(options, cluster, plan, cluster.target_release(release_of(options))).after()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import version
-from dra_lab.model.gates import RECORDED_RELEASE
-from dra_lab.model.release import RELEASES
+from dra_lab.model.release import RECORDED_RELEASE, RELEASES
 
 EXAMPLES = (
     "dra-lab replay cases.ndjson",

@@ -24,8 +24,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print each sample with its examples; -q prints the names alone."""
     from dra_lab.sources import samples
-    from dra_lab.words.answer_json import answer_json
     from dra_lab.words.document import Part, Table, Words
+    from dra_lab.words.plan_json import answer_json
 
     found = samples()
     values = [{"name": one.name, "teaches": one.teaches, "examples": list(one.examples)} for one in found]

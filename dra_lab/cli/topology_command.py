@@ -60,9 +60,7 @@ def _has_no_cluster(path: Path) -> bool:
 def _hierarchies(options: argparse.Namespace) -> int:
     from dra_lab.sources import load_cluster
     from dra_lab.topology.hierarchies import hierarchies, hierarchy_findings
-    from dra_lab.words.answer_json import answer_json
-    from dra_lab.words.document import Sentence, Table
-    from dra_lab.words.hierarchies_document import (
+    from dra_lab.words.cluster_document import (
         DOMAINS,
         LEVELS,
         domain_rows,
@@ -70,6 +68,8 @@ def _hierarchies(options: argparse.Namespace) -> int:
         hierarchy_values,
         level_rows,
     )
+    from dra_lab.words.document import Sentence, Table
+    from dra_lab.words.plan_json import answer_json
 
     cluster = load_cluster(options.file)
     found, findings = hierarchies(cluster), hierarchy_findings(cluster)
@@ -85,10 +85,10 @@ def _hierarchies(options: argparse.Namespace) -> int:
 
 def _devices(options: argparse.Namespace) -> int:
     from dra_lab.sources.foreign import make_cluster, read_inventory
-    from dra_lab.sources.foreign.inventory_tables import INVENTORY_HEAD, inventory_rows, inventory_values
-    from dra_lab.words.answer_json import answer_json
+    from dra_lab.sources.foreign.inventory import INVENTORY_HEAD, inventory_rows, inventory_values
     from dra_lab.words.document import Sentence, Table, Words
     from dra_lab.words.facts import counted
+    from dra_lab.words.plan_json import answer_json
 
     inventory = read_inventory(options.file)
     findings = make_cluster(inventory).findings

@@ -29,10 +29,8 @@ from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.pod_start import RUN_TIME_ERROR
 from dra_lab.pinning.written_manifests import Written
-from dra_lab.sketch.claim_objects import Affinity
-from dra_lab.sketch.manifest_target import KINDS, Target
-from dra_lab.words.plan_json import plan_json
-from dra_lab.words.plan_outcome import FITS, plan_outcome
+from dra_lab.sketch.claim_objects import KINDS, Affinity, Target
+from dra_lab.words.plan_json import FITS, plan_json, plan_outcome
 
 KUSTOMIZATION = "kustomization.yaml"
 ANNOTATION = "dra-lab"

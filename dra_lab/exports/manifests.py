@@ -18,11 +18,18 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks, claims_of
 from dra_lab.pictures.letters import letters
-from dra_lab.sketch.claim_objects import Affinity, claim_object, example, labelled_class, plain
-from dra_lab.sketch.compile import CompiledClaim, compile_claim
+from dra_lab.sketch.claim_objects import (
+    KINDS,
+    Affinity,
+    Target,
+    claim_object,
+    example,
+    labelled_class,
+    plain,
+    target_findings,
+)
+from dra_lab.sketch.compile import CompiledClaim, compile_claim, needed_classes
 from dra_lab.sketch.links import LEVEL_WORDS
-from dra_lab.sketch.manifest_target import KINDS, Target, target_findings
-from dra_lab.sketch.needed_classes import needed_classes
 from dra_lab.sketch.object_names import claim_objects, object_name
 
 _UNTOLD = ("link-not-writable", "pairwise-counts")

@@ -16,8 +16,7 @@ from dra_lab.exports.manifests import manifest_files
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
-from dra_lab.sketch.claim_objects import labels, node_affinity, pod_claims
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target, labels, node_affinity, pod_claims
 from dra_lab.sketch.object_names import object_name
 from dra_lab.topology.locality import localities
 from dra_lab.words.document import marked_up

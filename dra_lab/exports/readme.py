@@ -14,7 +14,7 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.pinning.written_manifests import Written
-from dra_lab.sketch.manifest_target import ADMIN_LABEL, KINDS, MEANING, Target
+from dra_lab.sketch.claim_objects import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
 from dra_lab.words.plan_document import goals_table, workloads_table

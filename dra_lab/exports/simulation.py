@@ -12,7 +12,7 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.pinning.replay_result import Miss, Replay
 from dra_lab.words.facts import goal_words, sentence
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
 
 _PAIRS = "unpaired"
 EVERY_NODE = "on every node it may choose"

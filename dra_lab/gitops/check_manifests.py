@@ -40,7 +40,7 @@ from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, removed, short_vers
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease, release_of
 from dra_lab.model.what_if import when_idle
-from dra_lab.sketch.free_words import unread_words
+from dra_lab.sketch.kind_counts import unread_words
 
 _NOT_PLANNED = frozenset(("ResourcePoolStatusRequest",))
 """Kinds of the API that nothing here looks at."""

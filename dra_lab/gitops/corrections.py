@@ -25,8 +25,8 @@ from dra_lab.model.device import RESOURCE_V1
 from dra_lab.model.driver_profile import STANDARD_TOPOLOGY, Profiles
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.sketch.cluster_candidates import candidates
+from dra_lab.sketch.compile import is_known_class
 from dra_lab.sketch.likely_names import LikelyClass, likely_attribute, likely_class
-from dra_lab.sketch.needed_classes import is_known_class
 from dra_lab.sketch.palette import ask_for
 
 _CLAIM_PATHS = {"ResourceClaim": "spec", "ResourceClaimTemplate": "spec.spec"}

@@ -21,11 +21,11 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.pods import Container, Pod
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workloads import Container, Pod
-from dra_lab.sketch.needed_classes import class_findings
+from dra_lab.sketch.compile import class_findings
 
 EXTENDED = "extended-resources"
 """The name of that claim in a pod here; kube-scheduler's own is `<extended-resources>`."""

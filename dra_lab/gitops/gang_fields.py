@@ -13,7 +13,7 @@ from dra_lab.gitops.folder import Document
 from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.decoding import json_value
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 
 _KUEUE, _KAI = "kueue.x-k8s.io/podset-", "kai.scheduler/topology"
 _LWS, _JOBSET = "leaderworkerset.sigs.k8s.io/", "alpha.jobset.sigs.k8s.io/"

@@ -24,10 +24,10 @@ from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.pods import Pod, PodSpec
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload
-from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.planner.node_filter import only_nodes
 from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.topology.hierarchies import hierarchies

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from dra_lab.cel.releases import unknown_in
+from dra_lab.cel.selector import unknown_in
 from dra_lab.errors import CelError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.references import WrittenClaim
@@ -17,7 +17,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import candidates
-from dra_lab.sketch.needed_classes import class_findings
+from dra_lab.sketch.compile import class_findings
 
 SELECTOR_FAILS = "selector-fails"
 

@@ -31,10 +31,10 @@ from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pod_reason import Explanation, PodReason
+from dra_lab.model.pods import Pod
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.model.workloads import Pod
 from dra_lab.planner.allowed_nodes import allowed_nodes, not_checked, reported
 from dra_lab.sketch.links import listed
 from dra_lab.sketch.read_back import sketch_of

@@ -11,7 +11,7 @@ from dra_lab.gitops.object_pods import PodTemplate
 from dra_lab.gitops.plugin_requests import PluginRequest, unreadable_amounts
 from dra_lab.manifests.templates import has_variables
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 
 _SHARE_ANNOTATIONS = ("gpu-fraction", "gpu-memory", "gpu-fraction-num-devices")
 """Annotations of a pod with which KAI and Run:ai give out parts of a GPU (KAI-Scheduler, docs/gpu-sharing)."""

@@ -20,8 +20,7 @@ from dra_lab.gitops.object_pods import PodClaim, PodTemplate
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.pod_templates import value_at
-from dra_lab.model.allocation import ResourceClaimStatus
-from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimStatus, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.planner.pod_claims import repeated_claim

@@ -12,10 +12,9 @@ from dra_lab.gitops.report_json import review_json
 from dra_lab.gitops.report_text import heading
 from dra_lab.gitops.review import OUTCOME_WORDS, FitState
 from dra_lab.model.cluster import Cluster
-from dra_lab.words.answer_json import finding_value
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
 from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling
-from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_json import finding_value, plain_value
 
 _WORDS = ("new", "removed", "worse", "better", "changed")
 

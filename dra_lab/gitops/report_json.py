@@ -7,9 +7,8 @@ from typing import Any
 
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.gitops.review import Checked, Review
-from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import printable
-from dra_lab.words.plan_json import plan_json
+from dra_lab.words.plan_json import answer_json, plan_json
 from dra_lab.words.rule_catalogue import rule_catalogue
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

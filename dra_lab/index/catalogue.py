@@ -9,8 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dra_lab.drivers import attributes_of_labels, device_kind
-from dra_lab.index.device_kinds import RDMA, DeviceKind, type_of
-from dra_lab.index.driver_kinds import Guesses, guessed_kinds
+from dra_lab.index.device_kinds import RDMA, DeviceKind, Guesses, guessed_kinds, type_of
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.cel.functions.regex import names_with
+from dra_lab.cel.functions.strings import names_with
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorTerm, node_matches
 from dra_lab.model.topologies import HyperNode, LabelMatch, Member, MemberSelector, NameMatch
 

@@ -10,18 +10,15 @@ from msgspec import Struct, field
 
 from dra_lab.cel.matching import ERROR, Match, Matching
 from dra_lab.drivers import attributes_of_machines
-from dra_lab.index.counter_draws import consumption, counted_pools
-from dra_lab.index.device_kinds import device_kinds, keys_beside_kind
-from dra_lab.index.driver_kinds import guessed_kinds
-from dra_lab.index.node_binding import Tie, tie_of
-from dra_lab.index.pools import Pool, PoolDevice, devices_on, pools_of
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.index.counters_left import consumption, counted_pools
+from dra_lab.index.device_kinds import device_kinds, guessed_kinds, keys_beside_kind
+from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import LEVELS, DriverProfile
-from dra_lab.model.gates import gates_of
 from dra_lab.model.memo import Cache, once_per_hardware
 from dra_lab.model.names import DeviceID
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.sketch import Ask
 
 _QUESTIONS = 16

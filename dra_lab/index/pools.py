@@ -1,22 +1,21 @@
-"""Pools as kube-scheduler gathers them for one node: which devices it sees there, in which order."""
+"""Pools as kube-scheduler gathers them for one node, and what ties a claim on their devices to nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
 from itertools import chain
 
 from msgspec import Struct, field
 
-from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, device_kinds
-from dra_lab.index.driver_kinds import Guesses, guessed_kinds
+from dra_lab.index.device_kinds import DeviceKind, DeviceKinds, Guesses, device_kinds, guessed_kinds
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.gates import Gates
-from dra_lab.model.grouped import grouped, newest, pool_of
 from dra_lab.model.memo import once_per_devices, once_per_slice, slice_values
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta, node_matches
-from dra_lab.model.slices import CounterSet, ResourceSlice
+from dra_lab.model.release import Gates
+from dra_lab.model.slices import CounterSet, ResourceSlice, grouped, newest, pool_of
 
 _NOBODY = Node(metadata=ObjectMeta(name=""))
 _Key = tuple[str, str]
@@ -291,3 +290,26 @@ def why_invalid(slices: Sequence[ResourceSlice], published: Sequence[ResourceSli
 
 def _order(pool: Pool) -> tuple[bool, bytes, bytes]:
     return pool.binds, pool.driver.encode(), pool.name.encode()
+
+
+class Tie(IntEnum):
+    """What ties a claim that takes a device to nodes: the node itself, one selector or none, a selector of many terms.
+
+    kube-scheduler gives up the pod when it meets a device with many terms before one that ties to the node
+    (docs/semantics.md 3.12).
+    """
+
+    SELECTOR = 0
+    NODE = 1
+    TERMS = 2
+
+
+def tie_of(item: PoolDevice) -> Tie:
+    """Return what ties a claim that takes a device to nodes: `nodeName`, `bindsToNode`, `nodeSelector`.
+
+    Rule: docs/semantics.md 3.12.3.
+    """
+    own = item.device if item.slice.spec.per_device_node_selection else item.slice.spec
+    if own.node_name is not None or item.device.binds_to_node:
+        return Tie.NODE
+    return Tie.SELECTOR if own.node_selector is None or len(own.node_selector.node_selector_terms) == 1 else Tie.TERMS

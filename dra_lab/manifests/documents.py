@@ -19,14 +19,13 @@ from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_o
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, removed, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
-from dra_lab.model.custom import CUSTOM_VERSIONS, is_custom
-from dra_lab.model.decoding import decoder, from_builtins, from_json
+from dra_lab.model.decoding import decoder, from_builtins, from_json, too_many_values
 from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
-from dra_lab.model.limits import too_many_values
 from dra_lab.model.nodes import Node
+from dra_lab.model.pods import Pod
 from dra_lab.model.queues import CUSTOM_KINDS, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, share_attributes
-from dra_lab.model.workloads import Pod
+from dra_lab.model.topologies import CUSTOM_VERSIONS, is_custom
 
 Object = (
     ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | CustomObject

@@ -6,7 +6,7 @@ from typing import Any
 
 from dra_lab.errors import ManifestError
 from dra_lab.manifests.yaml_text import load_yaml
-from dra_lab.model.custom import is_custom
+from dra_lab.model.topologies import is_custom
 
 CONFIG_KEY = "controller_manager_config.yaml"
 """The key of the ConfigMap `kueue-manager-config`."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.manifests.documents import without_nulls
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.workloads import PodSpec
+from dra_lab.model.pods import PodSpec
 
 MAX_DEPTH = 24
 RUNTIMES = ("ClusterTrainingRuntime", "TrainingRuntime")

@@ -13,8 +13,8 @@ from msgspec import Struct
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
 from dra_lab.manifests.templates import NO_MANIFEST, RENDER, is_template
-from dra_lab.model.limits import too_many, values_allowed
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.decoding import too_many, values_allowed
+from dra_lab.model.quantity import unsigned_number
 
 MAX_YAML_BYTES = 256 * 2**20
 """Larger YAML is refused: it would take minutes; JSON is the form for bulk."""

@@ -10,22 +10,19 @@ import msgspec
 
 from dra_lab.errors import NodeError
 from dra_lab.findings import Finding
-from dra_lab.model.allocated import AllocatedDevices, allocated_devices
-from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.claims import AllocatedDevices, DeviceClass, ResourceClaim, ResourceClaimTemplate, allocated_devices
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint, without_scalar
 from dra_lab.model.driver_profile import Profiles
-from dra_lab.model.file_places import FilePlaces
-from dra_lab.model.grouped import grouped, node_of, pool_of
 from dra_lab.model.memo import Memo, once_per_claims, once_per_devices, once_per_snapshot, slice_values
 from dra_lab.model.names import DeviceID
-from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.nodes import FilePlaces, Node, ObjectMeta
+from dra_lab.model.pods import Pod
 from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
 from dra_lab.model.running import PodDisruptionBudget, RunningPod
-from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
+from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, grouped, node_of, pool_of
 from dra_lab.model.topologies import TopologyObject
-from dra_lab.model.workloads import Pod
 
 _Numbered = tuple[int, DeviceTaint]
 

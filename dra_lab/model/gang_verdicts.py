@@ -1,4 +1,4 @@
-"""What stops a gang in Kueue: its quota, what Kueue counts in each domain, or the devices."""
+"""What stops a gang in Kueue: quota, counts or devices; and whether a scheduler finds a place for a gang."""
 
 from __future__ import annotations
 
@@ -9,6 +9,65 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dra_lab.model.printing import printed
+
+
+class GangVerdict(StrEnum):
+    """Whether a scheduler finds a place: it does, it may (the order or a score decides), it does not."""
+
+    YES = "yes"
+    MAYBE = "maybe"
+    NO = "no"
+
+
+class DomainReplay(Struct, frozen=True):
+    """What happens in one domain.
+
+    Args:
+        domain: The value of the node label, or the path that Kueue writes.
+        least: The pods that get a place in any order.
+        most: The pods that get a place in the best order, as far as it is known.
+        wanted: The pods without which the gang does not start there.
+    """
+
+    domain: str
+    least: int
+    most: int
+    wanted: int
+
+
+class GangReplay(Struct, frozen=True):
+    """Whether a scheduler finds a place for a gang.
+
+    Args:
+        scheduler: Its name and version.
+        verdict: Whether it finds a place for the gang.
+        sentence: Why, in a sentence.
+        domains: What happens in each domain that it tries or chooses.
+        gang: The name of the gang.
+
+    Example:
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, read_sketch
+        >>> from dra_lab.pinning.gang_choices import replay_pod_group
+
+        Both workers must be on one node.
+
+        >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
+        >>> gang = Workload("train", [worker], level="host")
+        >>> found = replay_pod_group(load_cluster("sample:two-sockets"), gang, None, KubernetesRelease("1.36"))
+        >>> [(row.domain, row.most, row.wanted) for row in found.domains]
+        [('lab-1', 2, 2), ('lab-2', 1, 2)]
+    """
+
+    scheduler: str
+    verdict: GangVerdict
+    sentence: str
+    domains: tuple[DomainReplay, ...] = ()
+    gang: str = ""
+
+    def __str__(self) -> str:
+        """Return the answer as a terminal shows it."""
+        return printed(self)
+
 
 QUOTA = "quota"
 COUNTS = "topology counts"

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.device import Value
-from dra_lab.model.numbers import whole_number
+from dra_lab.model.quantity import whole_number
 from dra_lab.model.release import KubernetesRelease
 
 MOST_ADDED = 10_000

@@ -1,12 +1,12 @@
-"""Nodes and node selectors, as far as planning needs them."""
+"""Nodes and node selectors, as far as planning needs them, and what topology files say of a node's devices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from dra_lab.model.numbers import whole_number
+from dra_lab.model.quantity import whole_number
 
 
 class NodeValue(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
@@ -149,3 +149,27 @@ def node_matches(selector: NodeSelector, node: Node) -> bool:
         and all(_requirement_holds(r, fields) for r in term.match_fields)
         for term in selector.node_selector_terms
     )
+
+
+DeviceKey = tuple[str, str]
+"""(driver, device name): devices of equal nodes differ in their pool only."""
+
+
+class FilePlace(Struct, frozen=True):
+    """The value of a level and where it comes from: `file: dgx.xml:36, Bridge 0000:[2b-3b]`."""
+
+    value: str | int
+    source: str
+
+
+class FilePlaces(Struct, frozen=True, eq=False):
+    """What a file says of a node's devices.
+
+    `source` names the file; `places` has places by level, used where the driver publishes none; `made` says where each
+    attribute of the made slices comes from, by its full name. Equal nodes share one: two are equal only if they are the
+    same object.
+    """
+
+    source: str
+    places: Mapping[DeviceKey, Mapping[str, FilePlace]] = field(default_factory=dict)
+    made: Mapping[DeviceKey, Mapping[str, str]] = field(default_factory=dict)

@@ -17,10 +17,18 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.headroom import Fit, Headroom, NodeClass, NodeFit
 from dra_lab.model.names import DeviceID
-from dra_lab.model.placement import FirstFit, FirstFitStatus, PlacedPod, PlacedReplica, Placement, SharedClaim, Start
+from dra_lab.model.placement import (
+    FirstFit,
+    FirstFitStatus,
+    PlacedPod,
+    PlacedReplica,
+    Placement,
+    Regret,
+    SharedClaim,
+    Start,
+)
 from dra_lab.model.printing import printed
 from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
-from dra_lab.model.regret import Regret
 from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.trace import Trace

@@ -1,4 +1,4 @@
-"""Kubernetes quantities: exact values, compared by value whatever their spelling (`1Gi` equals `1024Mi`)."""
+"""Quantities, whole numbers and semantic versions in text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,21 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from dra_lab.errors import QuantityError
+from dra_lab.errors import QuantityError, SemverError
+
+_DIGITS = re.compile(r"[0-9]{1,4000}")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
+
+
+def unsigned_number(text: str) -> int | None:
+    """Return the number in a text of digits alone such as `12`, None for any other text."""
+    return int(text) if _DIGITS.fullmatch(text) else None
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number in a text such as `12` or `-3`, None where it is none."""
+    return int(text) if _WHOLE.fullmatch(text) else None
+
 
 NANO = 10**9
 """Amounts are whole numbers of 1/NANO: a quantity has no finer value, and whole numbers are fast."""
@@ -115,3 +129,27 @@ def nano(text: QuantityText) -> int:
 def to_nano(value: Fraction) -> int:
     """Return an amount in 1/NANO, rounded up."""
     return ceil(value * NANO)
+
+
+_SEMVER_PART = r"(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)"
+_SEMVER = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    rf"(?:-({_SEMVER_PART}(?:\.{_SEMVER_PART})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z",
+    re.ASCII,
+)
+
+SemverKey = tuple[int, int, int, bool, tuple[tuple[int, int, str], ...]]
+
+
+@lru_cache(maxsize=4096)
+def semver_key(text: str) -> SemverKey:
+    """Return a key that orders versions by precedence; build metadata is ignored (semver.org 2.0.0, item 11).
+
+    Raises SemverError when the text is no version with exactly three numeric parts.
+    """
+    match = _SEMVER.match(text)
+    if match is None:
+        raise SemverError(f"{text[:64]!r} is not a semantic version; write three numbers, for example 1.2.0")
+    parts = match[4].split(".") if match[4] else []
+    pre = tuple((1, 0, part) if (n := unsigned_number(part)) is None else (0, n, "") for part in parts)
+    return int(match[1]), int(match[2]), int(match[3]), not pre, pre

@@ -11,11 +11,10 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from dra_lab.model.claims import DeviceSelector
-from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.running import PodDisruptionBudget
-from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
+from dra_lab.model.topologies import TOPOLOGY_KINDS, CustomValue, TopologyObject
 
 
 def _amount(text: QuantityText, field: str) -> Fraction:

@@ -1,4 +1,4 @@
-"""Kubernetes releases and their DRA feature gates (defaults of 1.34 to 1.37; docs/semantics.md 1.2)."""
+"""Kubernetes releases, their DRA feature gates, and what they change in kube-scheduler's search."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct
+
 from dra_lab.errors import InputError
-from dra_lab.model.numbers import whole_number
+from dra_lab.model.quantity import whole_number
 
 RELEASES = ("1.34", "1.35", "1.36.2", "1.36.3", "1.37.0", "1.37.1")
 """The releases whose rules differ. A patch level between two of them has the rules of the one before it."""
@@ -241,3 +243,63 @@ def _numbers(version: str) -> tuple[int, int] | None:
     minor = whole_number(parts[1]) if len(parts) >= 2 and parts[0] == "1" else None
     patch = whole_number(parts[2]) if len(parts) > 2 else 0
     return None if minor is None or minor < 0 else (minor, max(patch or 0, 0))
+
+
+RECORDED_RELEASES = ("1.36.2", "1.36.3")
+"""The releases whose allocators were recorded; verdicts of all others come from documentation."""
+
+RECORDED_RELEASE = RECORDED_RELEASES[0]
+"""The release that the recorded cases expect."""
+
+
+class Gates(Struct, frozen=True):
+    """The feature gates that the structured allocator is handed, by subject.
+
+    `list_attributes` says whether constraints compare lists, `list_selectors` whether selectors see them.
+    `skip_groups` passes over devices with compatibilityGroups, as 1.37 does while the gate of these is off.
+    `leaks` is True up to 1.36.2 and means: what a rejected or undone candidate booked stays booked
+    (docs/semantics.md 3.10.8). `defects` is True up to 1.36 and means: counters are keyed by pool name alone.
+    `distinctAttribute` remembers one device a request (3.9.18). List intersections are not
+    restored (3.9.22). All drops devices without remaining capacity (3.6.5) and keeps its notes on one that turns out
+    full. Configurations are repeated (3.16.3; see also 3 and 5.2).
+    """
+
+    prioritized_list: bool
+    admin_access: bool
+    consumable_capacity: bool
+    device_taints: bool
+    taint_rules: CountedRules
+    partitionable_devices: bool
+    binding_conditions: bool
+    list_attributes: bool
+    list_selectors: bool
+    fractional_range: bool
+    skip_groups: bool
+    defects: bool
+    leaks: bool
+
+
+def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None) -> Gates:
+    """Return the gates that a release's scheduler hands to its allocator.
+
+    Up to 1.36 the scheduler never passes DRAListTypeAttributes on (docs/semantics.md 3.9.12); `list_attributes`
+    overrides this for verdicts of the allocator alone.
+    """
+    defects = not release.is_at_least("1.37")
+    lists = release.matches_lists if list_attributes is None else list_attributes
+    taints = release.enabled("DRADeviceTaints")
+    return Gates(
+        prioritized_list=release.enabled("DRAPrioritizedList"),
+        admin_access=release.enabled("DRAAdminAccess"),
+        consumable_capacity=release.enabled("DRAConsumableCapacity"),
+        device_taints=taints,
+        taint_rules=release.counted_rules if taints else CountedRules.NONE,
+        partitionable_devices=release.enabled("DRAPartitionableDevices"),
+        binding_conditions=release.enabled("DRADeviceBindingConditions"),
+        list_attributes=lists,
+        list_selectors=release.reads_lists,
+        fractional_range=release.enabled("DRAFractionalCapacityRange"),
+        skip_groups=not (defects or release.enabled("DRADeviceCompatibilityGroups")),
+        defects=defects,
+        leaks=not release.is_at_least("1.36.3"),
+    )

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.custom import CustomValue
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, labels_match
 from dra_lab.model.placement import Placement
-from dra_lab.model.workloads import Pod
+from dra_lab.model.pods import Pod
+from dra_lab.model.topologies import CustomValue
 
 GROUP_LABELS = (
     "kueue.x-k8s.io/pod-group-name",

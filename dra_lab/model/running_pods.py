@@ -11,8 +11,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.pods import Pod
 from dra_lab.model.running import DEFAULT_NAMESPACE, Movable, PodDisruptionBudget, RunningPod, devices_of
-from dra_lab.model.workloads import Pod
 
 SYSTEM = "kube-system"
 

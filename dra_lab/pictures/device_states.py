@@ -1,15 +1,18 @@
-"""The state of each device of a node, for a drawing and its plan: the meaning behind patterns and letters."""
+"""The state of each device of a node, for a drawing and its plan, and what would fit of a claim that fits nowhere."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from msgspec.structs import replace
+
 from dra_lab.index.counters_left import without_counters
-from dra_lab.index.device_health import UNHEALTHY, device_health
-from dra_lab.index.in_use import Amount, shares_in_use
+from dra_lab.index.in_use import UNHEALTHY, Amount, device_health, shares_in_use
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -20,8 +23,8 @@ from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.partitions import blockers, named_amounts
-from dra_lab.sketch.device_use import is_used_up, keeps_away
-from dra_lab.sketch.free_words import doubt_words
+from dra_lab.sketch.cluster_candidates import is_used_up, keeps_away
+from dra_lab.sketch.kind_counts import doubt_words
 from dra_lab.topology.locality import skipped_devices
 
 SHOWN = ("best", "scheduler", "plain", "both", "both-plain")
@@ -103,7 +106,7 @@ def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
     over = {"both": plan.first_fit, "both-plain": plan.first_fit_plain}
     if show in over:
         theirs, plain = _by_device(_taken(over[show])), show == "both-plain"
-        return replace(_filled(plan.placements), scheduler=theirs, compared=True, without_links=plain)
+        return dataclasses.replace(_filled(plan.placements), scheduler=theirs, compared=True, without_links=plain)
     return _filled(plan.placements)
 
 
@@ -309,3 +312,49 @@ def _reason(reference: str, stage: str, expression: str, error: str, *, read: bo
         "no-class": "its device class is not in this cluster" if read else "no DeviceClasses were read",
     }
     return f"does not match {reference}: {words.get(stage, stage)}"
+
+
+_SECONDS = 1.0
+"""How long the part that fits is searched."""
+
+
+def partial_fit(cluster: Cluster, plan: Plan, node: str) -> Plan | None:
+    """Return the plan of the claim with fewer devices on its nearest node; None for a claim that fits, and elsewhere.
+
+    The counts are those of the change that the planner tried, and nothing else of the claim is changed.
+    """
+    if plan.fits or plan.reasons is None or plan.reasons.nearest != node:
+        return None
+    changes = (change.sketch for change in plan.reasons.relaxations if change.fitting and change.sketch is not None)
+    fewer = next((sketch for sketch in changes if _without_counts(sketch) == _without_counts(plan.sketch)), None)
+    if fewer is None:
+        return None
+    # The planner is started only for claims that do not fit.
+    from dra_lab.planner.plan_pod import plan_pod
+
+    part = plan_pod(cluster, fewer, node=node, release=plan.release or None, time_limit=_SECONDS)
+    return part if part.fits else None
+
+
+def unplaced(cluster: Cluster, plan: Plan, part: Plan) -> Mapping[DeviceID, str]:
+    """Return the free devices that the rest of the claim would get, were there partners for them, by their request."""
+    placed = Counter(split_request(placement.request)[0] for placement in part.placements)
+    found: dict[DeviceID, str] = {}
+    for request in plan.sketch.requests:
+        wanted = min((ask.count or 0 for ask in asks(request)), default=0)
+        on_top = shown(part, part.node, "best")
+        states = device_states(
+            cluster, part.node, sketch=plan.sketch, request=request.name, on_top=on_top, release=plan.release
+        )
+        free = [device for device, one in states.items() if one.state is State.FREE and not one.chosen]
+        left = max(0, wanted - placed[request.name])
+        found |= dict.fromkeys([device for device in free if device not in found][:left], request.name)
+    return found
+
+
+def _without_counts(sketch: ClaimSketch) -> ClaimSketch:
+    requests = (
+        request if request.exactly is None else replace(request, exactly=replace(request.exactly, count=1))
+        for request in sketch.requests
+    )
+    return replace(sketch, requests=tuple(requests))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
+from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
@@ -15,18 +17,25 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.boxes import COUNTERS, LINE, SIZE, WIDTH, Frame
 from dra_lab.pictures.captions import place_words, text_width, wrap
-from dra_lab.pictures.device_states import WORDED, DeviceState, Shown, State, device_states, shown
-from dra_lab.pictures.legend import add_legend, add_notes
+from dra_lab.pictures.device_states import (
+    WORDED,
+    DeviceState,
+    Shown,
+    State,
+    device_states,
+    partial_fit,
+    shown,
+    unplaced,
+)
 from dra_lab.pictures.letters import colours, letters, numbers
-from dra_lab.pictures.marks import Ink, add_cells, add_mark
-from dra_lab.pictures.nvlink import fabric_partitions, nvlink_words
-from dra_lab.pictures.partial_fit import partial_fit, unplaced
+from dra_lab.pictures.marks import Ink, add_cells, add_legend, add_mark, add_notes
 from dra_lab.pictures.partitions import left_words
 from dra_lab.pictures.scene import node_scene, node_title, roots_of
-from dra_lab.pictures.style import style_sheet
-from dra_lab.pictures.svg_elements import Element, element, outline, patterns, say, text, title, to_text
-from dra_lab.sketch.free_words import unread_words
+from dra_lab.pictures.svg_elements import Element, element, outline, patterns, say, style_sheet, text, title, to_text
+from dra_lab.sketch.kind_counts import unread_words
+from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.locality import localities
+from dra_lab.topology.presets import NVLINK_DOMAIN
 from dra_lab.words.document import clean
 from dra_lab.words.facts import counted
 from dra_lab.words.verdict import pairs_note
@@ -231,3 +240,33 @@ def _place(parent: Element, cluster: Cluster, frame: Frame, ink: Ink, level: int
 
 def _count(frame: Frame) -> str:
     return counted(sum(len(mark.localities) for mark in frame.all_marks()), "device")
+
+
+def nvlink_words(cluster: Cluster, node_name: str) -> str:
+    """Return `NVLink domain 7f3e.1, with 3 other nodes`; "" if neither a label nor a device names a domain."""
+    for tree in hierarchies(cluster):
+        path = tree.path_of(node_name)
+        if path and tree.levels[0].name == NVLINK_DOMAIN:
+            others = len(next(domain.nodes for domain in tree.domains if domain.path == path)) - 1
+            return f"NVLink domain {path[-1]}" + (f", with {counted(others, 'other node')}" if others else "")
+    return ""
+
+
+_FABRIC_PARTITION = re.compile(r"[^/]+/partition([2-9][0-9]*)")
+
+
+def fabric_partitions(cluster: Cluster, node_name: str) -> Iterator[str]:
+    """Yield `Fabric partitions of 2 (partition2): gpu-0 + gpu-1; gpu-2 + gpu-3.` for each size that divides the GPUs.
+
+    NVIDIA's driver publishes them with the gate FabricManagerPartitioning: GPUs of one number are linked.
+    """
+    of_size: dict[int, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for found in devices_on(gather_pools(cluster, node_name)):
+        for name, attribute in found.device.attributes.items():
+            full = name if "/" in name else f"{found.id.driver}/{name}"
+            if (number := _FABRIC_PARTITION.fullmatch(full)) and attribute.int_ is not None:
+                of_size[int(number[1])][f"{found.id.driver} {attribute.int_}"].append(found.id.device)
+    for size, groups in sorted(of_size.items()):
+        if len(groups) > 1:
+            partitions = "; ".join(" + ".join(devices) for devices in groups.values())
+            yield clean(f"Fabric partitions of {size} (partition{size}): {partitions}.")

@@ -17,7 +17,7 @@ from dra_lab.model.decoding import json_value
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import Drawing
 from dra_lab.words.answer_sentence import answer_sentence
-from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_json import plain_value
 
 _PROGRAM = Path(__file__).parent / "static" / "plan_page.js"
 _CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

@@ -16,7 +16,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.sketch.device_use import counts_cpus
+from dra_lab.sketch.cluster_candidates import counts_cpus
 from dra_lab.topology.locality import Locality
 from dra_lab.words.document import clean
 

@@ -2,17 +2,187 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, require
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
+from dra_lab.pictures.boxes import LINE, PAD, SIZE, Frame, Mark
+from dra_lab.pictures.captions import device_words, heading, locality_words, place_words, text_width
 from dra_lab.pictures.device_states import SHOWN
-from dra_lab.pictures.graph_page import graph_frame, graph_page
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pictures.letters import colours, letters, numbers
+from dra_lab.pictures.scene import node_scene
+from dra_lab.topology.node_tree import UNKNOWN
+from dra_lab.words.document import clean
+
+_OPTIONS = {
+    "layout": {"hierarchical": {"enabled": False}},
+    "physics": {"enabled": False},
+    "nodes": {
+        "borderWidth": 1,
+        "font": {"size": 14, "color": "#1f2328", "face": "system-ui, sans-serif"},
+        "color": {"background": "#ffffff", "border": "#57606a"},
+        "shapeProperties": {"borderRadius": 4},
+    },
+    "edges": {"color": "#8c959f", "smooth": {"type": "cubicBezier", "forceDirection": "vertical", "roundness": 0.5}},
+    "interaction": {"hover": True, "keyboard": {"enabled": True, "bindToWindow": False}, "navigationButtons": False},
+}
+_LEVEL_FILLS = {
+    "node": "#d0d7de",
+    "socket": "#dde3ea",
+    "numaNode": "#e6ebf1",
+    "pcieRoot": "#eff2f6",
+    "switch": "#f6f8fa",
+}
+_CSP = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+_STYLE = "\n" + (Path(__file__).parent / "graph_page.css").read_text(encoding="utf-8")
+_HTML = '<html lang="en">'
+# The frame is shut off from the notebook and cannot ask for its theme; a page without JupyterLab around stays as it is.
+# Another theme gets another frame: a frame that is still loading its first page may keep that page.
+_FOLLOW_THEME = """(() => {
+  let frame = document.currentScript.previousElementSibling;
+  const page = frame.srcdoc;
+  const paint = () => {
+    const light = document.body.dataset.jpThemeLight;
+    if (light === undefined) return;
+    const theme = light === "false" ? "dra-dark" : "dra-light";
+    const themed = page.replace('<html lang="en">', `<html lang="en" class="${theme}">`);
+    // A page of this theme stays.
+    if (frame.srcdoc === themed) return;
+    const next = frame.cloneNode();
+    next.srcdoc = themed;
+    frame.replaceWith(next);
+    frame = next;
+  };
+  paint();
+  const watch = new MutationObserver(() => frame.isConnected ? paint() : watch.disconnect());
+  watch.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+})()"""
+_WIDER, _HIGHER = 1.5, 1.6
+"""How much farther apart boxes are than on the hardware picture: lines between them need room."""
+
+Looks = Mapping[DeviceID, tuple[str, str, str]]
+"""Sign, fill and colour of the text of every chosen device."""
+
+
+def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> str:
+    """Return the page: places and devices where the hardware picture has them, chosen ones in their colour.
+
+    One self-contained HTML text of about 700 kB with no URL to fetch and a policy that forbids every request; names
+    from the cluster are text in it, never markup. Raises NodeError and MissingPackage.
+    """
+    require("pyvis", "charts")
+    # pyvis takes long to import (it brings IPython); only who wants this page waits for it.
+    from pyvis.network import Network
+
+    # Fixed texts only: heading, bgcolor, ids and options go into the page as they stand.
+    network = Network(height="600px", width="100%", bgcolor="transparent", cdn_resources="in_line", notebook=True)
+    _add(network, node_scene(cluster, node_name), _looks(plan, node_name))
+    network.set_options(json.dumps(_OPTIONS))
+    return _offline(network.generate_html(notebook=True), node_name, plan)
+
+
+def _add(network: Any, frame: Frame, looks: Looks, above: int | None = None) -> None:
+    """Add a place and all in it, joined with the place around it."""
+    here = len(network.nodes)
+    network.add_node(here, **_place(frame))
+    if above is not None:
+        network.add_edge(above, here)
+    for inner in frame.frames:
+        _add(network, inner, looks, here)
+    for mark in frame.marks:
+        network.add_node(at := len(network.nodes), **_device(mark, looks))
+        network.add_edge(here, at)
+
+
+def graph_frame(cluster: Cluster, node_name: str, plan: Plan | None = None, *, height: int = 520) -> str:
+    """Return the page of `graph_page` as HTML for the output of a cell, with the height of the frame in pixels.
+
+    It follows JupyterLab's theme, also when the theme changes. A sandbox keeps the page apart from the notebook.
+    """
+    page = html.escape(graph_page(cluster, node_name, plan))
+    name = html.escape(f"Graph of {clean(node_name)}")
+    frame = f'<iframe sandbox="allow-scripts" title="{name}" srcdoc="{page}" width="100%" height="{height}"'
+    return f'<div>{frame} style="border:0"></iframe><script>{_FOLLOW_THEME}</script></div>'
+
+
+def _looks(plan: Plan | None, node_name: str) -> Looks:
+    if plan is None or plan.node != node_name:
+        return {}
+    by_letter, by_colour, chosen = letters(plan.sketch), colours(plan.sketch), plan.chosen()
+    requests = {device: split_request(reference)[0] for device, reference in chosen.items()}
+    return {
+        device: (f"{by_letter[name]}{number}", by_colour[name].fill, by_colour[name].text)
+        for (device, number), name in zip(numbers(chosen).items(), requests.values(), strict=True)
+        if name in by_letter
+    }
+
+
+def _place(frame: Frame) -> dict[str, Any]:
+    branch = frame.branch
+    # the middle of the heading; the node, which has none, stands above the middle of its picture
+    across = PAD + text_width(frame.lines[0], SIZE) / 2 if frame.lines else frame.width / 2
+    made = _at(frame.x + across, frame.y + (frame.heading_y - SIZE / 3 if frame.lines else -LINE))
+    label = heading(branch)[0].removeprefix("PCIe root ")
+    made |= {"shape": "box", "label": label, "title": _harmless(place_words(branch))}
+    made["color"] = {"background": _LEVEL_FILLS.get(branch.level, "#ffffff"), "border": "#57606a"}
+    return made | ({"shapeProperties": {"borderDashes": [2, 4]}} if branch.level == UNKNOWN else {})
+
+
+def _device(mark: Mark, looks: Looks) -> dict[str, Any]:
+    locality = mark.locality
+    made = _at(mark.x + mark.width / 2, mark.y + mark.height / 2) | _shape(mark)
+    made |= {"label": " ".join(mark.lines), "color": {"background": "#ffffff", "border": "#57606a"}}
+    made["title"] = _harmless(f"{device_words(locality)}\n{locality_words(locality)}\n{locality.device}")
+    sign, fill, ink = next((looks[one.device] for one in mark.localities if one.device in looks), ("", "", ""))
+    if sign:
+        made |= {"label": f"{sign} {made['label']}", "borderWidth": 3, "font": {"color": ink}}
+        made["color"] = {"background": fill, "border": "#1f2328"}
+        made["title"] += f"\nchosen ({sign})"
+    return made
+
+
+def _at(x: float, y: float) -> dict[str, Any]:
+    return {"x": round(x * _WIDER, 1), "y": round(y * _HIGHER, 1), "physics": False}
+
+
+def _shape(mark: Mark) -> dict[str, Any]:
+    if mark.shape in ("square", "pill", "slice", "block"):
+        return {"shape": "box", "shapeProperties": {"borderRadius": 16 if mark.shape == "pill" else 0}}
+    return {"shape": "circle" if mark.shape == "circle" else "ellipse"}
+
+
+def _harmless(words: str) -> str:
+    # A title with these four letters makes pyvis show the tooltips of the whole page as HTML.
+    return clean(words).replace("href", "hr\u2060ef")
+
+
+def _offline(page: str, node_name: str, plan: Plan | None) -> str:
+    """Take out what pyvis loads from elsewhere, and add the policy, the heading and the looks of our own."""
+    page = re.sub(r"<!-- <link .*?-->", "", page, flags=re.DOTALL)
+    page = re.sub(r"<link\s[^<>]*?https?://[^<>]*>", "", page)
+    page = re.sub(r"<script\s[^<>]*?https?://[^<>]*></script>", "", page)
+    page = re.sub(r"<center>\s*<h1>.*?</h1>\s*</center>", "", page, flags=re.DOTALL)
+    title = f"{clean(node_name)} on {clean(plan.cluster)}" if plan is not None and plan.cluster else clean(node_name)
+    head = (
+        f'<head><meta http-equiv="Content-Security-Policy" content="{_CSP}">'
+        f"<title>{html.escape(clean(node_name))}: PCIe and NUMA</title>"
+    )
+    page = page.replace("<html>", f"<!DOCTYPE html>{_HTML}", 1).replace("<head>", head, 1)
+    page = page.replace("</head>", f"<style>{_STYLE}</style></head>", 1)
+    words = "Drag to move, wheel to zoom; point at a box to see all that is known about it."
+    return page.replace("<body>", f"<body><h1>{html.escape(title)}</h1><p>{words}</p>", 1)
 
 
 @dataclass(frozen=True, repr=False)

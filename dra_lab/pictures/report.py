@@ -17,7 +17,7 @@ from dra_lab.pictures.device_states import over_each_other
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters
 from dra_lab.pictures.page_program import plan_data, policy, program
-from dra_lab.sketch.free_words import unread_words
+from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.words.document import Part, Picture, Sentence, Table, as_html, escaped
 from dra_lab.words.facts import FIRST_FITS, first_fits, proof_words, search_end, taken_words
 from dra_lab.words.plan_document import NAMES, plan_parts

@@ -22,10 +22,23 @@ from dra_lab.model.device import Device
 from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.pictures.boxes import COUNTERS, GAP, LINE, MANY, PAD, SIZE, WIDTH, Frame, Mark, bottom_of, in_rows
+from dra_lab.pictures.boxes import (
+    COUNTERS,
+    GAP,
+    LINE,
+    MANY,
+    PAD,
+    SIZE,
+    WIDTH,
+    Frame,
+    Mark,
+    bottom_of,
+    in_rows,
+    narrowest_map,
+    slice_map,
+)
 from dra_lab.pictures.captions import heading, text_width, wrap
 from dra_lab.pictures.partitions import Card, Part, named_amounts, partitions
-from dra_lab.pictures.slice_map import narrowest_map, slice_map
 from dra_lab.sketch.kind_counts import KIND_PLURALS
 from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import UNKNOWN, Branch, node_tree

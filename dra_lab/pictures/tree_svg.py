@@ -12,8 +12,7 @@ from dra_lab.pictures.captions import heading, place_words, wrap
 from dra_lab.pictures.device_states import DeviceState, device_states, shown
 from dra_lab.pictures.letters import colours, letters, numbers
 from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks
-from dra_lab.pictures.style import style_sheet
-from dra_lab.pictures.svg_elements import Element, element, label, outline, say, text, title, to_text
+from dra_lab.pictures.svg_elements import Element, element, label, outline, say, style_sheet, text, title, to_text
 from dra_lab.topology.locality import Locality
 from dra_lab.topology.node_tree import Branch, node_tree
 from dra_lab.words.document import clean

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
+from dra_lab.model.gang_verdicts import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease

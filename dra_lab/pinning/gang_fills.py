@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_replay import DomainReplay
+from dra_lab.model.gang_verdicts import DomainReplay
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup

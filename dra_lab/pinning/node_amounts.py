@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.scheduler.kueue.assignment import pod_requests, whole_amounts
-from dra_lab.scheduler.kueue.kueue_tree import fits
+from dra_lab.scheduler.kueue.domain_choice import fits
 
 Requests = Mapping[str, Mapping[str, str | int | float]]
 """What a pod of each group requests of its node, by the name of the workload."""

@@ -20,16 +20,16 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
 from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget, budget_of
 from dra_lab.pinning.pod_start import NOT_ALLOCATED
-from dra_lab.scheduler import search_cost
+from dra_lab.scheduler import search_limits
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.scheduler.identical_nodes import node_states
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sketch.read_back import spec_of
 
-SLOW = search_cost.SLOW
+SLOW = search_limits.SLOW
 """A search for which kube-scheduler may need more seconds than this is a Finding."""
 
-LONGEST = search_cost.LONGEST
+LONGEST = search_limits.LONGEST
 """A search for which kube-scheduler may need more seconds than this is one that it may give up."""
 
 MOST_STEPS = 10**12
@@ -192,19 +192,19 @@ def _judged(verdict: Verdict, nodes: tuple[str, ...], release: KubernetesRelease
         message = (
             f"the search did not end within {verdict.steps:,} candidates, "
             f"which took {NODE_SECONDS:g} s here; "
-            f"it is not known whether kube-scheduler ends it within its {search_cost.GIVES_UP:g} s"
+            f"it is not known whether kube-scheduler ends it within its {search_limits.GIVES_UP:g} s"
         )
         yield Finding("manifest-undecided", Severity.WARNING, where, message, advice)
     elif verdict.status is FirstFitStatus.STOPPED:
         message = (
             f"kube-scheduler may need more than {LONGEST:g} s to search it, because the search does not end "
-            f"within {verdict.steps:,} candidates; after {search_cost.GIVES_UP:g} s {scope}"
+            f"within {verdict.steps:,} candidates; after {search_limits.GIVES_UP:g} s {scope}"
         )
         severity = Severity.ERROR if aborts else Severity.WARNING
         yield Finding("manifest-gives-up", severity, where, message, advice)
     elif verdict.seconds > SLOW:
         message = (
             f"kube-scheduler may need {verdict.seconds:.1f} s to search it, for {verdict.steps:,} candidates; "
-            f"after {search_cost.GIVES_UP:g} s {scope}"
+            f"after {search_limits.GIVES_UP:g} s {scope}"
         )
         yield Finding("manifest-slow", Severity.WARNING, where, message, advice)

@@ -10,9 +10,8 @@ from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import LEVELS
 from dra_lab.model.names import DeviceID, full_name
-from dra_lab.sketch.cel_text import is_one_of, read_of
+from dra_lab.sketch.cel_text import is_one_of, read_of, selector_at
 from dra_lab.sketch.cluster_candidates import all_devices
-from dra_lab.sketch.numa_selectors import selector_at
 from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities
 

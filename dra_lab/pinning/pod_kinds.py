@@ -15,7 +15,7 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.planner.pod_claims import join_sketches
 from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.compile import compile_claim
-from dra_lab.sketch.expand import expand
+from dra_lab.sketch.numbered_requests import expand
 
 COUNTED = tuple(name for name, words in GOAL_WORDS.items() if words.why)
 """The goals of the devices that are taken; `damage` is about other replicas."""

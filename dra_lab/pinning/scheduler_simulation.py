@@ -9,25 +9,22 @@ from fractions import Fraction
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocated import AllocatedDevices
-from dra_lab.model.allocation import AllocationResult
+from dra_lab.model.claims import AllocatedDevices, AllocationResult
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import RECORDED_RELEASES, gates_of
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import RECORDED_RELEASES, KubernetesRelease, gates_of
 from dra_lab.pinning import node_search
 from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget
 from dra_lab.pinning.pod_kinds import PodKind
-from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
-from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
+from dra_lab.scheduler.candidates import check_supported, held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
 from dra_lab.scheduler.identical_nodes import NodeStates
 from dra_lab.scheduler.search_limits import SearchLimits
-from dra_lab.scheduler.unsupported import check_supported
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities

@@ -23,7 +23,7 @@ from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, PODS_ON_NODE, STEP, PinB
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
 from dra_lab.scheduler.first_fit import Verdict
-from dra_lab.scheduler.search_cost import GIVES_UP
+from dra_lab.scheduler.search_limits import GIVES_UP
 from dra_lab.sketch.claim_objects import Affinity
 
 

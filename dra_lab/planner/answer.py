@@ -19,19 +19,18 @@ from dra_lab.model.reasons import Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.choose import Choice
-from dra_lab.planner.kube_scheduler import with_goals
-from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.kube_scheduler import regret_of, with_goals
+from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
 from dra_lab.planner.plan_findings import (
     claim_findings,
     first_fit_findings,
     placement_findings,
 )
 from dra_lab.planner.pod_claims import CompiledPod, compile_pod, in_claim
-from dra_lab.planner.regret_of import regret_of
 from dra_lab.planner.replicas import FurtherReplicas, has_damage
 from dra_lab.planner.scan import Scan
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.sketch.expand import Expansion
+from dra_lab.sketch.numbered_requests import Expansion
 from dra_lab.topology.locality import localities
 
 

@@ -15,9 +15,8 @@ from dra_lab.model.goals import GoalValue
 from dra_lab.model.memo import once_per_hardware
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem
+from dra_lab.planner.node.allocation_problem import ROOT_KINDS, AllocationProblem, NodeSolution, Taken, devices_of
 from dra_lab.planner.node.copies import CopyPart, whole_part
-from dra_lab.planner.node.solution import NodeSolution, Taken, devices_of
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.counting import Counting
 from dra_lab.planner.places.fill import Wanted, filler_of

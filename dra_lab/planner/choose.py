@@ -16,7 +16,7 @@ from dra_lab.model.goals import DAMAGE, GoalValue
 from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
 from dra_lab.planner.best_pods import Best, BestPods, Order, keep_pods, take_pods_of
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.solution import NodeSolution, report_goal
+from dra_lab.planner.node.allocation_problem import NodeSolution, report_goal
 from dra_lab.planner.replicas import Count, FurtherReplicas, has_damage
 from dra_lab.planner.scan import EqualNodes, Kind, Scan, sort_nodes
 

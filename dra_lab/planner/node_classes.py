@@ -9,10 +9,9 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.node.allocation_problem import AllocationProblem
-from dra_lab.planner.node.link_places import LIST
+from dra_lab.planner.node.allocation_problem import LIST, AllocationProblem
 
 # Numbers, as the hash of a text or of None is another one in each process.
 _MIXED, _UNKNOWN = 0x6D69786564, 0x756E6B6E6F776E

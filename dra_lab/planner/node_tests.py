@@ -20,9 +20,9 @@ from dra_lab.manifests.pod_templates import typed_spec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorTerm, ObjectMeta, node_matches
+from dra_lab.model.pods import Pod
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.what_if import UNSCHEDULABLE
-from dra_lab.model.workloads import Pod
 from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some

@@ -12,7 +12,7 @@ from dra_lab.model.names import PCIE_ROOT, DeviceID
 from dra_lab.model.placement import FirstFit, FirstFitStatus, Placement
 from dra_lab.model.reasons import SelectorFailure, Shortfall
 from dra_lab.model.sketch import covers
-from dra_lab.planner.node.placement_values import Scale, broken_links
+from dra_lab.planner.node.goal_table import Scale, broken_links
 from dra_lab.planner.scan import Scan, failing_devices
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.topology.locality import localities

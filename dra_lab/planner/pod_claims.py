@@ -21,7 +21,7 @@ from dra_lab.model.sketch import ClaimSketch, Link, claims_of, constrained, pod_
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.model.workload import Workload
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
-from dra_lab.sketch.expand import Expansion, expand
+from dra_lab.sketch.numbered_requests import Expansion, expand
 
 
 def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> ClaimSketch:
@@ -203,7 +203,7 @@ def held_cluster(cluster: Cluster, pod: PodClaims) -> Cluster:
 
 
 def expand_pod(pod: PodClaims, cluster: Cluster, release: KubernetesRelease) -> Expansion:
-    """Return the pod's drawing with its large CPU requests split, claim by claim (`sketch.expand`)."""
+    """Return the pod's drawing with its large CPU requests split, claim by claim (`sketch.numbered_requests`)."""
     parts = {
         name: Expansion(sketch, {request.name: request.name for request in sketch.requests})
         if name in pod.exact

@@ -10,23 +10,21 @@ import msgspec
 from dra_lab.cel.matching import Matching
 from dra_lab.errors import DraLabError
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocation import AllocationResult
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import AllocationResult, ResourceClaim
 from dra_lab.model.quantity import to_nano
 from dra_lab.model.release import LIST_ATTRIBUTES, KubernetesRelease
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.node.allocation_problem import Taken as Devices
 from dra_lab.planner.node.allocation_problem import build_problem
-from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility
+from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility, refuse_claim, refuse_devices
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import hopeless
-from dra_lab.planner.node.refuse import refuse_claim, refuse_devices
-from dra_lab.planner.node.solution import Taken as Devices
 from dra_lab.planner.pod_claims import pod_sketch
 from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.candidates import held_devices, view_node
+from dra_lab.scheduler.first_fit import allocation_result
 from dra_lab.scheduler.replay_allocator import read_case
 from dra_lab.scheduler.requests import claim_needs
-from dra_lab.scheduler.result import allocation_result
 from dra_lab.scheduler.search_limits import AttemptAborted
 from dra_lab.topology.locality import localities
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.index.node_binding import Tie
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.index.pools import Tie
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.goals import DAMAGE, GoalValue
 from dra_lab.model.placement import Placement
 from dra_lab.model.quantity import parse_quantity

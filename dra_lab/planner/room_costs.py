@@ -177,9 +177,8 @@ class RoomCosts:
             cost, numbers = self.cheapest(nodes, wanted)
             if cost == inf:
                 return inf, None
-            open_ = [
-                (self.nodes[name], number) for name, number in numbers.items() if number not in self.nodes[name].exact
-            ]
+            chosen = [(self.nodes[name], number) for name, number in numbers.items()]
+            open_ = [(node, number) for node, number in chosen if number not in node.exact]
             if not open_:
                 units = dict.fromkeys(u for node, number in chosen for u in node.exact[number])
                 return cost, tuple(units)

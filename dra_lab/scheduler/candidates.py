@@ -1,21 +1,39 @@
-"""The devices of a node as the search sees them: in the allocator's order, with what other claims hold of them."""
+"""The devices of a node as the search sees them: in the allocator's order, with taints and what other claims hold."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
-from dra_lab.index.counter_draws import grouped_sets
+from dra_lab.errors import UnsupportedFeature
+from dra_lab.index.counters_left import grouped_sets
 from dra_lab.index.pools import Pool
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
-from dra_lab.model.gates import Gates
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import to_nano
+from dra_lab.model.release import Gates, KubernetesRelease
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.capacity import Amounts
+
+
+def tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    """Say whether a toleration matches a taint: key and effect empty or equal, operator Exists or an equal value."""
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    return toleration.operator in ("", "Equal") and toleration.value == taint.value
+
+
+def untolerated(taints: Iterable[DeviceTaint], tolerations: tuple[DeviceToleration, ...]) -> DeviceTaint | None:
+    """Return the first taint that no toleration matches, or None."""
+    return next((taint for taint in taints if not any(tolerates(t, taint) for t in tolerations)), None)
+
 
 _BLOCKING = ("NoSchedule", "NoExecute")
 _NOTHING: Amounts = {}
@@ -128,3 +146,33 @@ def _blocking_taints(cluster: Cluster, device_id: DeviceID, device: Device, gate
         return ()
     taints = cluster.taints_of(device_id, device, rules=gates.taint_rules)
     return tuple(taint for taint in taints if taint.effect in _BLOCKING)
+
+
+def check_supported(view: NodeView, claims: Sequence[ResourceClaim], release: KubernetesRelease) -> None:
+    """Raise UnsupportedFeature where a gate that is on brings a rule that the search does not have.
+
+    These are `derivedAttributes` (KEP-6080), `compatibilityGroups` (KEP-5963) and `nodeAllocatableResources`
+    (KEP-5517); all three gates are off by default up to 1.37.
+    """
+    if release.enabled("DRADerivedAttributes"):
+        for claim in claims:
+            for request in claim.spec.devices.requests:
+                parts = (*request.first_available, *((request.exactly,) if request.exactly else ()))
+                if any(part.derived_attributes for part in parts):
+                    raise _refusal("derivedAttributes", f"claim {claim.metadata.name}, request {request.name}", release)
+    groups = release.enabled("DRADeviceCompatibilityGroups")
+    allocatable = release.enabled("DRANodeAllocatableResources")
+    for candidate in view.candidates if groups or allocatable else ():
+        device = candidate.device
+        if groups and any(use.compatibility_groups for use in device.consumes_counters):
+            raise _refusal("compatibilityGroups", f"device {candidate.id}", release)
+        if allocatable and (device.node_allocatable_resources or device.node_allocatable_resource_mappings):
+            raise _refusal("nodeAllocatableResources", f"device {candidate.id}", release)
+
+
+def _refusal(feature: str, where: str, release: KubernetesRelease) -> UnsupportedFeature:
+    return UnsupportedFeature(
+        feature,
+        f"{where} uses {feature}, which dra-lab cannot simulate yet; remove the field, or plan for a release in "
+        f"which the gate is off (now {release})",
+    )

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from dra_lab.model.claims import DeviceConstraint
 from dra_lab.model.device import DeviceAttribute
-from dra_lab.model.gates import Gates
+from dra_lab.model.release import Gates
 from dra_lab.scheduler.search_limits import AttemptAborted
 
 Lookup = Callable[[int, str], DeviceAttribute | None]

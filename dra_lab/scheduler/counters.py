@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dra_lab.index.pools import Pool
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID

@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from dra_lab.scheduler.allocating import Books
+from dra_lab.scheduler.allocating import SIMPLE, Books, Judge
 from dra_lab.scheduler.constraints import Constraint
-from dra_lab.scheduler.judging import SIMPLE, Judge
 from dra_lab.scheduler.requests import ClaimNeeds, Need
 from dra_lab.scheduler.search_limits import AttemptAborted
 

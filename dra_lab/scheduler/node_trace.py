@@ -12,15 +12,13 @@ from dra_lab.errors import Cancelled, InputError
 from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gates import gates_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFitStatus
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.trace import Check, Counts, DeviceTest, Held, Reason, Step, StepKind, Trace, Window
-from dra_lab.scheduler.allocating import Books
+from dra_lab.scheduler.allocating import SIMPLE, Books, Judge
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import Verdict, first_fit
-from dra_lab.scheduler.judging import SIMPLE, Judge
 from dra_lab.scheduler.recorder import Recorder, RecordingFull, WindowEnd
 from dra_lab.scheduler.requests import Need, claim_needs
 from dra_lab.scheduler.search_limits import AttemptAborted

@@ -12,10 +12,9 @@ from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.gates import RECORDED_RELEASE, Gates, gates_of
 from dra_lab.model.nodes import Node
 from dra_lab.model.placement import FirstFitStatus
-from dra_lab.model.release import GATES, KubernetesRelease, has_gate
+from dra_lab.model.release import GATES, RECORDED_RELEASE, Gates, KubernetesRelease, gates_of, has_gate
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node

@@ -19,8 +19,8 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
     ResourceClaim,
 )
-from dra_lab.model.gates import Gates
 from dra_lab.model.quantity import QuantityText
+from dra_lab.model.release import Gates
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.scheduler.candidates import NodeView
 from dra_lab.scheduler.capacity import Amounts

@@ -1,8 +1,7 @@
 """The cluster, the drawing and the answers of one notebook."""
 
 from dra_lab.session.drawings import read_plan_file, read_sketch
-from dra_lab.session.modes import MODES
-from dra_lab.session.opening import EXAMPLE, EXAMPLE_CLUSTER, READ
+from dra_lab.session.opening import EXAMPLE, EXAMPLE_CLUSTER, MODES, READ
 from dra_lab.session.session import Session
 
 __all__ = ["EXAMPLE", "EXAMPLE_CLUSTER", "MODES", "READ", "Session", "read_plan_file", "read_sketch"]

@@ -14,9 +14,9 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode, Layer
 from dra_lab.session.answering import Answering
+from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.fleet_answer import FleetQuestion
 from dra_lab.session.job import Job, Run
-from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.topology.hierarchies import hierarchies
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def first_addable(cluster: Cluster) -> Addable:
 
 def tree_of(question: AddingQuestion) -> Hierarchy | None:
     """Return the hierarchy in whose domains nodes are added: the chosen one, else that of the first gang."""
-    from dra_lab.session.fleet_gangs import hierarchy_of
+    from dra_lab.session.fleet_answer import hierarchy_of
 
     known = [tree for tree in hierarchies(question.fleet.cluster) if tree.domains]
     chosen = next((tree for tree in known if tree.name == question.addable.hierarchy), None)

@@ -13,14 +13,13 @@ from dra_lab.findings import Finding, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom
 from dra_lab.model.layers import layered_release
+from dra_lab.model.placement import with_measured
 from dra_lab.model.plan import Plan
-from dra_lab.model.regret import with_measured
 from dra_lab.model.release import KubernetesRelease, has_gate
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
 from dra_lab.model.workload import Workload
-from dra_lab.session.content import Content
 from dra_lab.session.events import Events
-from dra_lab.session.history import History
+from dra_lab.session.history import Content, History
 from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import (
     check,

@@ -18,9 +18,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.session.drawables import CLAIM_KINDS, EXAMPLE, Drawable, decoded_claim, pod_claims
 from dra_lab.session.outputs import manifest
-from dra_lab.sketch.edited_claim import taken_over
 from dra_lab.sketch.object_names import claim_objects, object_name
-from dra_lab.sketch.read_back import sketch_of
+from dra_lab.sketch.read_back import sketch_of, taken_over
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.samples import is_shipped
 

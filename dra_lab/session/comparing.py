@@ -19,11 +19,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Kept, KnownValue, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
-from dra_lab.session.content import MOST_KEPT
+from dra_lab.session.fleet import SessionFleet, numbered
 from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, fleet_yaml, values_of_amounts, with_amounts
 from dra_lab.session.fleet_files import fleet_cluster
+from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
-from dra_lab.session.session_fleet import SessionFleet, numbered
 from dra_lab.topology.layered import with_layers
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.kept_values import values_of_plan
@@ -32,7 +32,7 @@ from dra_lab.words.plan_json import plan_json
 if TYPE_CHECKING:
     from dra_lab.exports.simulation import Simulation
     from dra_lab.model.cluster import Cluster
-    from dra_lab.session.content import Content
+    from dra_lab.session.history import Content
 
 MOST_COMPARED = 4
 """Plans side by side."""
@@ -337,7 +337,7 @@ def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str
 def simulated(kept: Kept, answer: Plan, cluster: Cluster, stop: threading.Event) -> Simulation:
     """Return what kube-scheduler does with a kept plan's manifest, as an export says it. Raises Cancelled."""
     from dra_lab.session.outputs import Planned, bundle
-    from dra_lab.sketch.manifest_target import Target
+    from dra_lab.sketch.claim_objects import Target
 
     target = Target(cluster.target_release(KubernetesRelease(kept.release)))
     on = fleet_cluster(cluster, kept.workloads)

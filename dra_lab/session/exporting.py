@@ -21,13 +21,13 @@ from dra_lab.manifests.pod_templates import PodField
 from dra_lab.model.cluster import Cluster
 from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
 from dra_lab.topology.gang_levels import gang_with_levels
 
 if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
-    from dra_lab.session.session_fleet import SessionFleet
+    from dra_lab.session.fleet import SessionFleet
 
 DEFAULT_FOLDER = "manifests"
 FLEET_FOLDER = "manifests-fleet"

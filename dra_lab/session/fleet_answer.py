@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace as changed
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang_verdicts import GangVerdicts
 from dra_lab.model.goals import UNPLACED
-from dra_lab.model.headroom import Headroom, Stranded
-from dra_lab.model.placement import FirstFitStatus
-from dra_lab.model.plan import Plan
+from dra_lab.model.headroom import NODE, Headroom, Stranded
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.placement import FirstFitStatus, with_measured
+from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
-from dra_lab.model.workload import Workload, workload_of
+from dra_lab.model.what_if import uncordoned, when_idle
+from dra_lab.model.workload import HOST, Workload, workload_of
+from dra_lab.pinning.gang_choices import GangChoice
+from dra_lab.session.job import Run
 from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_bandwidth
-from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_json import plain_value
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.pictures.charts.amounts import Amounts
     from dra_lab.pinning.gang_choices import GangChoice
+    from dra_lab.planner.fleet.why_stranded import WhyStranded
 
 
 class NodeHeadroom(Struct, frozen=True):
@@ -186,3 +197,203 @@ def with_amounts(answer: FleetAnswer) -> FleetAnswer:
 
     amounts = node_amounts(answer.question.cluster, answer.plan, answer.stranded)
     return replace(answer, amounts=amounts)
+
+
+FIRST_SECONDS = 0.7
+"""Seconds until the first plan; a plan that is not proven by then is improved."""
+
+AFTER_SECONDS = 10.0
+"""Seconds for each question after the plan: how many more pods fit, and what is stranded."""
+
+COMPARE_SECONDS = 2.0
+"""Seconds for what kube-scheduler would take instead, on as many nodes as that allows."""
+
+WITHOUT = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
+"""Statuses of a plan after which nothing else is asked."""
+
+
+def fleet_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: float | None) -> Iterator[FleetAnswer]:
+    """Yield the answer as it grows: a first plan, a better one, how many more fit, what is stranded, schedulers.
+
+    Raises as `plan_fleet` does, and InputError for pods that are pinned beside a gang.
+    """
+    from dra_lab.planner.fleet import stranded
+    from dra_lab.planner.questions import how_many_more
+
+    is_gang, find = question.has_gangs, _planner(question, run)
+    for plan in _plans(find, run, time_limit):
+        answer = with_amounts(FleetAnswer(question, plan, gangs=GangAnswer() if is_gang else None))
+        yield answer
+    if is_gang:
+        for known in known_of_gangs(question, plan, {**_asked(question, run), "time_limit": AFTER_SECONDS}):
+            if run.stop.is_set():
+                break
+            answer = replace(answer, gangs=known)
+            yield answer
+    if plan.status not in WITHOUT and not run.stop.is_set():
+        after = {**_asked(question, run), "time_limit": AFTER_SECONDS, "after": plan}
+        single = [workload for workload in question.workloads if not workload.is_gang]
+        headrooms = tuple(how_many_more(question.cluster, workload, **after) for workload in single)
+        plan = plan if is_gang else plan.checked_against(headrooms)
+        answer = replace(answer, plan=plan, headroom=headrooms)
+        yield answer
+        claims = [claim for workload in question.workloads for claim in workload.claims]
+        answer = with_amounts(replace(answer, stranded=stranded(question.cluster, claims, **after)))
+        if not is_gang and not run.stop.is_set():
+            yield answer
+            answer = replace(answer, plan=_beside_first_fit(question, plan, run))
+    yield replace(answer, complete=not run.stop.is_set())
+
+
+def _asked(question: FleetQuestion, run: Run[FleetAnswer]) -> dict[str, Any]:
+    """Return the arguments that every question to the planner has."""
+    return {"release": question.release, "cancel": run.stop, "progress": run.report}
+
+
+def _planner(question: FleetQuestion, run: Run[FleetAnswer]) -> Callable[[float | None], Plan]:
+    """Return what plans the workloads in a number of seconds."""
+    from dra_lab.planner.fleet.pinned import plan_pinned
+    from dra_lab.planner.questions import plan_workloads
+
+    cluster, workloads, pins, common = question.cluster, question.workloads, question.pins, _asked(question, run)
+    if pins and not question.has_gangs:
+        return lambda seconds: plan_pinned(cluster, workloads, pins, goals=question.goals, time_limit=seconds, **common)
+    if pins:
+        names = " and ".join(pins)
+        raise InputError(f"{names}: a plan with gangs takes no pinned pods. Unpin them, or give up the gangs")
+    goals = () if question.has_gangs else question.goals
+    common |= {"goals": goals, "first_fit": False}
+    return lambda seconds: plan_workloads(cluster, workloads, time_limit=seconds, **common)
+
+
+def _plans(find: Callable[[float | None], Plan], run: Run[FleetAnswer], time_limit: float | None) -> Iterator[Plan]:
+    """Yield a first plan, and if that is not proven, the better one of it and one with the time that is left."""
+    began = time.monotonic()
+    plan = find(FIRST_SECONDS)
+    yield plan
+    if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not run.stop.is_set():
+        left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
+        yield better(plan, find(left))
+
+
+def better(before: Plan, now: Plan) -> Plan:
+    """Return the better of two plans of one question: the later one, unless its goals are worse."""
+    if not now.goals:
+        return before if before.goals else now
+    values = [{goal.goal: goal.value for goal in plan.goals} for plan in (before, now)]
+    order = [goal.goal for goal in now.goals]
+    if any(name not in values[0] for name in order):
+        return now
+    return before if [values[0][name] for name in order] < [values[1][name] for name in order] else now
+
+
+def _beside_first_fit(question: FleetQuestion, plan: Plan, run: Run[FleetAnswer]) -> Plan:
+    """Return a plan with what kube-scheduler takes instead, and the bandwidths that a person measured."""
+    from dra_lab.planner.fleet.plan_fleet import with_first_fit
+
+    plan = with_first_fit(
+        question.cluster,
+        plan,
+        release=question.release,
+        goals=question.goals,
+        time_limit=COMPARE_SECONDS,
+        cancel=run.stop,
+    )
+    return changed(plan, regrets=with_measured(plan.regrets, question.measured))
+
+
+def stranded_devices(question: FleetQuestion, plan: Plan, node: str) -> WhyStranded:
+    """Return why devices of a node are stranded after a plan."""
+    from dra_lab.planner.fleet.why_stranded import WhyStranded, why_stranded
+
+    try:
+        return why_stranded(question.cluster, question.workloads, node, release=question.release, after=plan)
+    except DraLabError:  # the answer already says it
+        return WhyStranded(node)
+
+
+CHOICE_SECONDS = 6.0
+"""Seconds for what all schedulers do with one gang."""
+
+
+def known_of_gangs(question: FleetQuestion, plan: Plan, common: Mapping[str, Any]) -> Iterator[GangAnswer]:
+    """Yield what is known of the gangs after their plan: nodes, then how many more fit, then the schedulers.
+
+    `common` are arguments of every question to the planner.
+    """
+    from dra_lab.planner.questions import how_many_more
+
+    known, stop = GangAnswer(), common["cancel"]
+    if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
+        return
+    headrooms = {gang.name: _node_headroom(question, gang, plan, common) for gang in plan.gangs}
+    yield (known := replace(known, nodes=headrooms))
+    for gang in plan.gangs:
+        more = how_many_more(question.cluster, gang, after=plan, **common)
+        yield (known := replace(known, more={**known.more, gang.name: more}))
+        total = how_many_more(question.cluster, gang, **common) if plan.pods else more
+        yield (known := replace(known, total={**known.total, gang.name: total}))
+    for gang in plan.gangs:
+        known = replace(
+            known,
+            choices={**known.choices, gang.name: _choices(question, gang, plan, stop)},
+            verdicts={**known.verdicts, gang.name: _verdicts(question, gang, plan, stop)},
+        )
+        yield known
+
+
+def _node_headroom(question: FleetQuestion, gang: Workload, fleet: Plan, common: Mapping[str, Any]) -> NodeHeadroom:
+    from dra_lab.planner.questions import how_many_more
+
+    member = Workload(gang.name, gang.pods[0].claims)
+    # Each node alone: the screen says itself which of them are cordoned.
+    cluster = uncordoned(question.cluster, question.cluster.cordoned)
+    now = how_many_more(cluster, member, **common)
+    idle = how_many_more(when_idle(cluster), member, **common)
+    left = how_many_more(cluster, member, after=fleet, **common) if fleet.pods else now
+    every = (idle, now, left)
+    exact = all(headroom.proven and all(fit.kind == NODE for fit in headroom.where) for headroom in every)
+    return NodeHeadroom(_by_node(idle), _by_node(now), _by_node(left), exact)
+
+
+def _by_node(headroom: Headroom) -> dict[str, int]:
+    """Return how many pods each node holds, without nodes that share devices."""
+    return {node: fit.replicas.value for fit in headroom.where if fit.kind == NODE for node in fit.members}
+
+
+def _choices(question: FleetQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> tuple[GangChoice, ...]:
+    """Return what schedulers do with a gang; nothing for what they cannot be asked."""
+    from dra_lab.pinning.gang_choices import gang_choices
+    from dra_lab.pinning.pin_budget import budget_of
+
+    if stop.is_set():
+        return ()
+    hierarchy, budget = hierarchy_of(question.cluster, gang), budget_of(CHOICE_SECONDS, stop)
+    with suppress(DraLabError):
+        return gang_choices(question.cluster, gang, hierarchy, question.release, plan, budget=budget)
+    return ()
+
+
+def _verdicts(question: FleetQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> GangVerdicts | str:
+    """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
+    from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts
+
+    queue = next((pod.gang.queue for pod in question.pods if pod.pod == gang.name and pod.gang is not None), "")
+    if stop.is_set() or not (queue or question.cluster.queues):
+        return ""
+    try:
+        return gang_verdicts(question.cluster, gang, queue=queue, plan=plan, release=question.release, cancel=stop)
+    except DraLabError as error:
+        return error.message
+
+
+def hierarchy_of(cluster: Cluster, gang: Workload) -> Hierarchy | None:
+    """Return the hierarchy whose levels a gang names, the first one for a gang that names only hosts."""
+    from dra_lab.topology.hierarchies import hierarchies
+
+    known = hierarchies(cluster)
+    if gang.hierarchy:
+        return next((one for one in known if one.name == gang.hierarchy), None)
+    wanted = {level for level in (gang.level, gang.prefer_level) if level}
+    able = (tree for tree in known if wanted <= {HOST, *(name for one in tree.levels for name in (one.name, one.key))})
+    return next(able, known[0] if known else None)

@@ -9,8 +9,7 @@ from msgspec import Struct
 from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.workload import HOST, Workload
-from dra_lab.session.fleet_answer import FleetAnswer, NodeHeadroom
-from dra_lab.session.fleet_gangs import hierarchy_of
+from dra_lab.session.fleet_answer import FleetAnswer, NodeHeadroom, hierarchy_of
 from dra_lab.topology.node_tree import natural_order
 
 MOST_NAMED = 3

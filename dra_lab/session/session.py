@@ -18,18 +18,26 @@ from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import KINDS, KindRule
 from dra_lab.model.goals import FIXED_GOALS, goal_order
-from dra_lab.model.regret import measured_path
+from dra_lab.model.placement import measured_path
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.adding import Adding
 from dra_lab.session.answering import Answering
-from dra_lab.session.content import Content, Loaded, Scene, content_of, on_other_cluster, with_settings
 from dra_lab.session.drawings import DrawingFile
-from dra_lab.session.history import History
+from dra_lab.session.fleet import SessionFleet
+from dra_lab.session.history import Content, History, Loaded, Scene, content_of, on_other_cluster, with_settings
 from dra_lab.session.live import LiveCluster
-from dra_lab.session.modes import MODES, mode_of, view_of
-from dra_lab.session.opening import READ, first_cluster, first_drawing, first_question, pinned_problem
+from dra_lab.session.opening import (
+    MODES,
+    READ,
+    first_cluster,
+    first_drawing,
+    first_question,
+    mode_of,
+    pinned_problem,
+    view_of,
+)
 from dra_lab.session.preparing import (
     check_node,
     checked_findings,
@@ -37,7 +45,6 @@ from dra_lab.session.preparing import (
     is_prepared,
     prepare,
 )
-from dra_lab.session.session_fleet import SessionFleet
 from dra_lab.sources import load_cluster, load_texts, own_profiles
 from dra_lab.topology.layered import with_possible_layers
 

@@ -18,12 +18,12 @@ from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, How, Link, claims_of, pod_drawing
+from dra_lab.sketch.cel_text import fewest, joined_text, tests_for
 from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.sketch.object_names import ObjectNames
 from dra_lab.sketch.palette import PaletteEntry, ask_for, palette, request_of
 from dra_lab.sketch.request_status import PLURALS
-from dra_lab.sketch.telling_apart import fewest, joined_text, tests_for
 from dra_lab.topology.locality import Locality, localities
 
 _PAIRED = ("gpu", "nic")

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dra_lab.cel.selector import unknown_in
+from dra_lab.drivers import documented_class
+from dra_lab.errors import CelError, QuantityError
 from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.index.documented_classes import added_classes, with_documented_classes
 from dra_lab.model.claims import (
     ALL,
     EXACT_COUNT,
+    CapacityRequirements,
     DeviceClaim,
     DeviceClaimConfiguration,
+    DeviceClass,
     DeviceConstraint,
     DeviceRequest,
     DeviceSubRequest,
@@ -21,17 +28,22 @@ from dra_lab.model.claims import (
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
+from dra_lab.model.quantity import canonical_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sketch.compile_links import must_constraints, order_findings, softs_of, writable_links
 from dra_lab.sketch.derived import Expressions, with_derived
-from dra_lab.sketch.different_devices import kept_different
-from dra_lab.sketch.expand import expand
-from dra_lab.sketch.needed_classes import class_findings
-from dra_lab.sketch.numbered_requests import NumberedRequest, NumberedRequests, WrittenRequest, cut
+from dra_lab.sketch.numbered_requests import (
+    NumberedRequest,
+    NumberedRequests,
+    WrittenRequest,
+    cut,
+    expand,
+    kept_different,
+)
+from dra_lab.sketch.object_names import is_subdomain
 from dra_lab.sketch.prioritized_list import PrioritizedList, Soft, prioritized_constraints, prioritized_list
-from dra_lab.sketch.release_gaps import canonical, fit_to_release, selector_findings
 
 MOST_ENTRIES = 32
 """Most requests, and most constraints, of a claim (docs/semantics.md 2.2)."""
@@ -193,3 +205,131 @@ def _limits(claim: DeviceClaim) -> tuple[Finding, ...]:
             advice = "Remove preferred links or make them musts, or lower the counts."
             found.append(Finding("claim-too-large", Severity.ERROR, what, message, advice))
     return tuple(found)
+
+
+Part = TypeVar("Part", ExactDeviceRequest, DeviceSubRequest)
+
+
+def fit_to_release(request: DeviceRequest, release: KubernetesRelease) -> tuple[DeviceRequest, tuple[Finding, ...]]:
+    """Return a request without the fields whose gate is off in a release, and a Finding for each of them."""
+    findings: list[Finding] = []
+    if request.exactly is not None:
+        exactly = _fit(request.exactly, request.name, release, findings)
+        if exactly.admin_access and not release.enabled("DRAAdminAccess"):
+            message = "the API server drops adminAccess, so this becomes an ordinary exclusive request"
+            findings.append(
+                _gap("release-admin-access", Severity.ERROR, request.name, release, message, "Remove adminAccess.")
+            )
+            exactly = replace(exactly, admin_access=None)
+        return replace(request, exactly=exactly), tuple(findings)
+    if not release.enabled("DRAPrioritizedList"):
+        message = "the API server refuses a request with firstAvailable"
+        advice = "Remove the alternatives."
+        findings.append(_gap("release-first-available", Severity.ERROR, request.name, release, message, advice))
+    subs = tuple(_fit(sub, f"{request.name}/{sub.name}", release, findings) for sub in request.first_available)
+    return replace(request, first_available=subs), tuple(findings)
+
+
+def selector_findings(sketch: ClaimSketch, release: KubernetesRelease) -> Iterator[Finding]:
+    """Yield what the API server of a release refuses of the selectors, because its CEL does not have it yet.
+
+    A selector that does not compile at all is not looked at: the plan and the API's validation say that.
+    """
+    for request in sketch.requests:
+        for ask in asks(request):
+            for text in ask.selectors:
+                try:
+                    unknown = unknown_in(release, text)
+                except CelError:
+                    continue
+                for why in unknown:
+                    advice = "Use functions that this release has, or plan for a newer one."
+                    yield Finding("selector-release", Severity.ERROR, ask.reference, why, advice)
+
+
+def canonical(capacity: CapacityRequirements | None) -> CapacityRequirements | None:
+    """Return amounts as Kubernetes prints them (`1024Mi` is `1Gi`), so that no tool shows a difference for ever.
+
+    What is no amount stays as it is, for the API's validation to name.
+    """
+    if capacity is None or not capacity.requests:
+        return capacity
+    return CapacityRequirements(requests={key: _printed(amount) for key, amount in capacity.requests.items()})
+
+
+def _printed(amount: str | float) -> str | int | float:
+    try:
+        return canonical_quantity(amount)
+    except QuantityError:
+        return amount
+
+
+def _fit(part: Part, reference: str, release: KubernetesRelease, findings: list[Finding]) -> Part:
+    if part.capacity is not None and part.capacity.requests and not release.enabled("DRAConsumableCapacity"):
+        amounts = ", ".join(f"{key}: {amount}" for key, amount in part.capacity.requests.items())
+        message = f"a request cannot ask for an amount ({amounts}), so it gets whole devices"
+        advice = (
+            "Request whole devices by count (for CPUs, use the driver's mode with one device per CPU), or "
+            "plan for 1.36."
+        )
+        findings.append(_gap("release-capacity", Severity.ERROR, reference, release, message, advice))
+        part = replace(part, capacity=None)
+    if part.tolerations and not release.enabled("DRADeviceTaints"):
+        message = "dra-lab leaves out the tolerations, because this release does not know device taints"
+        advice = "If the driver publishes health, exclude tainted devices with a selector. Otherwise plan for 1.36."
+        findings.append(_gap("release-tolerations", Severity.WARNING, reference, release, message, advice))
+        part = replace(part, tolerations=())
+    if part.derived_attributes and not release.enabled("DRADerivedAttributes"):
+        message = "dra-lab leaves out derivedAttributes; a constraint that names one would match no device"
+        advice = "Use an attribute that the drivers publish, or selectors."
+        findings.append(_gap("release-derived-attributes", Severity.ERROR, reference, release, message, advice))
+        part = replace(part, derived_attributes=())
+    return part
+
+
+def _gap(rule: str, severity: Severity, subject: str, release: KubernetesRelease, message: str, advice: str) -> Finding:
+    return Finding(rule, severity, subject, f"in Kubernetes {release} {message}", advice)
+
+
+def needed_classes(sketch: ClaimSketch, cluster: Cluster) -> tuple[DeviceClass, ...]:
+    """Return the classes that a drawing names and the cluster lacks, sorted by name: they are exported with the claim.
+
+    They are documented, also those of drivers that are not in the cluster at all, or come from the claim's files.
+    """
+    lacking = added_classes(with_documented_classes(cluster)).keys() | cluster.given_classes
+    known = with_documented_classes(cluster).class_by_name
+    return tuple(known[name] for name in _named(sketch) if name in lacking and is_subdomain(name))
+
+
+def is_known_class(name: str, cluster: Cluster) -> bool:
+    """Return whether a cluster has a class, or the documentation of a driver."""
+    return name in with_documented_classes(cluster).class_by_name
+
+
+def class_findings(
+    sketch: ClaimSketch, cluster: Cluster, *, done: str = "is used, and exported with the claim"
+) -> tuple[Finding, ...]:
+    """Return a Finding for every class that a drawing names and the cluster lacks: documented, or not known at all.
+
+    `done` says what is done with the documented class.
+    """
+    whole = with_documented_classes(cluster)
+    added, known = added_classes(whole), whole.class_by_name
+    findings = []
+    for name in _named(sketch):
+        if name in added:
+            known_class = documented_class(name, cluster.profiles)
+            used = "the documented one" if known_class else "one that selects all devices of its driver"
+            message = f"this DeviceClass is not in this cluster; {used} {done}"
+            advice = f"Source: {added[name].source}."
+            findings.append(Finding("class-not-in-cluster", Severity.WARNING, name, message, advice))
+        elif name not in known:
+            present = sorted(known.keys() - added.keys())
+            advice = f"Create it, or use one of: {', '.join(present)}." if present else "Create it first."
+            message = "this DeviceClass is not in the cluster and not documented by any known driver"
+            findings.append(Finding("class-unknown", Severity.ERROR, name, message, advice))
+    return tuple(findings)
+
+
+def _named(sketch: ClaimSketch) -> list[str]:
+    return sorted({ask.device_class_name for request in sketch.requests for ask in asks(request)})

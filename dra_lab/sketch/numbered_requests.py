@@ -1,17 +1,33 @@
-"""Numbered requests: how the drawn counts are cut into requests of their own, how those are named and ordered."""
+"""Numbered requests: how drawn counts become requests of their own, named, ordered, on different devices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import gcd
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dra_lab.model.claims import DeviceRequest
+from dra_lab.cel.matching import Matching
+from dra_lab.findings import Finding, Severity
+from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
+from dra_lab.model.claims import (
+    CapacityRequirements,
+    DeviceClaimConfiguration,
+    DeviceConstraint,
+    DeviceRequest,
+    ExactDeviceRequest,
+)
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device, capacity_taken
 from dra_lab.model.names import split_request
+from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, Link, asks
+from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks
+from dra_lab.sketch.cel_text import names_one_device
+from dra_lab.sketch.cluster_candidates import Candidates, candidates, common_kind, reference_candidates
 from dra_lab.sketch.object_names import ObjectNames
 
 
@@ -161,3 +177,199 @@ def _cut_partners(
 def _refine(sizes: dict[str, int], counts: Mapping[str, int], name: str, size: int) -> None:
     if counts[name] and size:
         sizes[name] = gcd(sizes[name] or counts[name], size)
+
+
+_FIRST_NODES = 20
+
+
+class Expansion(Struct, frozen=True):
+    """A drawing after expansion; `origin` maps every request of it to the request of the drawing that it came from."""
+
+    sketch: ClaimSketch
+    origin: Mapping[str, str]
+
+
+def expand(sketch: ClaimSketch, cluster: Cluster, release: KubernetesRelease | None = None) -> Expansion:
+    """Split CPU requests that are larger than any shareable CPU device, and say where each part came from.
+
+    A request for N CPUs has an exact count of 1 and one capacity key. If N exceeds the total of every matching device,
+    it becomes k numbered requests of N/k. k is the smallest divisor of N for which N/k fits into a device. Links and
+    configurations of the request then name all parts, so a link that demands one NUMA node for it correctly cannot be
+    satisfied. A request that no k helps stays as it is. What is in use does not matter here, so that the drawing means
+    the same on a busy and on an idle cluster. Why the parts cannot land on one device: together they are larger than
+    any. `release` decides which devices match; without it, the cluster's own. Rules: docs/semantics.md 3.11.3, 3.11.5.
+    """
+    release = cluster.target_release(release)
+    names = ObjectNames(request.name for request in sketch.requests)
+    parts: dict[str, tuple[DeviceRequest, ...]] = {}
+    for request in sketch.requests:
+        amounts = _parts_of(request, cluster, release)
+        if amounts is None:
+            parts[request.name] = (request,)
+        else:
+            key, amount, count = amounts
+            parts[request.name] = tuple(_part(request, n, key, amount) for n in names.series(request.name, count))
+    origin = {part.name: name for name, made in parts.items() for part in made}
+    if all(len(made) == 1 for made in parts.values()):
+        return Expansion(sketch, origin)
+    expanded = replace(
+        sketch,
+        requests=tuple(part for made in parts.values() for part in made),
+        links=tuple(_retied(link, parts) for link in sketch.links),
+        config=tuple(_reconfigured(config, parts) for config in sketch.config),
+    )
+    return Expansion(expanded, origin)
+
+
+def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelease) -> tuple[str, Fraction, int] | None:
+    """Return (capacity key, amount of a part, number of parts), or None where the request stays as it is."""
+    ask = asks(request)[0]
+    if request.exactly is None or ask.all_devices or ask.count != 1 or len(ask.capacity) != 1:
+        return None
+    ((key, text),) = ask.capacity.items()
+    if _is_enough_soon(ask, cluster, release, key, parse_quantity(text)):
+        return None
+    able = [d for d in candidates(cluster, ask, release).devices if key in d.device.capacity]
+    devices = [d for d in able if d.device.allow_multiple_allocations]
+    totals = [parse_quantity(d.device.capacity[key].value) for d in devices]
+    wanted = parse_quantity(text)
+    # A dedicated device that is large enough serves the request as it is.
+    enough = any(wanted <= parse_quantity(d.device.capacity[key].value) for d in able)
+    if not totals or enough or common_kind(cluster, devices) != "cpu":
+        return None
+    for count in range(2, MAX_DEVICES + 1):
+        amount = wanted / count
+        # CPUs are whole; a request of half a CPU more would be rounded by no driver that we know
+        if amount.denominator == 1 and amount <= max(totals):
+            return key, amount, count
+    return None
+
+
+def _is_enough_soon(ask: Ask, cluster: Cluster, release: KubernetesRelease, key: str, wanted: Fraction) -> bool:
+    """Return whether a device of the first nodes is large enough, so that the other nodes need no check."""
+    cluster = with_documented_classes(cluster)
+    matching = Matching(cluster, release)
+    return any(
+        matching.match(ask, item.driver, item.device) and parse_quantity(item.device.capacity[key].value) >= wanted
+        for name in cluster.node_names[:_FIRST_NODES]
+        for item in devices_on(gather_pools(cluster, name))
+        if key in item.device.capacity
+    )
+
+
+def _part(request: DeviceRequest, name: str, key: str, amount: Fraction) -> DeviceRequest:
+    exactly: ExactDeviceRequest | None = request.exactly
+    assert exactly is not None
+    capacity = CapacityRequirements(requests={key: format_quantity(amount)})
+    return replace(request, name=name, exactly=replace(exactly, capacity=capacity))
+
+
+def _names(reference: str, parts: Mapping[str, tuple[DeviceRequest, ...]]) -> tuple[str, ...]:
+    made = parts.get(split_request(reference)[0], ())
+    return tuple(part.name for part in made) if len(made) > 1 else (reference,)
+
+
+def _retied(link: Link, parts: Mapping[str, tuple[DeviceRequest, ...]]) -> Link:
+    return replace(link, requests=tuple(name for r in link.requests for name in _names(r, parts)))
+
+
+def _reconfigured(
+    config: DeviceClaimConfiguration, parts: Mapping[str, tuple[DeviceRequest, ...]]
+) -> DeviceClaimConfiguration:
+    return replace(config, requests=tuple(name for r in config.requests for name in _names(r, parts)))
+
+
+def kept_different(
+    sketch: ClaimSketch,
+    cluster: Cluster,
+    release: KubernetesRelease,
+    numbered_requests: NumberedRequests,
+    constraints: Sequence[DeviceConstraint],
+    most: int,
+) -> tuple[tuple[DeviceConstraint, ...], tuple[Finding, ...]]:
+    """Return what keeps the numbered requests of a drawn count on different devices, and where nothing does.
+
+    A count means different devices; requests of their own may get shares of one device (docs/semantics.md 3.11.5).
+    If two of them fit on one device, a distinctAttribute names an attribute that differs between all devices that a
+    node sees. One of `constraints` may do so already. At most `most` more constraints are written. A Finding
+    reports a claim for which this is not possible. What is in use does not matter: the drawing means the same on a busy
+    and on an idle cluster.
+    """
+    if not release.enabled("DRAConsumableCapacity"):
+        return (), ()
+    found: list[DeviceConstraint] = []
+    findings: list[Finding] = []
+    for request in sketch.requests:
+        numbered = numbered_requests.by_request[request.name]
+        if len(numbered) < 2 or _is_distinct(numbered, constraints):
+            continue
+        if not any(_is_shared(ask, cluster, release) for ask in asks(request)):
+            continue
+        name = _telling(reference_candidates(cluster, sketch, request.name, release)) if len(found) < most else ""
+        if name:
+            ends = tuple(one.name for one in numbered)
+            found.append(DeviceConstraint(requests=ends, distinct_attribute=name))
+        if not name or (_compares_last_only(release) and any(one.count > 1 for one in numbered)):
+            findings.append(_not_distinguished(request.name, numbered))
+    return tuple(found), tuple(findings)
+
+
+def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[DeviceConstraint]) -> bool:
+    """Say whether a constraint refuses one device to two of the parts: its values equal themselves.
+
+    Rule: docs/semantics.md 3.9.19.
+    """
+    names = {one.name for one in numbered}
+    return any(
+        constraint.match_attribute is None and names <= set(constraint.requests)
+        for constraint in constraints
+        if constraint.distinct_attribute is not None
+    )
+
+
+def _is_shared(ask: Ask, cluster: Cluster, release: KubernetesRelease) -> bool:
+    """Say whether two of an ask fit on some device of the cluster if nothing else uses it."""
+    examples = (shape.example for shape in candidates(cluster, ask, release).shapes)
+    return any(d.allow_multiple_allocations and _serves_two(d, ask, release) for d in examples)
+
+
+def _serves_two(device: Device, ask: Ask, release: KubernetesRelease) -> bool:
+    taken = capacity_taken(device, ask.capacity, release)
+    return taken is not None and all(2 * v <= parse_quantity(device.capacity[key].value) for key, v in taken.items())
+
+
+def _telling(meant: Candidates) -> str:
+    """Return the attribute, by its full name, that differs between all devices of every node; "" for none.
+
+    One that names devices comes before one that merely differs.
+    """
+    names = sorted(meant.attributes, key=lambda name: (not names_one_device(name), name))
+    return next((name for name in names if _differs(name, meant.devices)), "")
+
+
+def _differs(name: str, items: Iterable[PoolDevice]) -> bool:
+    """Say whether no two devices that one node may see have the same value; a list has no one value."""
+    seen: dict[tuple[str, object], set[str]] = {}
+    for item in items:
+        attribute = item.device.lookup(name, item.driver)
+        if attribute is None or attribute.is_list:
+            return False
+        # A device that is not tied to one node may be seen by any.
+        node, nodes = item.slice.spec.node_name or "", seen.setdefault((attribute.kind, attribute.value), set())
+        if node in nodes or (nodes and (not node or "" in nodes)):
+            return False
+        nodes.add(node)
+    return True
+
+
+def _compares_last_only(release: KubernetesRelease) -> bool:
+    return not release.is_at_least("1.37")  # of a request with several devices (docs/semantics.md 3.9.18)
+
+
+def _not_distinguished(request: str, numbered: Sequence[NumberedRequest]) -> Finding:
+    names = f"{numbered[0].name} to {numbered[-1].name}"
+    message = (
+        f"the manifest splits it into {names}, and kube-scheduler may allocate shares of one device to several of them"
+    )
+    advice = "Remove the preference or one-to-one link that splits it, or request more than half of a device."
+    return Finding("count-may-share", Severity.WARNING, request, message, advice)

@@ -33,7 +33,7 @@ from dra_lab.sketch.cluster_candidates import (
     kind_of_most,
     lookup_of,
 )
-from dra_lab.sketch.free_words import are_partitions
+from dra_lab.sketch.kind_counts import are_partitions
 
 __all__ = ["PaletteEntry", "palette", "request_of", "with_documented_classes"]
 

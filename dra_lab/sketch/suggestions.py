@@ -15,11 +15,10 @@ from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.reasons import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import LEVELS, ClaimSketch, Link, LinkKind, asks, covers
-from dra_lab.sketch.cluster_candidates import reference_candidates
-from dra_lab.sketch.device_use import is_free
-from dra_lab.sketch.free_words import free_count
+from dra_lab.sketch.cel_text import selector_at
+from dra_lab.sketch.cluster_candidates import is_free, reference_candidates
+from dra_lab.sketch.kind_counts import free_count
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for, link_words, listed
-from dra_lab.sketch.numa_selectors import selector_at
 from dra_lab.topology.locality import Locality, localities, shared_value
 
 MOST_SELECTOR_SUGGESTIONS = 2

@@ -30,8 +30,8 @@ from dra_lab.sources.files import (
     read_standard_input,
 )
 from dra_lab.sources.samples import PREFIX, Sample, example_path, sample_path, samples
-from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
-from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
+from dra_lab.sources.snapshot_info import FILE as SNAPSHOT
+from dra_lab.sources.snapshot_info import SnapshotInfo, decode_info
 
 if TYPE_CHECKING:
     from dra_lab.sources.driver_profiles import GivenProfiles
@@ -124,7 +124,7 @@ def _load(source: str | Path, namespaces: Sequence[str]) -> Cluster:
     if str(source) == "-":
         return assemble(read_standard_input(), "standard input", read_at=_now())
     # Samples need no reader of topology files, and importing it takes a while.
-    from dra_lab.sources.foreign.loading import cluster_of_file
+    from dra_lab.sources.foreign.reading import cluster_of_file
 
     made = cluster_of_file(source)
     if made is not None:
@@ -150,7 +150,7 @@ def load_texts(texts: Mapping[str, str | bytes]) -> Cluster:
 
     They may be the files of a snapshot, or one as a `.tar.gz`. A topology file is a cluster by itself.
     """
-    from dra_lab.sources.foreign.loading import cluster_of_texts
+    from dra_lab.sources.foreign.reading import cluster_of_texts
 
     made = cluster_of_texts(texts)
     if made is not None:

@@ -1,4 +1,4 @@
-"""A cluster under pseudonyms: what is listed in `harmless` stays, and every other text is replaced.
+"""A cluster under pseudonyms: what is known to be harmless stays, and every other text is replaced.
 
 Equal texts have equal pseudonyms, which sort as the texts do.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,15 +15,19 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from dra_lab.cel.selector import Selector, compile_selector
+from dra_lab.errors import CelCompileError, CelRuntimeError, UnsupportedFeature
+from dra_lab.findings import Finding, Severity
 from dra_lab.index.hyper_node_members import with_exact_members
+from dra_lab.model.claims import DeviceSelector, expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
+from dra_lab.model.device import Device
 from dra_lab.model.nodes import NodeSelector, ObjectMeta
 from dra_lab.model.topologies import HyperNode
-from dra_lab.sources.harmless import DOMAINS, in_machine, is_plain, is_word, level_in
-from dra_lab.sources.pseudonyms import Pseudonyms
+from dra_lab.sources.pseudonyms import DOMAINS, Pseudonyms, in_machine, is_plain, is_word, level_in
+from dra_lab.sources.snapshot_info import renamed_places
 from dra_lab.sources.snapshots_kept import REQUIRED, portable
-from dra_lab.sources.snapshots_places import renamed_places
 
 
 def _by_field(fields_of_kind: Mapping[str, str]) -> dict[str, str]:
@@ -282,3 +286,76 @@ class _Walk:
 
     def _kueueresources(self, item: Any) -> dict[str, Any]:
         return {"exclude_resource_prefixes": tuple(one for one in item.exclude_resource_prefixes if one in DOMAINS)}
+
+
+MAX_SELECTORS = 200
+"""The most different selectors that are compared; a Finding counts the others."""
+
+
+def changed_selectors(before: Cluster, after: Cluster) -> tuple[Finding, ...]:
+    """Return a finding for each selector of a class or claim that selects other devices under pseudonyms.
+
+    `after` is `before` under pseudonyms, object by object. A selector that looks at a part of a replaced value (its
+    beginning, a pattern, a network) may change; comparisons of whole values do not.
+    """
+    pairs: dict[tuple[str, str], str] = {}
+    for subject, old, new in _pairs(before, after):
+        pairs.setdefault((old, new), subject)
+    found = []
+    for (old, new), subject in list(pairs.items())[:MAX_SELECTORS]:
+        if changed := _changed(old, new, before, after):
+            message = f"with the replaced names, its selector gives another result on {changed:,} devices: {new}"
+            advice = (
+                "It reads part of a value that was replaced, so plans that use it differ from plans on the "
+                "original cluster."
+            )
+            found.append(Finding("selector-changed", Severity.WARNING, subject, message, advice))
+    if len(pairs) > MAX_SELECTORS:
+        message = f"{len(pairs) - MAX_SELECTORS:,} of {len(pairs):,} different selectors were not compared"
+        found.append(Finding("selectors-not-compared", Severity.NOTE, "selectors", message))
+    return tuple(found)
+
+
+def _pairs(before: Cluster, after: Cluster) -> Iterator[tuple[str, str, str]]:
+    for one, other in zip(before.classes, after.classes, strict=True):
+        yield from _both(f"DeviceClass {other.name}", one.spec.selectors, other.spec.selectors)
+    for claim, renamed in zip(before.claims, after.claims, strict=True):
+        subject = f"ResourceClaim {renamed.metadata.namespace}/{renamed.metadata.name}"
+        requests = zip(claim.spec.devices.requests, renamed.spec.devices.requests, strict=True)
+        for request, new in requests:
+            if request.exactly and new.exactly:
+                yield from _both(subject, request.exactly.selectors, new.exactly.selectors)
+            for part, alternative in zip(request.first_available, new.first_available, strict=True):
+                yield from _both(subject, part.selectors, alternative.selectors)
+
+
+def _both(
+    subject: str, old: tuple[DeviceSelector, ...], new: tuple[DeviceSelector, ...]
+) -> Iterator[tuple[str, str, str]]:
+    yield from ((subject, *pair) for pair in zip(expressions(old), expressions(new), strict=True))
+
+
+def _changed(old: str, new: str, before: Cluster, after: Cluster) -> int:
+    one, other = _compiled(old), _compiled(new)
+    if one is None or other is None:
+        return 0 if one is other else sum(len(item.spec.devices or ()) for item in before.slices)
+    count = 0
+    for item, renamed in zip(before.slices, after.slices, strict=True):
+        driver = item.spec.driver
+        for device, alias in zip(item.spec.devices or (), renamed.spec.devices or (), strict=True):
+            count += _decides(one, driver, device) is not _decides(other, driver, alias)
+    return count
+
+
+def _compiled(expression: str) -> Selector | None:
+    try:
+        return compile_selector(expression, list_type_attributes=True)
+    except (CelCompileError, UnsupportedFeature):
+        return None
+
+
+def _decides(selector: Selector, driver: str, device: Device) -> bool | None:
+    try:
+        return bool(selector.matches(driver, device))
+    except CelRuntimeError:
+        return None

@@ -12,15 +12,13 @@ from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import KINDS, Documents
 from dra_lab.model.claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import Node
+from dra_lab.model.pods import Pod
 from dra_lab.model.queues import QueueObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import TopologyObject
-from dra_lab.model.workloads import Pod
-from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
-from dra_lab.sources.snapshots_format import SnapshotInfo, check_age, findings_of
-from dra_lab.sources.snapshots_places import file_places_of
+from dra_lab.model.topologies import CustomValue, TopologyObject
+from dra_lab.sources.snapshot_info import FILE as SNAPSHOT
+from dra_lab.sources.snapshot_info import SnapshotInfo, check_age, file_places_of, findings_of
 
 KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json"
 """The command that writes everything that is needed into one file."""

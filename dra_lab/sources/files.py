@@ -13,10 +13,10 @@ from dra_lab.errors import ManifestError, SourceError, did_you_mean
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.file_text import STANDARD_INPUT, read_bytes, up_to
-from dra_lab.model.limits import MAX_ARCHIVE_VALUES, text_values
+from dra_lab.model.decoding import MAX_ARCHIVE_VALUES, text_values
 from dra_lab.sources.samples import PREFIX
-from dra_lab.sources.snapshots_format import FILE as SNAPSHOT
-from dra_lab.sources.snapshots_format import SnapshotInfo, decode_info
+from dra_lab.sources.snapshot_info import FILE as SNAPSHOT
+from dra_lab.sources.snapshot_info import SnapshotInfo, decode_info
 
 SUFFIXES = (".json", ".yaml", ".yml")
 ARCHIVES = (".tar.gz", ".tgz")

@@ -16,13 +16,12 @@ from msgspec import Struct
 from dra_lab.errors import DraLabError, ExportError
 from dra_lab.manifests.documents import KINDS
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import PLURALS
 from dra_lab.model.queues import CUSTOM_KINDS
+from dra_lab.model.topologies import PLURALS
 from dra_lab.sources.archives import archive_bytes, read_archive
 from dra_lab.sources.files import ARCHIVES, is_archive
-from dra_lab.sources.snapshots_format import FILE, SnapshotInfo, decode_info, encode_info, noted
+from dra_lab.sources.snapshot_info import FILE, SnapshotInfo, decode_info, encode_info, kept_places, noted
 from dra_lab.sources.snapshots_kept import portable
-from dra_lab.sources.snapshots_places import kept_places
 
 FILES = {
     "DeviceClass": "deviceclasses.json",

@@ -12,14 +12,18 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, ResourceClaimStatus
-from dra_lab.model.claims import DeviceClass, ResourceClaim
+from dra_lab.model.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceClass,
+    ResourceClaim,
+    ResourceClaimStatus,
+)
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import CustomValue
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
+from dra_lab.model.pods import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice
-from dra_lab.model.topologies import ResourceFlavor
-from dra_lab.model.workloads import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
+from dra_lab.model.topologies import CustomValue, ResourceFlavor
 
 _STATUS_KEYS = ("driver", "pool", "device", "shareID", "conditions")
 _CONDITION_KEYS = ("type", "status", "observedGeneration", "lastTransitionTime")

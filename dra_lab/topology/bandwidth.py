@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.names import DeviceID
-from dra_lab.topology.distance import distance
 from dra_lab.topology.locality import Locality
+from dra_lab.topology.places import distance
 
 
 class Measurement(Struct, frozen=True):

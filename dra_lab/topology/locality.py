@@ -26,14 +26,14 @@ from dra_lab.drivers import (
     profile,
     published,
 )
-from dra_lab.index.driver_kinds import Guesses, guessed_kinds
+from dra_lab.index.device_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device
 from dra_lab.model.driver_profile import DriverProfile, Lookup, Profiles, kind_words
-from dra_lab.model.file_places import FilePlace, FilePlaces
 from dra_lab.model.memo import once_per_devices, once_per_snapshot
 from dra_lab.model.names import DeviceID
+from dra_lab.model.nodes import FilePlace, FilePlaces
 from dra_lab.topology.places import LEVEL_FIELDS, Locality, Place, level_number, level_value, shared_place, shared_value
 
 __all__ = [

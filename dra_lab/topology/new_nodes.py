@@ -20,9 +20,7 @@ from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta, node_matches
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.topologies import HyperNode, Member, MemberSelector, NameMatch, TopologyObject
 from dra_lab.model.what_if import copied_slices
-from dra_lab.topology.domain_tree import domain_tree
-from dra_lab.topology.hierarchies import hierarchies
-from dra_lab.topology.hyper_nodes import HYPER_NODES
+from dra_lab.topology.hierarchies import HYPER_NODES, domain_tree, hierarchies
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.topology.presets import ATTRIBUTES, CLIQUE, HOSTNAME, NVLINK, PRESETS, ZONE, is_host, is_known
 

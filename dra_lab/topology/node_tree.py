@@ -1,19 +1,21 @@
-"""The tree of a node: node > socket > NUMA node > PCIe root > switch > device, in bus order, the same every time.
-
-A level that nothing publishes is left out; a device that lacks a level hangs at the next level up that is known.
-Devices of which no level is known are together in one branch of the level `unknown`.
-"""
+"""The tree of a node: node > socket > NUMA node > PCIe root > switch > device, in bus order, the same every time."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dra_lab.errors import require
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.topology.locality import Locality, localities
+
+if TYPE_CHECKING:
+    import networkx as nx
+
 
 TREE_LEVELS = ("socket", "numaNode", "pcieRoot", "switch")
 """The levels between node and device, from the node down."""
@@ -92,3 +94,34 @@ def _place_order(step: tuple[str, str | int]) -> tuple[int, bool, int, str]:
     level, value = step
     is_text = isinstance(value, str)
     return (TREE_LEVELS.index(level), is_text, 0 if isinstance(value, str) else value, str(value).lower())
+
+
+def node_graph(cluster: Cluster, node_name: str) -> nx.DiGraph:
+    """Return the tree of a node: edges lead from the node down to the devices.
+
+    A vertex is the path of a place, a tuple of (level, value) beginning with ("node", name), or a DeviceID. Its
+    attributes: `level` ("node", "socket", "numaNode", "pcieRoot", "switch", "unknown", "device") and `label`; a device
+    has `kind` and `locality` as well. Vertices and edges come in bus order. Raises NodeError for an unknown node.
+    """
+    require("networkx", "charts")
+    # networkx takes a third of a second to import; only who asks for a graph waits for it.
+    import networkx as nx
+
+    graph = nx.DiGraph(node=node_name)
+    _add(graph, node_tree(cluster, node_name), ("node", node_name))
+    return graph
+
+
+def _add(graph: nx.DiGraph, branch: Branch, root: tuple[str, str]) -> None:
+    here = (root, *branch.path)
+    graph.add_node(here, level=branch.level, label=str(branch.value))
+    for deeper in branch.branches:
+        _add(graph, deeper, root)
+        graph.add_edge(here, (root, *deeper.path))
+    for locality in branch.devices:
+        graph.add_node(locality.device, **_device_attributes(locality))
+        graph.add_edge(here, locality.device)
+
+
+def _device_attributes(locality: Locality) -> dict[str, object]:
+    return {"level": "device", "label": locality.device.device, "kind": locality.kind, "locality": locality}

@@ -1,4 +1,4 @@
-"""A place of a device, and what devices at one place of a link share."""
+"""A place of a device, what devices at one place of a link share, and how far apart two devices are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dra_lab.model.device import Device
 from dra_lab.model.names import DeviceID
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 
 LEVEL_FIELDS: Mapping[str, str] = MappingProxyType(
     {"switch": "switch", "pcieRoot": "pcie_root", "numaNode": "numa_node", "socket": "socket"}
@@ -122,3 +122,39 @@ def shared_value(locality: Locality, where: str, device: Device) -> str | int | 
         return None
     level, place = found
     return place.value if level == where else f"that of {_LEVEL_WORDS[level]} {place.value}"
+
+
+DISTANCES: Mapping[str, str] = MappingProxyType(
+    {
+        "device": "the same device",
+        "switch": "behind one PCIe switch",
+        "pcieRoot": "on one PCIe root",
+        "numaNode": "on one NUMA node, on different PCIe roots",
+        "socket": "on one socket, on different NUMA nodes",
+        "node": "on different NUMA nodes",
+        "unknown": "not known: the drivers do not publish enough",
+    }
+)
+"""The distances from near to far, and what each says.
+
+They correspond to the letters of `nvidia-smi topo -m`: one switch or root to PIX, PXB or
+PHB, one NUMA node to NODE, everything farther to SYS.
+"""
+
+
+def distance(a: Locality, b: Locality) -> str:
+    """Return the nearest level that two devices of one node share, a key of DISTANCES.
+
+    "node" needs both NUMA nodes (or both sockets) to be known and different; where that is not known the answer is
+    "unknown", never a guess.
+    """
+    if a.device == b.device:
+        return "device"
+    for level in LEVEL_FIELDS:
+        place, other = a.place(level), b.place(level)
+        if place is not None and other is not None and place.value == other.value:
+            return level
+    for level in ("numaNode", "socket"):
+        if a.place(level) is not None and b.place(level) is not None:
+            return "node"
+    return "unknown"

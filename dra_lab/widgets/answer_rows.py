@@ -14,13 +14,12 @@ from dra_lab.model.placement import FirstFit, FirstFitStatus
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.sketch.links import link_words
+from dra_lab.widgets.messages import Row
 from dra_lab.widgets.part_rows import without_text
-from dra_lab.widgets.wire import Row
 from dra_lab.words.answer_sentence import headline
 from dra_lab.words.document import Table, cell_words
 from dra_lab.words.drawing_words import request_sentence
-from dra_lab.words.facts import goal_number, goal_words, search_end
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.facts import GLOSSARY, goal_number, goal_words, search_end
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
 from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
 from dra_lab.words.verdict import Tile, fixes, goal_title, tiles
@@ -169,7 +168,7 @@ def answer_row(
 @once_per_hardware
 def node_labels(cluster: Cluster) -> Mapping[str, str]:
     """Return the name under which each node is shown: without what all of them begin and end with."""
-    from dra_lab.pictures.node_labels import short_labels
+    from dra_lab.pictures.racks import short_labels
 
     return dict(zip(cluster.node_names, short_labels(cluster.node_names), strict=True))
 

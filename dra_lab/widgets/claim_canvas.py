@@ -15,17 +15,18 @@ from dra_lab.errors import DraLabError, ManifestError, SketchError
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import DeviceClaimConfiguration, OpaqueDeviceConfiguration
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, PodDrawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session import Session
+from dra_lab.session.fleet import drawn_gang, set_drawn_gang
 from dra_lab.session.history import History
-from dra_lab.widgets.canvas_gang import CanvasGang
 from dra_lab.widgets.canvas_rows import CanvasStatus, PaletteRow, ProblemRow, palette_rows, problem_rows, status_rows
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.gang_rows import GangRow, asked_gang, first_gang, gang_row
+from dra_lab.widgets.messages import Row, on, wire
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import drawing_parts
-from dra_lab.widgets.wire import Row, wire
 from dra_lab.words.document import Part
+from dra_lab.words.workload_words import gang_words
 
 
 class ConfigAnswer(Row, frozen=True):
@@ -91,6 +92,57 @@ class Drawing(Pane):
 
     def _show_problems(self) -> None:
         self.assign(problems=problem_rows(self.session))
+
+
+FIRST_PODS = 4
+"""Pods of a gang that is drawn first."""
+
+
+class CanvasGang(Pane):
+    """The part of a canvas about the gang of the drawn pod; `gang` is empty without one, and only Python writes it."""
+
+    gang = traitlets.Dict().tag(sync=True, value=GangRow)
+
+    def _begin(self) -> None:
+        self.when(self._show_gang, "history", "cluster", "sketch")
+
+    def _show_gang(self) -> None:
+        drawn = drawn_gang(self.session)
+        if drawn is None:
+            self.view.gang = {}
+            return
+        pods = self.session.fleet.workload(self.session.fleet.editing).replicas
+        self.assign(gang=gang_row(self.session.cluster, PodDrawing(pod="", replicas=pods), drawn, None))
+
+    @on
+    def make_gang(self) -> None:
+        """Make the drawn pod one gang of all its pods in one domain of the innermost level."""
+        session = self.session
+        if drawn_gang(session) is None:
+            pods = session.fleet.workload(session.fleet.editing).replicas if session.fleet.editing else 1
+            set_drawn_gang(session, first_gang(session.cluster, pods if pods > 1 else FIRST_PODS))
+
+    @on
+    def set_gang(
+        self,
+        size: int,
+        min: int = 0,  # noqa: A002  the field of the message
+        level: str = "",
+        hierarchy: str = "",
+        prefer: str = "",
+        queue: str = "",
+    ) -> None:
+        """Change the gang of the drawn pod: `min` 0 stands for all pods, `size` 0 for no gang."""
+        set_drawn_gang(self.session, asked_gang(size, min, level, hierarchy, prefer, queue))
+
+
+def drawn_gang_words(session: Session) -> str:
+    """Return who answers for the gang of the drawn pod: Plan answers for one pod."""
+    drawn = drawn_gang(session)
+    if drawn is None:
+        return ""
+    number = session.fleet.workload(session.fleet.editing).replicas
+    return f"Fleet answers for {gang_words(drawn, number)}."
 
 
 class ClaimCanvas(SessionView):

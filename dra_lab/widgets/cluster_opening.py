@@ -20,9 +20,8 @@ from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.confined import confined_source, why_refused
 from dra_lab.sources.files import is_archive
 from dra_lab.sources.live import PREFIX, Progress, load_context
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.widgets.wire import Row
 
 if TYPE_CHECKING:
     from dra_lab.session.drawables import Drawable, Drawables

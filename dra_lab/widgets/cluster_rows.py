@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from dra_lab.findings import Finding
 from dra_lab.index.catalogue import Shape, catalogue
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.memo import once_per_snapshot
+from dra_lab.model.device import Device
+from dra_lab.model.memo import once_per_labels, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.sketch.cluster_candidates import all_devices
-from dra_lab.sketch.device_use import is_free
-from dra_lab.sketch.free_words import free_words, partition_words, use_words
-from dra_lab.sketch.kind_counts import kind_counts, kind_name
+from dra_lab.sketch.cluster_candidates import all_devices, is_free
+from dra_lab.sketch.kind_counts import free_words, kind_counts, kind_name, partition_words, use_words
 from dra_lab.sources import PREFIX, samples
 from dra_lab.sources.live import Context
-from dra_lab.widgets.fleet_rows import hardware_types
-from dra_lab.widgets.wire import Row
-from dra_lab.words.hierarchies_document import hierarchy_line
+from dra_lab.topology.locality import localities
+from dra_lab.widgets.messages import Row
+from dra_lab.words.cluster_document import hierarchy_line
+from dra_lab.words.facts import KINDS
+from dra_lab.words.rule_catalogue import rule_catalogue
 
 
 class FollowRow(Row, frozen=True):
@@ -207,3 +209,96 @@ def read_words(cluster: Cluster) -> str:
     """Return when a cluster was read, and as whom."""
     moment = read_at(cluster)
     return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment
+
+
+class FindingRow(Row, frozen=True):
+    """One finding in words; `severity` is error, warning or note; `origin` is the place of the text, or "".
+
+    `help` has the lines of the catalogue about its rule, () for a rule that this dra_lab does not have.
+    """
+
+    severity: str
+    message: str
+    subject: str = ""
+    advice: str = ""
+    origin: str = ""
+    rule: str = ""
+    help: tuple[str, ...] = ()
+
+
+class CountsRow(Row, frozen=True):
+    """How many findings there are of each severity; `checking` where a large cluster is still being looked at."""
+
+    error: int = 0
+    warning: int = 0
+    note: int = 0
+    checking: bool = False
+
+
+MAX_FINDINGS = 300
+"""Findings that the browser gets, errors first; a last row says how many more there are (`lab.findings` has all)."""
+
+
+def finding_rows(findings: Sequence[Finding]) -> tuple[FindingRow, ...]:
+    """Return findings in words, at most MAX_FINDINGS of them and a row that counts the others."""
+    rows = tuple(map(_finding_row, findings[:MAX_FINDINGS]))
+    if (more := len(findings) - MAX_FINDINGS) > 0:
+        note = f"{more:,} more findings"
+        return (*rows, FindingRow(severity="note", message=note, advice="lab.findings has all of them."))
+    return rows
+
+
+def _finding_row(finding: Finding) -> FindingRow:
+    entry = rule_catalogue().get(finding.rule)
+    return FindingRow(
+        severity=finding.severity.value,
+        message=finding.message,
+        subject=finding.subject,
+        advice=finding.advice,
+        origin=str(finding.origin) if finding.origin else "",
+        rule=finding.rule,
+        help=(entry.means, entry.cause, entry.remedy, entry.page) if entry else (),
+    )
+
+
+def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:
+    """Return how many findings there are of each severity, and whether more may come."""
+    found = Counter(finding.severity.value for finding in findings)
+    return CountsRow(error=found["error"], warning=found["warning"], note=found["note"], checking=checking)
+
+
+_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+
+
+@once_per_labels
+def hardware_types(cluster: Cluster) -> Mapping[str, str]:
+    """Return what each node is, by its name: the label of its instance type, else its GPUs (`8 × NVIDIA H100`)."""
+    words: dict[object, str] = {}
+    found: dict[str, str] = {}
+    for name, node in cluster.node_by_name.items():
+        slices = cluster.slices_by_node.get(name, ())
+        label = next(filter(None, map(node.metadata.labels.get, _TYPE_LABELS)), "")
+        firsts = tuple(
+            (s.spec.driver, len(s.spec.devices or ()), "".join(map(_product, (s.spec.devices or ())[:1])))
+            for s in slices
+        )
+        key = label or tuple(sorted(firsts))
+        if key not in words:
+            words[key] = label or _hardware_words(cluster, name)
+        found[name] = words[key]
+    return found
+
+
+def _product(device: Device) -> str:
+    found = device.attributes.items()
+    return "\n".join(f"{key}={value.string}" for key, value in found if key.endswith(("productName", "model")))
+
+
+def _hardware_words(cluster: Cluster, node: str) -> str:
+    """Return the devices of the first kind that a node has: GPUs, else NICs, else CPUs."""
+    places = localities(cluster, node)
+    for kind in KINDS:
+        labels = Counter(place.label for place in places.values() if place.kind == kind)
+        if labels:
+            return " + ".join(f"{number:,} × {label}" for label, number in labels.most_common(2))
+    return "no devices"

@@ -1,8 +1,8 @@
-"""Compare mode of `PlanView`: the kept plans as columns, and what a person does with them."""
+"""Compare mode of `PlanView`: the kept plans as columns, and in Fleet as rows; what a person does with them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import traitlets
@@ -17,9 +17,8 @@ from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW
 from dra_lab.session.fleet_answer import AMOUNTS
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane, latest_plan
-from dra_lab.widgets.wire import Row
 from dra_lab.words.comparison import (
     Cell,
     comparison_csv,
@@ -29,8 +28,7 @@ from dra_lab.words.comparison import (
     yaml_diff,
 )
 from dra_lab.words.document import as_markdown
-from dra_lab.words.facts import KINDS
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.facts import GLOSSARY, KINDS
 
 
 class CompareLine(Row, frozen=True):
@@ -102,6 +100,7 @@ class CompareRow(Row, frozen=True):
 
 
 MODE = "compare"
+
 _SHOWN_KINDS = ("gpu", "nic")
 
 
@@ -246,3 +245,42 @@ def _places(snapshot: Cluster, kept: Kept) -> Iterator[PlaceRow]:
 
 def _value(place: Place | None) -> str:
     return "" if place is None else str(place.value)
+
+
+class ScenarioRow(Row, frozen=True):
+    """One row of the scenarios: `cells` are the figures; `kept` if it can be restored and removed."""
+
+    name: str
+    cells: tuple[str, ...] = ()
+    now: bool = False
+    kept: bool = False
+    title: str = ""
+
+
+def scenario_row(
+    name: str, figures: Mapping[str, KnownValue], keys: Sequence[str], *, now: bool = False, kept: Kept | None = None
+) -> ScenarioRow:
+    """Return the figures of one answer in the order of `keys`; `placed` comes with the number wanted."""
+    cells = []
+    for key in keys:
+        found = figures.get(key)
+        if found is None:
+            cells.append("–")
+            continue
+        of = f" of {figures['wanted'].value:,}" if key == "placed" and "wanted" in figures else ""
+        cells.append(f"{found.value:,}{of}")
+    title = "" if kept is None else f"{kept.cluster}: {kept.sentence}"
+    return ScenarioRow(name=name, cells=tuple(cells), now=now, kept=kept is not None, title=title)
+
+
+def scenario_columns(figures: Iterable[Mapping[str, KnownValue]]) -> Mapping[str, str]:
+    """Return the figures that are compared with their headings: pods placed, more of each workload, stranded."""
+    columns = {"placed": "placed"}
+    every = list(dict.fromkeys(key for found in figures for key in found))
+    more = [key for key in every if key.startswith("more/")]
+    columns |= {key: "more fit" if len(more) == 1 else f"more {key.partition('/')[2]}" for key in more}
+    for key in every:
+        kind = key.partition("/")[2]
+        if key.startswith("stranded/") and kind in ("gpu", "nic"):
+            columns[key] = f"stranded {KINDS.get(kind, kind)}"
+    return columns

@@ -12,7 +12,7 @@ from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.wire import Row
+from dra_lab.widgets.messages import Row
 from dra_lab.words.facts import FIT_WORDS, counted, goal_words
 from dra_lab.words.plan_document import place_words
 from dra_lab.words.verdict import short_of_pairs
@@ -148,7 +148,7 @@ def chosen_devices(plan: Plan | None) -> dict[str, str]:
 
 def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     """Return the node strip: how each node, or each type of identical nodes, serves the drawing; the best first."""
-    from dra_lab.pictures.node_labels import short_labels
+    from dra_lab.pictures.racks import short_labels
 
     total = len(cluster.node_names)
     classes = plan.node_classes if plan is not None else ()
@@ -182,7 +182,7 @@ _ORDER: tuple[Fit, ...] = ("best", "worse", "unknown", "no")
 def node_use(cluster: Cluster, node: str) -> tuple[bool, bool]:
     """Return whether nothing of a node is in use, and whether all its GPUs (or without GPUs all devices) are."""
     from dra_lab.index.pools import devices_on, gather_pools
-    from dra_lab.sketch.device_use import is_used_up
+    from dra_lab.sketch.cluster_candidates import is_used_up
     from dra_lab.topology.locality import kinds
 
     kind_of = kinds(cluster, node)

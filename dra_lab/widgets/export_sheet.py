@@ -1,63 +1,160 @@
-"""The Export sheet of `PlanView`: what would be written, what kube-scheduler does with it, and the write."""
+"""What is exported: its words in the dock of `PlanView`, and the Export sheet."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import traitlets
 
-from dra_lab.exports.bundle import Bundle
-from dra_lab.exports.file_changes import FileChange
-from dra_lab.exports.gangs.gang_bundle import FRAGMENTS
-from dra_lab.exports.readme import EXTRA_FILES
-from dra_lab.exports.simulation import Simulation
-from dra_lab.model.cluster import Cluster
-from dra_lab.model.decoding import from_builtins
-from dra_lab.model.memo import once_per_snapshot
-from dra_lab.model.regret import YOURS, measured_path
-from dra_lab.model.release import RELEASES
-from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.findings import Finding, Severity
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import Session
 from dra_lab.session.exporting import ExportChoice, Exporting
-from dra_lab.session.outputs import POD_PINS
-from dra_lab.sketch.manifest_target import MEANING
+from dra_lab.session.preparing import is_small
 from dra_lab.sources.confined import confined
-from dra_lab.widgets.export_values import (
-    ChoiceRow,
+from dra_lab.widgets.export_rows import (
     ExportRow,
-    ExtraRow,
-    FileRow,
-    MeasureRow,
-    OutcomeRow,
-    PinRow,
-    TemplateRow,
-    Verdict,
+    _measure_folder,
+    export_row,
 )
-from dra_lab.widgets.finding_rows import finding_rows
-from dra_lab.widgets.gang_sheet import gang_sheet_row, plan_outcome_row
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.words.facts import counted
-from dra_lab.words.glossary import EXPORT_TERMS
-from dra_lab.words.reason_words import path_words
+from dra_lab.words.facts import EXPORT_TERMS
+from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
+from dra_lab.words.verdict import Tone
 
-_MOST_LINES = 1500
-"""Lines of a file that are sent to the browser."""
+if TYPE_CHECKING:
+    from dra_lab.session.exporting import Exporting
 
-_MOST_NAMESPACES = 100
-"""Namespaces that the field offers."""
 
-_MOST_NAMED = 3
-"""Workloads of a fleet up to which the sheet names each."""
+_REST = 1.0
+"""Seconds without an edit after which the export is simulated."""
 
-_MISSED = ("replicas-unplaced", POD_PINS)
-"""Findings that say what the manifests of a fleet do not achieve, whatever kube-scheduler does."""
 
-_VERDICTS: dict[bool | None, Verdict] = {True: "ok", False: "warn", None: "unknown"}
+class OutgoingRow(Row, frozen=True):
+    """One line about what is exported, and whether it is good news."""
+
+    text: str
+    tone: Tone = "ok"
+
+
+class PinOffer(Row, frozen=True):
+    """Whether the pins are written, what kube-scheduler allocates with them, and their price; "" for no pins."""
+
+    text: str = ""
+    on: bool = False
+    tone: Tone = "ok"
+
+
+class Outgoing(Pane):
+    """The words about the manifests, and the offer to write pins."""
+
+    outgoing: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[OutgoingRow])
+    pin_offer = traitlets.Dict().tag(sync=True, value=PinOffer)
+
+    def _begin(self) -> None:
+        self.when(self.soon(self._simulate, _REST), "plan", "mode")
+        self.when(self._show, "plan", "findings", "progress", "export")
+        self.watch(self._show, "yaml")
+
+    def _simulate(self) -> None:
+        """Find out what kube-scheduler does with the manifests; a large cluster waits until Export is opened."""
+        session = self.session
+        if session.mode != "plan" or not session.prepares_export or not session.is_answered:
+            return
+        if is_small(session.cluster) and not (session.exporting.is_open or session.exporting.is_present):
+            session.exporting.simulate()
+
+    def _show(self) -> None:
+        session = self.session
+        known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
+        self.assign(
+            pin_offer=pin_offer(known) if known is not None else {},
+            outgoing=outgoing_rows(
+                session.answer if session.is_answered else None,
+                self.view.yaml,
+                session.release,
+                session.manifest_findings,
+                searching=session.searching,
+                simulated=simulated_of(session),
+            ),
+        )
+
+
+def outgoing_rows(
+    plan: Plan | None,
+    text: str,
+    release: KubernetesRelease,
+    findings: Sequence[Finding],
+    *,
+    searching: bool,
+    simulated: Simulated | None = None,
+) -> tuple[OutgoingRow, ...]:
+    """Return what is exported: kind and lines, for which release it is valid, what kube-scheduler does with it.
+
+    Args:
+        plan: The answer to the drawing, None where there is none.
+        text: The manifests.
+        release: The target release.
+        findings: What was found of the manifests.
+        searching: Whether the manifest is still being tried.
+        simulated: What kube-scheduler does on every node that it may choose, None if that is not known.
+    """
+    kinds = [line.removeprefix("kind: ") for line in text.splitlines() if line.startswith("kind: ")]
+    if not kinds:
+        return (OutgoingRow(text="There is nothing to export yet.", tone="plain"),)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    valid = not errors
+    head = f"{', '.join(dict.fromkeys(kinds))}, {len(text.splitlines())} lines"
+    head += f", valid for Kubernetes {release.version}" if valid else f", not valid for Kubernetes {release.version}"
+    rows = [OutgoingRow(text=head, tone="ok" if valid else "error")]
+    if plan is not None and plan.fits:
+        rows.append(_pod_outcome(simulated) if simulated is not None else _simulated(plan, searching=searching))
+    elif plan is not None and plan.status is PlanStatus.INFEASIBLE:
+        rows.append(OutgoingRow(text="No node can serve this claim now, so its pods would wait.", tone="warn"))
+    rows += [
+        OutgoingRow(text=f.message, tone="error" if f.severity is Severity.ERROR else "warn") for f in findings[:2]
+    ]
+    return tuple(rows)
+
+
+def pin_offer(exporting: Exporting) -> PinOffer:
+    """Return the pins of an export, if they change what kube-scheduler allocates."""
+    made = exporting.pinned if exporting.is_present else None
+    if made is None or made.pinned_plan is None or not made.pinned_plan.pins:
+        return PinOffer()
+    price = f" Price: {made.pinned_plan.price}." if made.pinned_plan.price else ""
+    found = _pod_outcome(Simulated(made.simulation.sentence, made.simulation.achieves))
+    return PinOffer(text=f"{found.text}{price}", on=exporting.pins, tone=found.tone)
+
+
+def simulated_of(session: Session) -> Simulated | None:
+    """Return what an export of the present drawing was simulated to do, None while that is not known."""
+    known = session.exporting if "exporting" in vars(session) and session.exporting.is_present else None
+    if known is None or known.plain is None or known.of_fleet:
+        return None
+    return Simulated(known.plain.simulation.sentence, known.plain.simulation.achieves)
+
+
+def _pod_outcome(simulated: Simulated) -> OutgoingRow:
+    tones: dict[bool | None, Tone] = {True: "ok", False: "warn", None: "plain"}
+    return OutgoingRow(text=simulated.sentence, tone=tones[simulated.achieves])
+
+
+def _simulated(plan: Plan, *, searching: bool) -> OutgoingRow:
+    """Return what kube-scheduler does with the manifest on the node of the plan."""
+    if searching:
+        return OutgoingRow(text="Trying the manifest on every kind of node, as kube-scheduler would ...", tone="plain")
+    if plan.first_fit is None:
+        return OutgoingRow(text="The effect on kube-scheduler is not known.", tone="plain")
+    same = next(iter(scheduler_sentences(plan)), "")
+    if same.startswith(("With this YAML", "kube-scheduler")) and "equally good" not in same:
+        return OutgoingRow(text=same, tone="warn")
+    return OutgoingRow(text="Simulated: kube-scheduler picks an equally good set on the best node.")
 
 
 class ExportSheet(Pane):
@@ -140,119 +237,3 @@ def _check_link(folder: str) -> None:
     """Raise InputError if a relative folder is a link to another place; only Python code chooses an absolute one."""
     if not Path(folder).is_absolute():
         confined(folder)
-
-
-def export_row(session: Session) -> ExportRow:
-    """Return what the sheet shows of a session's export."""
-    exporting, choice, release = session.exporting, session.exporting.choice, session.release
-    made = exporting.chosen
-    pinned_plan = exporting.pinned.pinned_plan if exporting.pinned is not None else None
-    pins = tuple(_pins(exporting.pinned)) if exporting.pinned is not None else ()
-    gang = gang_sheet_row(session)
-    names = [workload.pod for workload in session.fleet.workloads] if exporting.of_fleet and gang is None else []
-    return ExportRow(
-        name=f"{gang.name}, {gang.words}" if gang is not None else _title(names) if names else session.sketch.name,
-        fleet=len(names),
-        cluster=session.cluster.name,
-        choice=msgspec.structs.replace(
-            from_builtins(choice, ChoiceRow, from_attributes=True), release=release.version, folder=exporting.folder
-        ),
-        releases=RELEASES,
-        stage=exporting.stage,
-        problem=exporting.problem,
-        meaning=MEANING[choice.kind],
-        templates=tuple(_templates(exporting)),
-        extras=tuple(_extras(exporting)),
-        containers=exporting.containers,
-        namespaces=_namespaces(session.cluster),
-        plain=plan_outcome_row(session, made) if gang is not None and made is not None else _outcome(exporting.plain),
-        pinned=_outcome(exporting.pinned) if pins else None,
-        pins=pins,
-        pin=exporting.pins,
-        price=_price(pinned_plan, pins) if pinned_plan is not None else "",
-        worse=made.worse if made is not None else "",
-        files=tuple(map(_file, exporting.changes)),
-        findings=finding_rows(made.findings) if made is not None else (),
-        written=tuple(str(path) for path in exporting.written),
-        measure=_measure(session),
-        gang=gang,
-    )
-
-
-@once_per_snapshot
-def _namespaces(cluster: Cluster) -> tuple[str, ...]:
-    """Return the namespaces of claims and pods, the most used first."""
-    every = [claim.metadata for claim in cluster.claims] + [pod.metadata for pod in cluster.pods]
-    counts = Counter(one.namespace for one in every if one.namespace)
-    return tuple(name for name, _ in counts.most_common(_MOST_NAMESPACES))
-
-
-def _title(names: Sequence[str]) -> str:
-    """Return the names of the workloads of a fleet, or how many there are."""
-    return ", ".join(names) if len(names) <= _MOST_NAMED else counted(len(names), "workload")
-
-
-def _pins(made: Bundle) -> Iterator[PinRow]:
-    """Yield the pins of an export; each of a fleet with the workload that has it, if there are several."""
-    recorded = made.record.get("pins", ())
-    several = len({pin.get("workload") for pin in recorded}) > 1
-    for pin in recorded:
-        text = f"{pin['workload']}: {pin['pin']}" if several else pin["pin"]
-        yield PinRow(text=text, reason=pin["reason"], price=pin["price"])
-
-
-def _price(pinned_plan: PinnedPlan, pins: Sequence[PinRow]) -> str:
-    """Return what all pins exclude; for several workloads, the price of the one pin, or where each stands."""
-    if pinned_plan.price or not pins:
-        return pinned_plan.price
-    return pins[0].price if len(pins) == 1 else f"that of each of the {len(pins)} pins is below"
-
-
-def _outcome(made: Bundle | None) -> OutcomeRow | None:
-    if made is None:
-        return None
-    found: Simulation = made.simulation
-    missed = (f"{one.subject}: {one.message}." for one in made.findings if one.rule in _MISSED)
-    detail = " ".join(filter(None, (found.detail, *missed)))
-    return OutcomeRow(verdict=_VERDICTS[found.achieves], sentence=found.sentence, detail=detail)
-
-
-def _measure(session: Session) -> MeasureRow | None:
-    plan = session.answer if session.is_answered and not session.exporting.of_fleet else None
-    if plan is None or not plan.sketch.links or not measured_path(plan.regrets):
-        return None
-    theirs = next(regret.theirs for regret in plan.regrets if regret.against == "plain")
-    yours = any(share.kind == YOURS for share in theirs)
-    return MeasureRow(words=path_words(theirs), folder=_measure_folder(session.exporting), yours=yours)
-
-
-def _measure_folder(exporting: Exporting) -> str:
-    return f"{exporting.folder}-measure"
-
-
-def _templates(exporting: Exporting) -> Iterator[TemplateRow]:
-    chosen = exporting.choice.templates
-    for field in exporting.templates:
-        pods = "one pod per node" if field.per_node else counted(field.pods, "pod")
-        words = ", ".join(filter(None, (pods, field.helper)))
-        yield TemplateRow(path=field.template, words=words, chosen=field.template in chosen)
-
-
-def _extras(exporting: Exporting) -> Iterator[ExtraRow]:
-    for name, extra in EXTRA_FILES.items():
-        words = extra.of_fleet if exporting.of_fleet and extra.of_fleet else extra.words
-        yield ExtraRow(name=name, words=words, chosen=name in exporting.choice.extra)
-
-
-def _file(change: FileChange) -> FileRow:
-    lines = () if change.name.endswith(".svg") else change.lines
-    added, removed = (sum(line.startswith(sign) for line in change.lines) for sign in "+-")
-    return FileRow(
-        name=change.name,
-        state=change.state,
-        added=added,
-        removed=removed,
-        lines=lines[:_MOST_LINES],
-        cut=max(0, len(lines) - _MOST_LINES),
-        fragment=change.name in FRAGMENTS,
-    )

@@ -11,18 +11,15 @@ from msgspec.structs import replace
 from dra_lab.errors import InputError
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.layers import Addable, AddableNode
-from dra_lab.model.numbers import whole_number
 from dra_lab.model.plan import PlanStatus
+from dra_lab.model.quantity import whole_number
 from dra_lab.session import Session
 from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tree_of
 from dra_lab.topology.hierarchy_findings import plural
-from dra_lab.widgets.domain_rows import level_rows
-from dra_lab.widgets.domain_values import LevelRow
-from dra_lab.widgets.finding_rows import FindingRow, finding_rows
-from dra_lab.widgets.fleet_rows import hardware_types
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.cluster_rows import FindingRow, finding_rows, hardware_types
+from dra_lab.widgets.gang_rows import LevelRow, level_rows
+from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.widgets.wire import Row
 from dra_lab.words.document import number_words
 from dra_lab.words.facts import sentence
 from dra_lab.words.workload_words import domain_name, level_word
@@ -178,7 +175,7 @@ def _is_needed(session: Session) -> bool:
 
 
 def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> AddingRow:
-    from dra_lab.words.added_document import added_sentence  # only those who ask wait for it
+    from dra_lab.words.capacity_document import added_sentence  # only those who ask wait for it
 
     if adding.stale:
         return replace(row, working=True)

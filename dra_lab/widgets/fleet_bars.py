@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import traitlets
@@ -11,15 +11,161 @@ from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_labels
+from dra_lab.pictures.charts.amounts import Amounts, amount_names
+from dra_lab.pictures.racks import NO_RACK, grade_words, heat, racks
 from dra_lab.session.fleet_answer import FleetAnswer
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.topology.node_tree import natural_order
-from dra_lab.widgets.device_rows import HeatMap
+from dra_lab.widgets.cluster_rows import hardware_types
+from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.fleet_mode import letters_of
-from dra_lab.widgets.fleet_rows import FEW_NODES, BarRow, Bars, free_lines, hardware_types
+from dra_lab.widgets.messages import Row
 from dra_lab.widgets.session_view import Pane
-from dra_lab.widgets.wire import Row
+from dra_lab.words.facts import KINDS, counted
 from dra_lab.words.why_not_document import TestBars
+
+BarRow = tuple[str, str, str, int, float, float, float, float, float, str]
+"""id, name, state, nodes; in use, planned, free, stranded, not available; pods in words. A tuple, as there are many."""
+
+FEW_NODES = 64
+"""Nodes up to which each has a bar of its own at first."""
+
+_STRANDED = 3
+
+_ROUND = 2
+
+
+class Bars:
+    """The amounts of an answer by kind and node, with the words for its pods; `only` are the nodes to show."""
+
+    def __init__(self, cluster: Cluster, amounts: Iterable[Amounts], answer: FleetAnswer | None) -> None:
+        """Sort the amounts by kind."""
+        self.cluster = cluster
+        self.only: frozenset[str] | None = None
+        self.racks = racks(cluster)
+        self._rack_of = {node: rack for rack, nodes in self.racks.nodes.items() for node in nodes} if self.racks else {}
+        self.by_kind: dict[str, dict[str, tuple[float, ...]]] = defaultdict(dict)
+        for amount in amounts:
+            if amount.total:
+                self.by_kind[amount.kind][amount.node] = amount.values
+        self._pods: dict[str, Counter[str]] = defaultdict(Counter)
+        for replica in answer.plan.pods if answer is not None else ():
+            self._pods[replica.node][replica.workload] += 1
+
+    @property
+    def kinds(self) -> tuple[tuple[str, str], ...]:
+        """Return the kinds of devices with their labels."""
+        return tuple((kind, words) for kind, words in amount_names(self.cluster).items() if kind in self.by_kind)
+
+    def pods_on(self, node: str) -> Mapping[str, int]:
+        """Return how many pods of each workload the plan has on a node."""
+        return self._pods.get(node, Counter())
+
+    def nodes(self, kind: str, only: Iterable[str] | None = None) -> tuple[BarRow, ...]:
+        """Return a bar for each node to show, or of `only`, that has devices of a kind, by name."""
+        known = self.by_kind.get(kind, {})
+        wanted = filter(self._is_shown, known) if only is None else (name for name in only if name in known)
+        names = sorted(wanted, key=natural_order)
+        return tuple(self._row(name, "", [name], known[name], self.pods_on(name)) for name in names)
+
+    def groups(self, kind: str, by: str) -> tuple[BarRow, ...]:
+        """Return a bar for each rack, or each hardware type and state: the most stranded first, then the least free."""
+        rows = [
+            self._row(key, state, nodes, self._sum(kind, nodes), self._pods_on(nodes), name)
+            for key, (name, state, nodes) in self.members(kind, by).items()
+        ]
+        return tuple(sorted(rows, key=lambda row: (-row[7], row[6], natural_order(row[1]), row[2])))
+
+    def members(self, kind: str, by: str) -> Mapping[str, tuple[str, str, list[str]]]:
+        """Return name, state and nodes of each group by its id."""
+        found: dict[str, tuple[str, str, list[str]]] = {}
+        names = self._rack_of if by == "racks" else hardware_types(self.cluster)
+        for node, values in self.by_kind.get(kind, {}).items():
+            if not self._is_shown(node):
+                continue
+            name = names.get(node, "") or (NO_RACK if by == "racks" else "devices that several nodes see")
+            state = "" if by == "racks" else state_of(values)
+            found.setdefault(_group_id(by, name, state), (name, state, []))[2].append(node)
+        return found
+
+    def heat(self, kind: str) -> HeatMap:
+        """Return the racks by their stranded devices; nothing if neither labels nor names say where nodes are."""
+        if self.racks is None:
+            return HeatMap()
+        known, word = self.by_kind.get(kind, {}), self.racks.word
+        label = amount_names(self.cluster)[kind]
+        rows = heat(self.racks, {node: (values[_STRANDED], sum(values)) for node, values in known.items()})
+        cells = tuple(
+            HeatCell(
+                rack=row.rack,
+                grade=row.grade,
+                words=f"{row.rack}: {row.value:,} of {row.total:,} {label} stranded",
+                id=_group_id("racks", row.rack),
+            )
+            for row in rows
+            if row.total
+        )
+        grades = grade_words(max((row.value for row in rows), default=0))
+        title = f"Stranded {label} by {word}"
+        return HeatMap(title=title, source=self.racks.source, grades=grades, cells=cells)
+
+    def _is_shown(self, node: str) -> bool:
+        return self.only is None or node in self.only
+
+    def _sum(self, kind: str, nodes: Sequence[str]) -> tuple[float, ...]:
+        known = self.by_kind[kind]
+        return tuple(map(sum, zip(*(known[node] for node in nodes), strict=True)))
+
+    def _pods_on(self, nodes: Sequence[str]) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for node in nodes:
+            if node in self._pods:
+                found.update(self._pods[node])
+        return found
+
+    @staticmethod
+    def _row(
+        key: str, state: str, nodes: Sequence[str], values: Sequence[float], pods: Mapping[str, int], name: str = ""
+    ) -> BarRow:
+        used, planned, free, stranded, blocked = map(_number, values)
+        words = ", ".join(f"{count:,} × {workload}" for workload, count in sorted(pods.items()))
+        return key, name or key, state, len(nodes), used, planned, free, stranded, blocked, words
+
+
+def _group_id(by: str, name: str, state: str = "") -> str:
+    return f"{by}/{name}/{state}"
+
+
+def state_of(values: Sequence[float]) -> str:
+    """Return the state of a node: idle, partly in use, full, or not available."""
+    used, planned, free, stranded, blocked = values
+    if not used:
+        return "not available" if blocked and not planned + free + stranded else "idle"
+    return "partly in use" if planned + free + stranded else "full"
+
+
+def _number(value: float) -> float:
+    return int(value) if value == int(value) else round(value, _ROUND)
+
+
+def free_lines(kind: str, row: BarRow) -> tuple[str, ...]:
+    """Return what is stranded and what is free on a node or in a group, in words."""
+    name = KINDS.get(kind, kind)
+    _, _, _, nodes, used, planned, free, stranded, blocked, _ = row
+    amounts = {"in use": used, "planned": planned, "free and usable": free, "stranded": stranded}
+    parts = ", ".join(f"{_words(amount)} {words}" for words, amount in amounts.items() if amount)
+    lines = [f"{_words(used + planned + free + stranded + blocked)} {name}: {parts or 'none available'}."]
+    if stranded:
+        where = "here" if nodes == 1 else f"on these {counted(nodes, 'node')}"
+        lines.append(f"Stranded means free, but no more pod of these workloads can use it {where}.")
+    if blocked:
+        lines.append(f"Not available (tainted, cordoned, or in an incomplete pool): {_words(blocked)} {name}.")
+    return tuple(lines)
+
+
+def _words(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
 
 MOST_NAMES = 300
 """Nodes up to which fields offer their names."""
@@ -193,7 +339,7 @@ class FleetBars(Pane):
 
     def _why(self, row: BarRow) -> WhyStrandedRow:
         """Return why devices of the node of a bar are stranded, with the title alone while that is worked out."""
-        from dra_lab.words.why_stranded_document import stranded_bars, stranded_lines
+        from dra_lab.words.why_not_document import stranded_bars, stranded_lines
 
         node, stranded, answer = row[0], row[7], self.session.fleet.answer
         if answer is None or not stranded or node not in answer.question.cluster.node_by_name:

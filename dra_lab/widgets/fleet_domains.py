@@ -1,26 +1,87 @@
-"""Gangs in the Fleet mode: the domains that hold them, the one that is chosen, and the actions of a person."""
+"""The domains of gangs in the Fleet mode: which hold them, and why one refuses."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
 import traitlets
 
+from dra_lab.findings import sentence_case
 from dra_lab.model.workload import Workload
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
-from dra_lab.session.gang_domains import GangDomains, gang_domains
-from dra_lab.widgets.device_rows import HeatMap
-from dra_lab.widgets.domain_rows import (
+from dra_lab.session.gang_domains import MOST_NAMED, DomainChange, DomainPods, GangDomains, changes, gang_domains
+from dra_lab.widgets.device_rows import HeatCell, HeatMap
+from dra_lab.widgets.gang_rows import (
     asked_gang,
-    chosen_gang,
-    domain_card,
-    domain_heat,
-    domain_id,
-    domain_rows,
     first_gang,
 )
-from dra_lab.widgets.domain_values import DomainCard, DomainTable
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.words.workload_words import level_word
+from dra_lab.words.facts import counted
+from dra_lab.words.why_not_document import Bar, TestBars
+from dra_lab.words.workload_words import (
+    domain_name,
+    headroom_words,
+    lacking_words,
+    level_word,
+)
+
+BoxRow = tuple[str, int, int, int, int, bool]
+"""Node; pods placed, free, kept away by the plan, by devices in use; whether it is cordoned. A tuple, as in bars."""
+
+DomainState = Literal["chosen", "fits", "refused", "unknown", "outer"]
+
+
+class DomainRow(Row, frozen=True):
+    """One domain: what it holds of one gang, in words and in sums over its nodes.
+
+    `state` is "outer" above the level of the gang. `sums` are pods placed, free, kept away by the plan, by devices in
+    use, and on cordoned nodes. `boxes` are its nodes where they are few.
+    """
+
+    id: str
+    name: str
+    depth: int = 0
+    state: DomainState = "unknown"
+    nodes: int = 0
+    holds: str = ""
+    words: str = ""
+    sums: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    boxes: tuple[BoxRow, ...] = ()
+
+
+class DomainTable(Row, frozen=True):
+    """The domains of one gang: `gang` is its name, `level` what people call a domain, `title` the heading.
+
+    `gangs` are the names that can be chosen. `note` is shown above the rows, or in place of them.
+    """
+
+    gang: str = ""
+    gangs: tuple[str, ...] = ()
+    level: str = ""
+    title: str = ""
+    rows: tuple[DomainRow, ...] = ()
+    heat: HeatMap = HeatMap()
+    note: str = ""
+
+
+class WouldFitRow(Row, frozen=True):
+    """A change that makes a domain hold the gang, and what it brings."""
+
+    title: str
+    brings: str
+
+
+class DomainCard(Row, frozen=True):
+    """The domain that is chosen: a question with its numbers, the nodes, and what would make it hold the gang."""
+
+    id: str = ""
+    title: str = ""
+    lines: tuple[str, ...] = ()
+    bars: tuple[TestBars, ...] = ()
+    fixes: tuple[WouldFitRow, ...] = ()
+    boxes: tuple[BoxRow, ...] = ()
 
 
 class FleetDomains(Pane):
@@ -98,3 +159,200 @@ class FleetDomains(Pane):
     ) -> None:
         """Change the gang of a workload: `min` 0 stands for all pods, `size` 0 for no gang."""
         self.session.fleet.set_gang(name, asked_gang(size, min, level, hierarchy, prefer, queue))
+
+
+MOST_BOXES = 700
+"""Nodes of a cluster up to which the rows of domains show each of them."""
+
+MOST_IN_A_ROW = 40
+"""Nodes up to which one row shows each of them."""
+
+_MOST_REASON = 64
+"""Characters of what a row says of a domain."""
+
+_GRADES = ("fits", "up to 25 % missing", "up to 50 %", "up to 75 %", "up to 100 %")
+
+
+def domain_id(path: Sequence[str]) -> str:
+    """Return the id of a domain for the browser."""
+    return "\n".join(path) or "all"
+
+
+def domain_rows(found: GangDomains, nodes: int) -> tuple[DomainRow, ...]:
+    """Return the domains of a gang; with the nodes of each as boxes in a small cluster."""
+    return tuple(_domain_row(found, domain, nodes <= MOST_BOXES) for domain in found.domains)
+
+
+def _domain_row(found: GangDomains, domain: DomainPods, is_small: bool) -> DomainRow:  # noqa: FBT001
+    state = domain_state(found, domain)
+    few = is_small and state != "outer" and len(domain.nodes) <= MOST_IN_A_ROW
+    return DomainRow(
+        id=domain_id(domain.path),
+        name=domain_name(domain.path) if domain.path else "all nodes",
+        depth=max(0, len(domain.path) - 1),
+        state=state,
+        nodes=len(domain.nodes),
+        holds=_holds(found, domain, state),
+        words=_words(found, domain, state),
+        sums=_sums(domain),
+        boxes=boxes(domain) if few else (),
+    )
+
+
+def domain_state(found: GangDomains, domain: DomainPods) -> DomainState:
+    """Return whether a domain is chosen by the plan, fits, or refuses the gang."""
+    if found.level and len(domain.path) <= _depth(found):
+        return "outer"
+    if domain.placed:
+        return "chosen"
+    headroom = domain.headroom
+    if headroom is None:
+        return "unknown"
+    if headroom.fits:
+        return "fits"
+    return "refused" if headroom.pods.is_below(headroom.least) or headroom.replicas.bound == 0 else "unknown"
+
+
+def _depth(found: GangDomains) -> int:
+    return 0 if found.hierarchy is None else found.hierarchy.level_index(found.level)
+
+
+def _holds(found: GangDomains, domain: DomainPods, state: DomainState) -> str:
+    if domain.headroom is not None and state in ("refused", "unknown"):
+        return headroom_words(domain.headroom)
+    if found.exact:
+        return f"holds {domain.holds:,}"
+    return "" if domain.headroom is None else headroom_words(domain.headroom)
+
+
+def _words(found: GangDomains, domain: DomainPods, state: DomainState) -> str:
+    if state == "outer":
+        inside = [
+            one for one in found.domains if one.headroom is not None and one.path[: len(domain.path)] == domain.path
+        ]
+        if inside and all(one.gangs >= 0 for one in inside):
+            return counted(sum(one.gangs for one in inside), "gang")
+        return ""
+    if state == "chosen":
+        return f"{counted(domain.placed, 'pod')} placed"
+    if state == "fits":
+        return counted(domain.gangs, "gang") if domain.gangs > 1 else "fits"
+    return _reasons(lacking_words(domain.headroom)) if domain.headroom is not None else ""
+
+
+def _reasons(reasons: Sequence[str]) -> str:
+    """Return reasons for a row of two lines: all of them, or the first one and how many more the card has."""
+    text = "; ".join(reasons)
+    if len(reasons) < 2 or len(text) <= _MOST_REASON:
+        return text
+    return f"{reasons[0]}; {counted(len(reasons) - 1, 'more reason')}"
+
+
+def _sums(domain: DomainPods) -> tuple[int, int, int, int, int]:
+    rows = domain.nodes
+    free = sum(one.free for one in rows if not one.closed)
+    closed = sum(one.free + one.in_use for one in rows if one.closed)
+    used = sum(one.in_use for one in rows if not one.closed)
+    return domain.placed, free, sum(one.by_plan for one in rows), used, closed
+
+
+def boxes(domain: DomainPods) -> tuple[BoxRow, ...]:
+    """Return the nodes of a domain."""
+    return tuple((one.node, one.placed, one.free, one.by_plan, one.in_use, one.closed) for one in domain.nodes)
+
+
+def domain_heat(found: GangDomains) -> HeatMap:
+    """Return the domains by the share of the gang's pods that they lack."""
+    cells = []
+    for domain in found.domains:
+        headroom = domain.headroom
+        if headroom is None:
+            continue
+        missing = headroom.size - headroom.pods.value
+        grade = 0 if headroom.fits or domain.placed else max(1, -(-4 * missing // headroom.size))
+        words = f"{domain_name(domain.path)}: {_holds(found, domain, domain_state(found, domain))}"
+        lacking = f"; {'; '.join(lacking_words(headroom))}" if grade and headroom.reasons else ""
+        cells.append(
+            HeatCell(rack=domain_name(domain.path), grade=grade, words=words + lacking, id=domain_id(domain.path))
+        )
+    word = level_word(found.level)
+    source = "name of the node"
+    if found.hierarchy is not None:
+        level = found.hierarchy.levels[found.hierarchy.level_index(found.level)]
+        source = f"{word} label {level.key}" if level.key else f"{word} of {level.source}"
+    return HeatMap(title=f"Pods that are missing by {word}", source=source, grades=_GRADES, cells=tuple(cells))
+
+
+def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
+    """Return why a domain refuses the gang, or what it holds, and what would make it hold the gang."""
+    state, word = domain_state(found, domain), level_word(found.level) or "nodes"
+    name = domain_name(domain.path)
+    refused = state == "refused"
+    lines = []
+    if domain.headroom is not None and domain.headroom.reasons and state != "outer":
+        lines.append(f"{sentence_case('; '.join(lacking_words(domain.headroom)))}.")
+    fixes = (
+        [WouldFitRow(title=_title(one), brings=_brings(found, one)) for one in changes(found, domain)]
+        if refused
+        else []
+    )
+    if refused and found.exact and not fixes:
+        idle = sum(one.placed + one.free + one.by_plan + one.in_use for one in domain.nodes)
+        lines.append(
+            f"If nothing were in use and no node were cordoned, {name} would hold {idle:,} of "
+            f"{counted(found.gang.least, 'pod')}. Choose an outer level, or a smaller gang."
+        )
+    bars = TestBars("Pods of one gang", tuple(_bars(found, domain)))
+    title = f"Why not {name}?" if refused else f"{word} {name}" if domain.path else "All nodes"
+    return DomainCard(
+        id=domain_id(domain.path),
+        title=title,
+        lines=tuple(lines),
+        bars=(bars,) if bars.bars else (),
+        fixes=tuple(fixes),
+        boxes=boxes(domain) if state != "outer" else (),
+    )
+
+
+def _bars(found: GangDomains, domain: DomainPods) -> Iterator[Bar]:
+    """Yield how many pods are left step by step; nothing if the numbers of nodes cannot be added up."""
+    if not found.exact:
+        return
+    idle = sum(one.placed + one.free + one.by_plan + one.in_use for one in domain.nodes)
+    closed = [one for one in domain.nodes if one.closed]
+    least, most = found.gang.least, max(idle, found.gang.size)
+
+    def bar(label: str, count: int, note: str = "") -> Bar:
+        return Bar(label=label, count=count, of=most, note=note, short=count < least)
+
+    yield bar(f"on {counted(len(domain.nodes), 'node')}, nothing in use", idle)
+    if closed:
+        lost = sum(one.free + one.in_use for one in closed)
+        yield bar(f"without {_named([one.node for one in closed])}, cordoned", idle - lost)
+    yield bar("with the devices that are free", domain.holds)
+    others = domain.holds - domain.placed - sum(one.free for one in domain.nodes if not one.closed)
+    if domain.placed or others:
+        yield bar("left after this plan", domain.holds - domain.placed - others)
+
+
+def _title(change: DomainChange) -> str:
+    named = _named(change.nodes, "and" if change.together else "or")
+    if change.kind == "uncordon":
+        return f"Uncordon {named}"
+    return f"Free the devices in use on {named}" + (", and uncordon what is cordoned" if change.kind == "both" else "")
+
+
+def _brings(found: GangDomains, change: DomainChange) -> str:
+    size = found.gang.size
+    return f"{min(size, change.pods):,} of {size:,} pods fit then"
+
+
+def _named(nodes: Sequence[str], word: str = "and") -> str:
+    if len(nodes) > MOST_NAMED:
+        return f"{', '.join(nodes[:MOST_NAMED])} {word} {len(nodes) - MOST_NAMED:,} more nodes"
+    return nodes[0] if len(nodes) == 1 else f"{', '.join(nodes[:-1])} {word} {nodes[-1]}"
+
+
+def chosen_gang(gangs: Sequence[Workload], name: str) -> Workload | None:
+    """Return the gang of a name, else the first one."""
+    return next((gang for gang in gangs if gang.name == name), gangs[0] if gangs else None)

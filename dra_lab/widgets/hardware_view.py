@@ -10,7 +10,7 @@ import traitlets
 from msgspec.structs import replace
 
 from dra_lab.drivers import known_drivers, profile
-from dra_lab.index.driver_kinds import guessed_kinds
+from dra_lab.index.device_kinds import guessed_kinds
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import KindRule
@@ -20,11 +20,10 @@ from dra_lab.session import EXAMPLE_CLUSTER
 from dra_lab.sketch.by_example import Example
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.widgets.device_rows import Fleet, equal_nodes, fleet
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
 from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.widgets.trace_mode import TraceMode, picture_width
-from dra_lab.widgets.wire import Row
 from dra_lab.words.document import Part
 
 SHOWN = ("best", "scheduler", "plain", "both")

@@ -19,15 +19,14 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.session import Session
 from dra_lab.session.drawings import read_sketch
-from dra_lab.session.modes import LEARN
-from dra_lab.session.session_fleet import SessionFleet
+from dra_lab.session.fleet import SessionFleet
+from dra_lab.session.opening import LEARN
 from dra_lab.widgets.claim_canvas import ClaimCanvas
 from dra_lab.widgets.cluster_bar import ClusterBar
 from dra_lab.widgets.hardware_view import HardwareView
-from dra_lab.widgets.kernel_loop import on_kernel_loop
 from dra_lab.widgets.lesson import Lesson
 from dra_lab.widgets.plan_view import PlanView
-from dra_lab.widgets.session_view import SessionView
+from dra_lab.widgets.session_view import SessionView, on_kernel_loop
 from dra_lab.widgets.stored_output import show_answer_with_picture, wait_for_answer, with_stored
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         for view in (self.bar, self.canvas, self.hardware):
             view.is_part = True
         # Two boxes: the outer one is the container whose width decides, the inner one the grid. The Tab key follows the
-        # order in the inner one; the dock of the plan view moves behind the others (widgets/src/view/at_end.tsx).
+        # order in the inner one; the dock of the plan view moves behind the others (widgets/src/view/grid.tsx).
         self._grid = ipywidgets.Box((self.bar, self.plan_view, self.canvas, self.hardware))
         self._grid.add_class("dra-lab-grid")
         self._mode = ""
@@ -337,8 +336,7 @@ class Lab(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
         Raises:
             ExportError: The file cannot be written.
         """
-        from dra_lab.session.outputs import manifest
-        from dra_lab.session.picture_files import picture_page
+        from dra_lab.session.outputs import manifest, picture_page
 
         plan, session = self.plan(), self.session
         picture_page(

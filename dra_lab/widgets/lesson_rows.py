@@ -10,7 +10,7 @@ from dra_lab.course.lesson_run import JudgedNeed, Judgement, LessonRun, open_les
 from dra_lab.course.lesson_text import HINTS, TASKS, TaskKind, lessons
 from dra_lab.course.progress_file import LessonProgress
 from dra_lab.course.topology_manager import baseline_lines
-from dra_lab.widgets.wire import Row
+from dra_lab.widgets.messages import Row
 from dra_lab.words.verdict import Tile
 
 StepState = Literal["done", "now", "open", "later"]

@@ -9,8 +9,22 @@ from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints, overload
 
+import msgspec
 from msgspec import Struct, defstruct
 from msgspec.structs import asdict, fields
+
+
+class Row(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Base of the values sent to the browser: frozen, camelCase there, defaults left out.
+
+    The browser's types are generated from these classes (`widgets/generate_models.py`).
+    """
+
+
+def wire(value: object) -> Any:
+    """Return a value of the model or a row as it travels: camelCase dicts, defaults left out, lists for tuples."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
 
 Method = TypeVar("Method", bound=Callable[..., None])
 

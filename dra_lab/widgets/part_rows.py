@@ -18,8 +18,8 @@ from dra_lab.model.quantity import NANO, QuantityText, format_quantity, nano, pa
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.sketch.cluster_candidates import Candidates, candidates, count_cpus, count_free
-from dra_lab.sketch.free_words import are_partitions, left_words
-from dra_lab.widgets.wire import Row
+from dra_lab.sketch.kind_counts import are_partitions, left_words
+from dra_lab.widgets.messages import Row
 
 
 class SelectorRow(Row, frozen=True):

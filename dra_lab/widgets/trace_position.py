@@ -15,12 +15,11 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.trace import Step, StepKind, Trace, Window
 from dra_lab.pictures.letters import letters, request_signs
 from dra_lab.topology.locality import device_names
-from dra_lab.widgets.wire import Row
-from dra_lab.words.facts import counted, goal_words, telling
-from dra_lab.words.glossary import GLOSSARY
-from dra_lab.words.trace_notes import Places
+from dra_lab.widgets.messages import Row
+from dra_lab.words.facts import GLOSSARY, counted, goal_words, telling
 from dra_lab.words.trace_words import (
     Names,
+    Places,
     devices_words,
     end_sentence,
     reason_words,

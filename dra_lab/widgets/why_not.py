@@ -18,9 +18,8 @@ from dra_lab.planner.why.why_not import why_not
 from dra_lab.topology.locality import device_names
 from dra_lab.widgets.answer_rows import node_labels
 from dra_lab.widgets.device_rows import FleetItem, fleet
-from dra_lab.widgets.messages import on
+from dra_lab.widgets.messages import Row, on
 from dra_lab.widgets.session_view import Pane, latest_plan
-from dra_lab.widgets.wire import Row
 from dra_lab.words.drawing_words import nouns
 from dra_lab.words.why_not_document import (
     TestBars,

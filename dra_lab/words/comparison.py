@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.sketch import Kept, KnownValue
-from dra_lab.words.answer_json import answer_json
 from dra_lab.words.document import Column, Item, Lines, Part, Sentence, Table
 from dra_lab.words.facts import KINDS, counted
+from dra_lab.words.plan_json import answer_json
 
 _ALIGNMENT = ("alternatives", "preferences", "numa", "unpaired", "roots")
 _PER_CLAIM = ("paired", "numa", "roots")

@@ -1,4 +1,4 @@
-"""Why a claim fits on a node or not, and why kube-scheduler takes a device or not."""
+"""Why a claim fits on a node or not, what kube-scheduler does with a device, and why pods are pending."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
+from dra_lab.model.pod_reason import Explanation, PodReason
 from dra_lab.model.trace import Counts, Step, StepKind, Trace
 from dra_lab.planner.why.why_not import WhyNot
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words
 from dra_lab.words.drawing_words import Noun
 from dra_lab.words.facts import sentence
-from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item
-from dra_lab.words.trace_document import MOST_ROWS, step_range, steps_table
+from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item, suggestion_item
 from dra_lab.words.trace_words import (
+    MOST_ROWS,
     PUBLISHED,
     counts_words,
     end_sentence,
     reason_words,
     result_words,
+    step_range,
+    steps_table,
     why_words,
 )
 from dra_lab.words.trace_words import (
@@ -206,3 +209,46 @@ def _row(row: Step) -> dict[str, Any]:
         "why": why_words(row),
         "counts": _counts(row.counts),
     }
+
+
+_MOST_SUGGESTIONS = 3
+
+
+def reason_parts(found: PodReason) -> Iterator[Part]:
+    """Yield the reason of one pod: the sentence, what else is in the way, what would help, what was not checked."""
+    yield Sentence(found.sentence)
+    yield Lines("Also", found.also)
+    if found.plan is not None and found.rule not in ("", "none"):
+        yield Lines("What would help, tried", [suggestion_item(s) for s in found.plan.suggestions[:_MOST_SUGGESTIONS]])
+    if found.reported:
+        yield Words(f"kube-scheduler reported: {found.reported}")
+    if found.rule:
+        yield Lines("Not checked", found.not_checked)
+
+
+def explanation_parts(found: Explanation) -> Iterator[Part]:
+    """Yield the reason of one pod, or one line for each of several pods."""
+    if len(found.pods) == 1:
+        yield from reason_parts(found.pods[0])
+        return
+    yield Sentence(found.sentence)
+    yield Lines("Pods", [pod.sentence for pod in found.pods])
+    if found.pods:
+        yield Words("--pod NAMESPACE/NAME shows one pod with what would help and what was not checked.")
+
+
+def explanation_json(found: Explanation) -> dict[str, Any]:
+    """Return why pods are pending as JSON has it."""
+    pods = [
+        {
+            "pod": pod.pod,
+            "pending": bool(pod.rule),
+            "rule": pod.rule,
+            "sentence": pod.sentence,
+            "also": list(pod.also),
+            "notChecked": list(pod.not_checked),
+            "reported": pod.reported,
+        }
+        for pod in found.pods
+    ]
+    return {"kind": "Explanation", "cluster": found.cluster, "sentence": found.sentence, "pods": pods}

@@ -35,14 +35,6 @@ from dra_lab.words.facts import (
     search_end,
     sentence,
 )
-from dra_lab.words.gang_document import (
-    added_words,
-    choice_lines,
-    choice_tables,
-    domains_table,
-    levels_table,
-    more_words,
-)
 from dra_lab.words.reason_words import (
     blocking_lines,
     finding_lines,
@@ -50,6 +42,14 @@ from dra_lab.words.reason_words import (
     regret_parts,
     shortfall_item,
     suggestion_item,
+)
+from dra_lab.words.workload_words import (
+    added_words,
+    choice_lines,
+    choice_tables,
+    domains_table,
+    levels_table,
+    levels_words,
 )
 
 if TYPE_CHECKING:
@@ -190,13 +190,13 @@ def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Itera
 
 
 def _queue_sentences(after: AfterPlan) -> Iterator[Sentence]:
-    from dra_lab.words.gang_verdicts_document import verdict_sentence
+    from dra_lab.words.workload_words import verdict_sentence
 
     yield from (Sentence(verdict_sentence(found)) for found in after.verdicts.values())
 
 
 def _queue_parts(after: AfterPlan) -> Iterator[Part]:
-    from dra_lab.words.gang_verdicts_document import verdict_parts
+    from dra_lab.words.workload_words import verdict_parts
 
     for found in after.verdicts.values():
         yield from (part for part in verdict_parts(found) if not isinstance(part, Sentence))
@@ -322,7 +322,7 @@ def _gang_parts(plan: Plan, after: AfterPlan) -> Iterator[Part]:
         yield domains_table(plan, gang, f"Domains{name}, before this plan" if name or plan.replicas > 1 else "Domains")
         if gang.name in after.total and gang.name in after.more:
             start = f"For {gang.name}: " if name else ""
-            yield Words(printable(start + more_words(after.total[gang.name], after.more[gang.name], gang)))
+            yield Words(printable(start + levels_words(after.total[gang.name], after.more[gang.name], gang)))
         if after.choices.get(gang.name):
             which = f" for {gang.name} alone" if len(plan.workloads) > 1 else ""
             yield choice_lines(after.choices[gang.name], gang, f"What schedulers find{which}")

@@ -1,21 +1,163 @@
-"""A plan as plain values for machines: sentence and summary first, then the fields of `Plan`, its pods in pages."""
+"""A plan as plain values for machines: sentence and summary first, then the fields of `Plan`, pods in pages."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.model.placement import PlacedPod, SharedClaim
-from dra_lab.model.plan import Plan
-from dra_lab.words.answer_json import answer_json
+from dra_lab.findings import Finding
+from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.goals import GANGS, UNPLACED
+from dra_lab.model.headroom import Bounded, Headroom, LargestJob, Stranded, StrandedKind
+from dra_lab.model.names import DeviceID
+from dra_lab.model.placement import FirstFitStatus, PlacedPod, SharedClaim, Start
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import regret
-from dra_lab.words.plain_values import camel, plain_value
-from dra_lab.words.plan_outcome import FITS, pod_outcome
 
 if TYPE_CHECKING:
     from dra_lab.words.plan_document import AfterPlan
+
+
+JSON_VERSION = "dra-lab/v3"
+
+
+def answer_json(
+    kind: str,
+    outcome: str,
+    findings: Iterable[Finding] = (),
+    goals: Iterable[dict[str, Any]] = (),
+    *,
+    first: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Return an answer as plain values: what stands `first`, `outcome`, `goals`, `findings`, the fields of its kind."""
+    return {
+        "apiVersion": JSON_VERSION,
+        "kind": kind,
+        **(first or {}),
+        "outcome": outcome,
+        "goals": [*goals],
+        "findings": [finding_value(finding) for finding in dict.fromkeys(findings)],
+        **fields,
+    }
+
+
+def finding_value(finding: Finding) -> dict[str, Any]:
+    """Return a finding as plain values; `origin` is one line, `file` to `path` are its parts."""
+    origin = finding.origin
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "subject": finding.subject,
+        "message": finding.message,
+        "advice": finding.advice,
+        "origin": str(origin or ""),
+        "file": origin.source if origin else "",
+        "line": origin.line if origin else 0,
+        "object": origin.object if origin else "",
+        "path": origin.path if origin else "",
+    }
+
+
+_LATER_WORD = re.compile(r"_(\w)")
+
+_OF_THE_API = (ClaimSketch, ResourceClaim)
+_NOT_WRITTEN = ("seconds", "parts", "tracer", "on")
+"""Fields that differ between equal answers, or that have a meaning in a process alone."""
+
+_IF_ANY = ("at_most", "of", "claim", "group", "number", "domain", "label", "leader", "slices", "shared_claims")
+"""Fields that are written only if they have a value."""
+
+_PROPERTIES: Mapping[type, tuple[str, ...]] = {
+    Bounded: ("exact",),
+    Headroom: ("proven",),
+    LargestJob: ("proven",),
+    Stranded: ("proven",),
+    StrandedKind: ("stranded", "least", "proven"),
+}
+"""Properties that are written beside the fields."""
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of an answer as plain values; a device is `driver`, `pool` and `device` of what has it."""
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, DeviceID):
+        return value._asdict()
+    if isinstance(value, _OF_THE_API):
+        return msgspec.to_builtins(value, builtin_types=())
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(one) for key, one in value.items()}
+    if isinstance(value, Struct) or is_dataclass(value):
+        return _object(value)
+    if isinstance(value, frozenset | set):
+        return sorted(map(plain_value, value))
+    if isinstance(value, Iterable):
+        return [plain_value(one) for one in value]
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    own = value.__struct_fields__ if isinstance(value, Struct) else [field.name for field in fields(value)]
+    found: dict[str, Any] = {}
+    for name in (*own, *_PROPERTIES.get(type(value), ())):
+        one = getattr(value, name)
+        if name in _NOT_WRITTEN or (name in _IF_ANY and not one):
+            continue
+        if isinstance(one, DeviceID):
+            found |= one._asdict()
+        else:
+            found[camel(name)] = plain_value(one)
+    return found
+
+
+def camel(name: str) -> str:
+    """Return the name of a field as JSON has it: `not_examined` is `notExamined`."""
+    return _LATER_WORD.sub(lambda word: word[1].upper(), name)
+
+
+FITS, DOES_NOT_FIT, NOT_CHECKED, STOPPED = "fits", "does-not-fit", "not-checked", "stopped"
+
+
+def plan_outcome(plan: Plan) -> str:
+    """Return whether everything has a place in a plan: fits, does-not-fit (proven), not-checked, or stopped."""
+    if plan.status is PlanStatus.NOT_CHECKED:
+        return NOT_CHECKED
+    if plan.is_one_pod:
+        refused = plan.status is PlanStatus.INFEASIBLE
+        held = plan.status is PlanStatus.EMPTY and bool(plan.allocated_claims)
+        return FITS if plan.fits or held else DOES_NOT_FIT if refused else STOPPED
+    first = [goal for goal in plan.goals if goal.goal.partition(" ")[0] in (GANGS, UNPLACED)]
+    missing = any(goal.value for goal in first) or not first
+    if plan.status is PlanStatus.EMPTY or (plan.status is not PlanStatus.STOPPED and not missing):
+        return FITS
+    proven = any(goal.bound for goal in first)
+    return DOES_NOT_FIT if plan.status is PlanStatus.INFEASIBLE or proven else STOPPED
+
+
+def pod_outcome(plan: Plan) -> str:
+    """Return the outcome of a plan whose manifests are applied as they are, without pins.
+
+    It is `plan_outcome`, except that a pod for which kube-scheduler finds no devices, or which it gives up, does not
+    fit: it never starts, although an allocation exists. If a search did not end, that is not decided.
+    """
+    outcome = plan_outcome(plan)
+    first_fit = plan.first_fit if plan.fits else None
+    if plan.start is Start.NEVER or (first_fit is not None and first_fit.status is FirstFitStatus.ERROR):
+        return DOES_NOT_FIT
+    return STOPPED if outcome == FITS and plan.start is Start.OPEN else outcome
+
 
 PAGE = 500
 """Pods on a page."""

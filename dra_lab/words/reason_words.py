@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dra_lab.findings import Finding, shortened, sort_findings
 from dra_lab.model.goals import FLEET_GOALS, GOALS
+from dra_lab.model.placement import YOURS, PathShare, Regret
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
-from dra_lab.model.regret import YOURS, PathShare, Regret
 from dra_lab.words.document import Item, Lines, Part, Picture, Table, escaped
 from dra_lab.words.facts import FIRST_FITS, counted, sentence
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from dra_lab.model.goals import DAMAGE, GoalValue
-from dra_lab.model.placement import FirstFit, FirstFitStatus
+from dra_lab.model.placement import FirstFit, FirstFitStatus, PathShare
 from dra_lab.model.plan import Plan
-from dra_lab.model.regret import PathShare
 from dra_lab.sketch.links import listed
 from dra_lab.words.facts import (
     compared_words,

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import msgspec
 
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang_verdicts import GangReplay, GangVerdicts
+from dra_lab.model.headroom import Headroom, LargestJob, Stranded
+from dra_lab.model.node_type import AddedNodes
+from dra_lab.model.placement import Regret
 from dra_lab.model.plan import Plan
-from dra_lab.model.reasons import Shortfall, Suggestion
+from dra_lab.model.pod_reason import Explanation, PodReason
+from dra_lab.model.reasons import Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.words.document import Lines, Part, Picture, Words, as_html, as_text, escaped
-
-if TYPE_CHECKING:
-    from dra_lab.model.gang_replay import GangReplay
-    from dra_lab.model.gang_verdicts import GangVerdicts
-    from dra_lab.model.node_type import AddedNodes
-    from dra_lab.model.pod_reason import Explanation, PodReason
+from dra_lab.model.trace import Trace
+from dra_lab.words.document import Item, Lines, Part, Picture, Words, as_html, as_text, escaped
 
 SHOWN = (
     "dra_lab.findings.Finding",
@@ -25,7 +27,7 @@ SHOWN = (
     "dra_lab.model.headroom.LargestJob",
     "dra_lab.model.headroom.Headroom",
     "dra_lab.model.headroom.Stranded",
-    "dra_lab.model.gang_replay.GangReplay",
+    "dra_lab.model.gang_verdicts.GangReplay",
     "dra_lab.model.gang_verdicts.GangVerdicts",
     "dra_lab.model.node_type.AddedNodes",
     "dra_lab.model.plan.Plan",
@@ -35,7 +37,7 @@ SHOWN = (
     "dra_lab.model.pod_reason.PodReason",
     "dra_lab.model.reasons.Reasons",
     "dra_lab.model.reasons.Relaxation",
-    "dra_lab.model.regret.Regret",
+    "dra_lab.model.placement.Regret",
     "dra_lab.model.sketch.ClaimSketch",
     "dra_lab.model.trace.Trace",
     "dra_lab.planner.scenarios.ScenarioAnswer",
@@ -75,20 +77,40 @@ def in_html(value: object) -> str:
 
 def parts_of(value: object, *, pictures: bool = False) -> Iterable[Part]:
     """Return the document of a result, with pictures where a cluster is known."""
-    match value:
-        case Plan():
-            return _plan(value, pictures=pictures)
-        case Cluster():
-            from dra_lab.words.cluster_document import cluster_parts
+    if isinstance(value, Plan):
+        return _plan(value, pictures=pictures)
+    document = _documents().get(type(value))
+    if document is None:
+        raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
+    return document(value)
 
-            return cluster_parts(value)
-        case ClaimSketch():
-            return [_sketch(value)]
-        case Finding():
-            return [Words(str(value))]
-        case Shortfall() | Suggestion():
-            return _advice(value)
-    return _other(value)
+
+def _documents() -> Mapping[type, Callable[[Any], Iterable[Part]]]:
+    """Return what makes the document of each type but a plan."""
+    from dra_lab.planner.scenarios import ScenarioAnswer
+    from dra_lab.words import capacity_document, cluster_document, explain_document, reason_words, workload_words
+    from dra_lab.words.trace_words import trace_parts
+
+    return {
+        Cluster: cluster_document.cluster_parts,
+        ClaimSketch: _sketch,
+        Finding: lambda finding: [Words(str(finding))],
+        Shortfall: lambda shortfall: _advice(reason_words.shortfall_item(shortfall)),
+        Suggestion: lambda suggestion: _advice(reason_words.suggestion_item(suggestion)),
+        Reasons: reason_words.reasons_parts,
+        Relaxation: lambda change: [Words(reason_words.relaxation_words(change))],
+        Regret: reason_words.one_regret_parts,
+        Headroom: capacity_document.headroom_parts,
+        LargestJob: capacity_document.job_parts,
+        Stranded: capacity_document.stranded_parts,
+        ScenarioAnswer: capacity_document.scenario_parts,
+        AddedNodes: capacity_document.added_parts,
+        GangReplay: workload_words.replay_parts,
+        GangVerdicts: workload_words.verdict_parts,
+        Explanation: explain_document.explanation_parts,
+        PodReason: explain_document.reason_parts,
+        Trace: trace_parts,
+    }
 
 
 def _plan(plan: Plan, *, pictures: bool) -> Iterable[Part]:
@@ -101,83 +123,16 @@ def _plan(plan: Plan, *, pictures: bool) -> Iterable[Part]:
     return plan_parts(plan, known.cluster, picture=picture, names=NAMES)
 
 
-def _sketch(sketch: ClaimSketch) -> Part:
+def _sketch(sketch: ClaimSketch) -> Iterable[Part]:
     """Return a sketch as its file contains it."""
-    import msgspec
-
     from dra_lab.manifests.yaml_text import dump_yaml
 
     text = dump_yaml(msgspec.to_builtins(sketch))
-    return Picture(f"<pre>{chr(10).join(map(escaped, text.splitlines()))}</pre>", text.rstrip())
+    return [Picture(f"<pre>{chr(10).join(map(escaped, text.splitlines()))}</pre>", text.rstrip())]
 
 
-def _advice(value: Shortfall | Suggestion) -> Iterable[Part]:
-    from dra_lab.words.reason_words import shortfall_item, suggestion_item
-
-    item = shortfall_item(value) if isinstance(value, Shortfall) else suggestion_item(value)
+def _advice(item: Item) -> Iterable[Part]:
     return [Words(f"{item.text} {item.advice}".rstrip()), Lines("Selectors", item.code)]
-
-
-def _other(value: object) -> Iterable[Part]:
-    """Return the document of a reason, or of an answer about a fleet."""
-    from dra_lab.model.gang_replay import GangReplay
-    from dra_lab.model.gang_verdicts import GangVerdicts
-    from dra_lab.model.headroom import Headroom, LargestJob, Stranded
-    from dra_lab.model.node_type import AddedNodes
-    from dra_lab.model.pod_reason import Explanation, PodReason
-    from dra_lab.model.reasons import Reasons, Relaxation
-    from dra_lab.model.regret import Regret
-    from dra_lab.model.trace import Trace
-    from dra_lab.planner.scenarios import ScenarioAnswer
-    from dra_lab.words import capacity_document
-    from dra_lab.words.reason_words import one_regret_parts, reasons_parts, relaxation_words
-
-    match value:
-        case GangReplay() | GangVerdicts() | AddedNodes():
-            return _gang(value)
-        case Headroom():
-            return capacity_document.headroom_parts(value)
-        case LargestJob():
-            return capacity_document.job_parts(value)
-        case Stranded():
-            return capacity_document.stranded_parts(value)
-        case ScenarioAnswer():
-            return capacity_document.scenario_parts(value)
-        case Explanation() | PodReason():
-            return _pods(value)
-        case Reasons():
-            return reasons_parts(value)
-        case Relaxation():
-            return [Words(relaxation_words(value))]
-        case Regret():
-            return one_regret_parts(value)
-        case Trace():
-            from dra_lab.words.trace_document import trace_parts
-
-            return trace_parts(value)
-    raise TypeError(f"{type(value).__name__} is not a result of dra_lab")
-
-
-def _pods(value: Explanation | PodReason) -> Iterable[Part]:
-    """Return the document of why pods are pending."""
-    from dra_lab.model.pod_reason import PodReason
-    from dra_lab.words.pod_reason_document import explanation_parts, reason_parts
-
-    return reason_parts(value) if isinstance(value, PodReason) else explanation_parts(value)
-
-
-def _gang(value: GangReplay | GangVerdicts | AddedNodes) -> Iterable[Part]:
-    """Return the document of an answer about gangs."""
-    from dra_lab.model.gang_replay import GangReplay
-    from dra_lab.model.node_type import AddedNodes
-    from dra_lab.words import added_document, gang_document, gang_verdicts_document
-
-    match value:
-        case GangReplay():
-            return gang_document.replay_parts(value)
-        case AddedNodes():
-            return added_document.added_parts(value)
-    return gang_verdicts_document.verdict_parts(value)
 
 
 def teach(shell: Any) -> None:

@@ -1,15 +1,30 @@
-"""The words for the steps of kube-scheduler's search: what happened to a device, and the test that it failed."""
+"""The trace of kube-scheduler's search: words of its steps, the document, the DataFrame, and notes on known places."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from dra_lab.findings import sentence_case
+from dra_lab.index.node_index import node_index
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
 from dra_lab.model.names import PCIE_ROOT, DeviceID, split_request
 from dra_lab.model.placement import FirstFit, FirstFitStatus
-from dra_lab.model.trace import Check, Reason, Step, StepKind, Trace
-from dra_lab.words.facts import counted, sentence
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.sketch import ClaimSketch, Link, asks, covers
+from dra_lab.model.trace import Check, Held, Reason, Step, StepKind, Trace
+from dra_lab.planner.node.allocation_problem import Values, place_values
+from dra_lab.sketch.links import LEVEL_WORDS
+from dra_lab.topology.locality import localities
+from dra_lab.words.document import Part, Sentence, Table, Words, frame_of
+from dra_lab.words.facts import counted, goal_words, sentence, telling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
@@ -218,3 +233,140 @@ def end_sentence(trace: Trace[FirstFit]) -> str:
         case FirstFitStatus.STOPPED:
             return f"{begin}: not decided, {sentence(_without_limit(end.message))}"
     return f"{begin} finds no allocation in {steps}."
+
+
+MOST_ROWS = 24
+"""Rows that a document has one by one; of a longer trace those of one device are one row."""
+
+COLUMNS = (
+    *("step", "last", "claim", "request", "number", "device", "result", "test", "detail", "expected", "found"),
+    *("steps", "tried", "rejected", "given_back"),
+)
+"""The columns of `trace_frame`."""
+
+
+def trace_parts(trace: Trace[FirstFit]) -> Iterator[Part]:
+    """Yield the trace: what the search ends with, its counts, the goals' values, and its steps, folded."""
+    yield Sentence(end_sentence(trace))
+    values = ", ".join(map(goal_words, telling(trace.end.goals)))
+    yield Words(" ".join((counts_words(trace), f"At the end: {values}." if values else "")).rstrip())
+    yield steps_table(trace.rows)
+
+
+def steps_table(rows: Sequence[Step], most: int = MOST_ROWS, names: Names = PUBLISHED) -> Table:
+    """Return rows as a table; of more than `most`, what was rejected or given back for one device is one row."""
+    cells = [_cells(row, names) for row in rows] if len(rows) <= most else list(_grouped(rows, names))
+    return Table(("steps", "request", "device", "result", "why"), cells, "Steps")
+
+
+def step_range(first: int, last: int) -> str:
+    """Return `7` or `7 to 12`."""
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _cells(row: Step, names: Names) -> tuple[str, ...]:
+    devices = devices_words(row.devices, names)
+    return step_range(row.first, row.last), names.position(row), devices, result_words(row), why_words(row, names)
+
+
+def _grouped(rows: Sequence[Step], names: Names) -> Iterator[tuple[str, ...]]:
+    def kind(row: Step) -> tuple[object, ...]:
+        folds = row.kind in (StepKind.REJECTED, StepKind.GIVEN_BACK)
+        return (row.claim, row.request, row.number, 0 if folds else row.first)
+
+    for _, same in groupby(rows, key=kind):
+        first, *more = group = list(same)
+        if not more:
+            yield _cells(first, names)
+            continue
+        checks = dict.fromkeys(row.reason.check for row in group if row.reason is not None)
+        back = sum(row.kind is StepKind.GIVEN_BACK for row in group)
+        rejected = sum(len(row.devices) for row in group if row.kind is StepKind.REJECTED)
+        results = [f"{rejected:,} rejected"] * bool(rejected) + [f"{back:,} given back"] * bool(back)
+        devices = counted(sum(len(row.devices) for row in group), "device")
+        tests = ", ".join(check_name(Check(check)) for check in checks)
+        yield step_range(first.first, group[-1].last), names.position(first), devices, ", ".join(results), tests
+
+
+def trace_frame(trace: Trace[FirstFit]) -> pd.DataFrame:
+    """Return one row for each row of a trace (`COLUMNS`).
+
+    `device` lists the devices of a folded row, separated by spaces.
+    """
+    return frame_of([_frame_row(row) for row in trace.rows], COLUMNS)
+
+
+def _frame_row(row: Step) -> list[object]:
+    reason = row.reason
+    test, detail = (reason.check.value, reason.detail or reason_words(reason)) if reason else ("", row.detail)
+    return [
+        *(row.first, row.last, row.claim, row.request, row.number, " ".join(map(str, row.devices)), row.kind.value),
+        *(test, detail, reason.expected if reason else "", reason.found if reason else ""),
+        *(row.counts.steps, row.counts.tried, row.counts.rejected, row.counts.given_back),
+    ]
+
+
+class Places:
+    """The places of the devices of one node for the links of a drawing."""
+
+    def __init__(
+        self, cluster: Cluster, sketch: ClaimSketch, node: str, release: KubernetesRelease, names: Names
+    ) -> None:
+        """Look at the devices of the node once."""
+        index = node_index(cluster, release)
+        seen = index.view(node).devices
+        self._sketch = sketch
+        self._localities, self._names = localities(cluster, node), names
+        self._devices: dict[DeviceID, Device] = {item.id: item.device for item in seen}
+        self._in_use = cluster.allocated.exclusive
+        self._matching = {
+            ask.reference: [item.id for item, s in zip(seen, index.stages(ask, node), strict=True) if s == "match"]
+            for request in sketch.requests
+            for ask in asks(request)
+        }
+
+    def notes(self, trace: Trace[FirstFit], held: Sequence[Held]) -> Iterator[str]:
+        """Yield what is known of the device that was allocated last, link by link: its place and its partners there."""
+        if not held:
+            return
+        last, taken = held[-1], {one.device for one in held}
+        drawn = trace.drawn(last.claim, last.request).partition("/")[0]
+        for link in self._sketch.links:
+            ends = list(dict.fromkeys(reference.partition("/")[0] for reference in link.requests))
+            if drawn not in ends or not link.kind.near:
+                continue
+            for other in (end for end in ends if end != drawn):
+                yield self._note(link, last.device, other, taken)
+            if not trace.links or not link.must:
+                yield "kube-scheduler does not compare it: the claim has no constraint for this link."
+
+    def _note(self, link: Link, device: DeviceID, other: str, taken: set[DeviceID]) -> str:
+        level = LEVEL_WORDS.get(link.where, link.where)
+        here = self._at(link, device)
+        if not here:
+            return f"The {level} of {self._names.device(device)} is not known."
+        there = [one for one in self._partners(other) if set(self._at(link, one)) & set(here)]
+        free = [one for one in there if one not in self._in_use and one not in taken]
+        mine = [one for one in there if one in taken]
+        value = str(here[0][1])
+        begin = f"{self._names.device(device)} is on {level} {value}"
+        if mine:
+            return f"{begin}, as is {', '.join(map(self._names.device, mine))} of {other}."
+        if free:
+            return f"{begin}, with {counted(len(free), 'free device')} for {other}."
+        if there:
+            names = ", ".join(map(self._names.device, there))
+            return f"{begin}. {names} for {other} is in use there, so it has no partner."
+        return f"{begin}. No device for {other} is there, so it has no partner."
+
+    def _partners(self, request: str) -> list[DeviceID]:
+        found: dict[DeviceID, None] = {}
+        for sketched in self._sketch.requests:
+            for ask in asks(sketched):
+                if covers(request, ask):
+                    found |= dict.fromkeys(self._matching.get(ask.reference, ()))
+        return list(found)
+
+    def _at(self, link: Link, device: DeviceID) -> Values:
+        place = self._localities.get(device)
+        return () if place is None else place_values(place, link, self._devices[device], lists=False)

@@ -20,6 +20,7 @@ from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
 from dra_lab.words.facts import (
     COUNTING_ENDS,
+    GLOSSARY,
     counted,
     goal_number,
     goal_proof,
@@ -30,7 +31,6 @@ from dra_lab.words.facts import (
     sentence,
     telling,
 )
-from dra_lab.words.glossary import GLOSSARY
 from dra_lab.words.scheduler_sentences import Simulated, does
 
 Tone = Literal["plain", "ok", "warn", "error"]

@@ -1,4 +1,4 @@
-"""Why a node or a device does not serve a claim, in words: the tests as bars, and the reasons."""
+"""Why a node or a device does not serve a claim, and why devices are stranded: the tests as bars, and the reasons."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import DAMAGE
 from dra_lab.model.headroom import CORDONED
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.reasons import Funnel, FunnelStep, Shortfall
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
+from dra_lab.planner.fleet.why_stranded import WhyStranded
 from dra_lab.planner.why.why_not import FailedTest, WhyNot
 from dra_lab.words.document import clean
-from dra_lab.words.drawing_words import Noun, selector_words
-from dra_lab.words.facts import FIT_WORDS, goal_words, sentence
+from dra_lab.words.drawing_words import Noun, nouns, selector_words
+from dra_lab.words.facts import FIT_WORDS, KINDS, goal_words, sentence
 
 MOST_USERS = 2
 """Claims that hold devices and are named; others are counted."""
@@ -181,3 +184,27 @@ def _device_words(test: FailedTest, chosen: str) -> str:
             return f"passes all tests, and is chosen for {chosen}"
         case _:
             return "passes all tests; the plan uses others that serve the claim as well or better"
+
+
+def stranded_bars(found: WhyStranded, cluster: Cluster, release: KubernetesRelease) -> Iterator[TestBars]:
+    """Yield the tests of each request of which too few devices are left, and of the links that are in the way."""
+    for claim, why in found.reasons:
+        yield from (row for row in bars(why, nouns(claim, cluster, release)) if any(bar.short for bar in row.bars))
+        if links := link_bars(why, claim):
+            yield TestBars("Links", links, "links")
+
+
+def stranded_lines(found: WhyStranded) -> Iterator[str]:
+    """Yield what is stranded once the node is full, and what would make some of it usable."""
+    kinds = [f"{kind.stranded:,} of {kind.free:,} free {KINDS[kind.kind]}" for kind in found.kinds if kind.stranded]
+    if not kinds:
+        return
+    yield f"Once more pods fill this node, {' and '.join(kinds)} stay unused."
+    leaving, relaxed = found.leaving, found.relaxed
+    if leaving is not None:
+        would = f"{leaving.after:,} {KINDS[leaving.kind]} would be stranded instead of {leaving.before:,}"
+        yield clean(f"If {leaving.claim} left this node, {would}.")
+    if relaxed is not None:
+        yield clean(f"{relaxed.title}: one more pod then fits here.")
+    if leaving is None and relaxed is None:
+        yield "No single claim that leaves this node, and no weaker link, was found to free any of them."

@@ -1,19 +1,29 @@
-"""Workloads in the words of the screen: what pods and gangs ask for, what more fits, what a scheduler does."""
+"""Workloads: what pods and gangs ask for, what each domain has, how many fit, and what schedulers do."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA
-from dra_lab.model.headroom import Fit, Headroom, Stranded
+from dra_lab.findings import sentence_case
+from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdicts, QuotaAmount, Says
+from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, counted_to
+from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, asks
-from dra_lab.model.workload import HOST
+from dra_lab.model.workload import HOST, HOSTS, Workload
+from dra_lab.scheduler.kueue.quota_verdict import amount_words
 from dra_lab.topology.hierarchy_findings import plural
-from dra_lab.words.document import printable
+from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import KINDS, counted, sentence
+
+if TYPE_CHECKING:
+    from dra_lab.model.gang_verdicts import GangReplay
+    from dra_lab.model.node_type import AddedNodes
+    from dra_lab.pinning.gang_choices import GangChoice
+
 
 _ONE = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "other device"}
 
@@ -152,3 +162,191 @@ def trapped_words(scheduler: str, domains: Sequence[str]) -> str:
 def quota_words(text: str) -> str:
     """Return what the quota of Kueue says of a gang that it stops."""
     return printable(f"Quota stops it: {text}")
+
+
+MOST = 12
+"""Domains that are shown one by one."""
+
+_REASONS = 2
+"""Reasons against a domain that are shown if it has many."""
+
+
+def domains_table(plan: Plan, gang: Workload, title: str) -> Table:
+    """Return what each domain has for one gang, those with most pods first."""
+    headrooms = sorted(
+        (headroom for headroom in plan.where if headroom.workload == gang.name),
+        key=lambda headroom: (-headroom.pods.value, headroom.members),
+    )
+    rows = [
+        (
+            "/".join(headroom.members) or "all nodes",
+            headroom_words(headroom),
+            str(headroom.replicas),
+            _lacks(headroom),
+        )
+        for headroom in headrooms[:MOST]
+    ]
+    more = [f"{len(headrooms) - MOST:,} more domains are not shown; -o json has all."] if len(headrooms) > MOST else []
+    level = "node" if gang.level in HOSTS else gang.level or "domain"
+    return Table((printable(level), "pods", "gangs", "lacks"), rows, title, more)
+
+
+def _lacks(headroom: Fit) -> str:
+    reasons = lacking_words(headroom)
+    more = [f"{len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS + 1 else []
+    return "; ".join([*reasons[:_REASONS], *more] if more else reasons)
+
+
+def levels_table(found: Headroom, name: str = "") -> Table:
+    """Return how many gangs fit in all with each required level."""
+    rows = [(level or "no level", str(number)) for level, number in found.levels.items()]
+    return Table(("required level", "gangs in all"), rows, f"Gangs of {name}" if name else "")
+
+
+def choice_tables(choices: Sequence[GangChoice], gang: Workload) -> Iterator[Table]:
+    """Yield how many pods of a gang each domain has for each scheduler that was replayed."""
+    for choice in choices:
+        rows = [(row.domain, row.least, row.most, row.wanted) for row in choice.replay.domains]
+        title = f"{choice.replay.scheduler}: pods of {gang.name}"
+        yield Table(("domain", "at least", "at most", "needed"), rows, printable(title))
+
+
+def added_words(found: AddedNodes) -> str:
+    """Return with which new nodes everything fits, and whether fewer suffice."""
+    rows = [
+        f"{one.count:,} more {'node' if one.count == 1 else 'nodes'} like {one.type} {_in(one.domain)}"
+        for one in found.added[:_REASONS]
+    ]
+    left = sum(one.count for one in found.added[_REASONS:])
+    rows += [f"{left:,} more elsewhere"] if left else []
+    proof = "fewer do not suffice, proven" if found.proven else "fewer may suffice"
+    gangs = sum(gang.replicas for gang in found.wanted)
+    what = "It fits" if gangs == 1 and not found.workloads else "All of it fits"
+    return printable(f"{what} with {', '.join(rows)}, if there are places for them; {proof}.")
+
+
+def _in(domain: Sequence[str]) -> str:
+    return f"in {'/'.join(domain)}" if domain else "anywhere"
+
+
+def levels_words(now: Headroom, after: Headroom, gang: Workload) -> str:
+    """Return how many gangs fit after the plan, and how many in all with each level: what the level costs."""
+    levels = sorted(now.levels.items(), key=lambda row: row[0] != gang.level)
+    words = ", ".join(f"{number} with {name or 'no level'}" for name, number in levels)
+    more = "1 more gang fits" if after.count == Bounded(1, 1) else f"{after.count} more gangs fit"
+    return f"After this plan, {more}. In all: {words}."
+
+
+def choice_lines(choices: Sequence[GangChoice], gang: Workload, heading: str) -> Lines:
+    """Return what each scheduler does with a gang, one after the other."""
+    return Lines(printable(heading), [choice_sentence(choice, gang) for choice in choices])
+
+
+def choice_sentence(choice: GangChoice, gang: Workload) -> str:
+    """Return what a scheduler does with a gang: the verdict, why, how many gangs start, and where the claims miss."""
+    return printable(" ".join(_choice(choice, gang)))
+
+
+def _choice(choice: GangChoice, gang: Workload) -> Iterator[str]:
+    yield _replay(choice.replay)
+    if choice.started is not None and gang.replicas > 1:
+        least, most = choice.started
+        number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        yield f"It starts {number} of {gang.replicas:,} gangs."
+    if choice.trapped:
+        named = ", ".join(choice.trapped[:3]) + (" and more" if len(choice.trapped) > 3 else "")
+        yield f"It may choose {named}, where the claims do not fit."
+
+
+def _replay(replay: GangReplay) -> str:
+    """Return whether a scheduler finds a place for a gang, and why: `Kueue 0.19: no. Kueue does not admit it ...`."""
+    why = sentence(replay.sentence)
+    return printable(f"{replay.scheduler}: {replay.verdict.value}. {sentence_case(why)}")
+
+
+def replay_parts(replay: GangReplay) -> Iterator[Part]:
+    """Yield whether a scheduler finds a place for a gang, then the domains that it tries or chooses."""
+    yield Sentence(_replay(replay))
+    yield replay_table(replay)
+
+
+def replay_table(replay: GangReplay) -> Table:
+    """Return how many pods get their devices in each domain that a scheduler tries or chooses."""
+    rows = [(row.domain, str(counted_to(row.least, row.most)), row.wanted) for row in replay.domains[:MOST]]
+    more = len(replay.domains) - len(rows)
+    notes = [f"{more:,} more are not listed."] if more else []
+    return Table(("domain", "pods with devices", "pods wanted"), rows, notes=notes)
+
+
+MOST = 12
+"""Domains that are shown one by one."""
+
+_NAMES = {QUOTA: "quota", COUNTS: "Kueue's counts", DEVICES: "devices"}
+
+
+def verdict_sentence(found: GangVerdicts) -> str:
+    """Return the answer in one or two sentences."""
+    stops = [row for row in found.rows if row.says in STOPS]
+    unknown = [_NAMES[row.question] for row in found.rows if row.says is Says.UNKNOWN]
+    if len(stops) > 1:
+        names = " and ".join(_NAMES[row.question] for row in stops)
+        return printable(f"{names[:1].upper()}{names[1:]} stop {found.gang}.")
+    if stops:
+        [row] = stops
+        name = _NAMES[row.question]
+        heads = {
+            Says.WAITS: f"{found.gang} waits for {name}.",
+            Says.INADMISSIBLE: f"Kueue refuses {found.gang}.",
+        }
+        stop = f"{name[:1].upper()}{name[1:]} {'stops' if name == QUOTA else 'stop'} {found.gang}."
+        return printable(f"{heads.get(row.says, stop)} {row.sentence}")
+    if found.advice:
+        return printable(f"{found.gang} has devices, but Kueue may choose another domain. {found.advice}")
+    if unknown:
+        return printable(f"Nothing that is known stops {found.gang}. Not known: {', '.join(unknown)}.")
+    caution = "Kueue chooses nodes without counting devices, so pin the planned domain."
+    return printable(f"Neither quota nor devices stop {found.gang} now. {caution}")
+
+
+def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
+    """Yield the answer, the three questions, the amounts of the quota, and the domains."""
+    yield Sentence(verdict_sentence(found))
+    if found.advice and any(row.says in STOPS for row in found.rows):
+        yield Words(printable(found.advice))
+    yield questions_table(found)
+    if found.quota.amounts:
+        yield _amounts(found)
+    yield _domains(found)
+    notes = dict.fromkeys(note for row in found.rows for note in row.notes)
+    yield Lines("Assumed, or not known", [printable(note) for note in notes])
+
+
+def questions_table(found: GangVerdicts) -> Table:
+    """Return what stops a gang in Kueue: a row for each question, with its answer and reason."""
+    heads = (Column("question", "question"), Column("answer", "answer"), Column("reason", "reason"))
+    return Table(heads, [(row.question, row.says.value, row.sentence) for row in found.rows])
+
+
+def _amounts(found: GangVerdicts) -> Table:
+    heads = ("resource", "flavor", "needed", "may use now", "of it borrowed", "at most", "own quota", "in use")
+    local = f", LocalQueue {found.quota.queue}" if found.quota.queue not in ("", found.quota.cluster_queue) else ""
+    title = f"Quota of ClusterQueue {found.quota.cluster_queue}{local}"
+    return Table(heads, [_amount(one) for one in found.quota.amounts], printable(title))
+
+
+def _amount(one: QuotaAmount) -> tuple[str, ...]:
+    amounts = (one.wanted, one.available, one.borrowable, one.most, one.nominal, one.used)
+    return (one.resource, one.flavor, *(amount_words(one.resource, amount) for amount in amounts))
+
+
+def _domains(found: GangVerdicts) -> Table:
+    order = sorted(found.domains, key=lambda one: (-(one.devices or 0), -(one.counted or 0)))
+    rows = []
+    for one in order[:MOST]:
+        chosen = " (Kueue's choice)" if one.domain == found.chosen else ""
+        devices = one.devices if one.devices == one.bound else f"{one.devices} to {one.bound}"
+        rows.append((f"{'/'.join(one.domain)}{chosen}", one.counted, devices, "; ".join(one.lacking)))
+    more = [f"{len(order) - MOST:,} more domains have fewer."] if len(order) > MOST else []
+    pods = found.domains[0].wanted if found.domains else 0
+    heads = ("domain", "pods by Kueue's counts", "pods by devices", "lacks")
+    return Table(heads, rows, f"Pods of {pods:,} that each domain has", more)

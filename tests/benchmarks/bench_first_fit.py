@@ -7,23 +7,21 @@ import statistics
 import time
 from collections.abc import Callable
 
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import (
+    AllocationResult,
     CELDeviceSelector,
+    DeviceAllocationResult,
     DeviceClaim,
     DeviceClass,
     DeviceClassSpec,
     DeviceConstraint,
     DeviceRequest,
+    DeviceRequestAllocationResult,
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
+    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 
-from dra_lab.checks.fleets import check_fleet
+from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
@@ -35,7 +35,7 @@ def measure(title: str, nodes: int, replicas: tuple[int, int, int], *, must: boo
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
         print(f"{title}, limit {limit:g} s, {which}: {seconds:.1f} s ({cpu:.1f} s of CPU); {target}")
         print(f"  {summary(plan)}")
-    assert check_fleet(cluster, plan, RELEASE) == ()
+    assert check_plan(cluster, plan, RELEASE) == ()
 
 
 def main() -> None:

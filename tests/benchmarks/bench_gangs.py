@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dra_lab.checks.gang_audit import check_gangs
+from dra_lab.checks.plans import check_plan
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.node_type import NewDomains, NodeType
@@ -178,7 +178,7 @@ def measure(name: str, limit: float) -> None:
     plan = plan_gangs(cluster, [*gangs, *plain], hierarchies=[hierarchy], release=RELEASE, time_limit=limit)
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     print(f"{name}, limit {limit:g} s: {seconds:.1f} s ({cpu:.1f} s of CPU)\n  {summary(plan)}", flush=True)
-    assert check_gangs(cluster, plan, [hierarchy], RELEASE) == ()
+    assert check_plan(cluster, plan, RELEASE, [hierarchy]) == ()
 
 
 ADDED = {"places": (2, 18), "no limit": (None, 18)}
@@ -201,7 +201,7 @@ def measure_added(name: str, limit: float) -> None:
         f"  {found.status}: {found.count} nodes, cost {found.cost:g} (>= {found.bound}; seconds: {parts})", flush=True
     )
     if found.plan is not None:
-        assert check_gangs(found.cluster, found.plan, found.hierarchies, RELEASE) == ()
+        assert check_plan(found.cluster, found.plan, RELEASE, found.hierarchies) == ()
 
 
 def main() -> None:

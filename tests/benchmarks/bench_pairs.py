@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from dra_lab.checks.fleets import check_fleet
+from dra_lab.checks.plans import check_plan
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -51,7 +51,7 @@ def _row(what: str, cluster: Cluster, fleet: Sequence[Workload], limit: float, *
         flush=True,
     )
     if checked and len(plan.pods) <= _CHECKED:
-        assert check_fleet(cluster, plan, RELEASE) == ()
+        assert check_plan(cluster, plan, RELEASE) == ()
 
 
 def _warm(cluster: Cluster) -> Cluster:

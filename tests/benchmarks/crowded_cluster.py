@@ -9,21 +9,19 @@ from itertools import product
 from msgspec.structs import replace
 
 from dra_lab import load_cluster
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import (
+    AllocationResult,
     CapacityRequirements,
     CELDeviceSelector,
+    DeviceAllocationResult,
     DeviceClass,
     DeviceClassSpec,
     DeviceRequest,
+    DeviceRequestAllocationResult,
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity

@@ -8,13 +8,15 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from dra_lab.model.allocation import (
+from dra_lab.model.claims import (
     AllocationResult,
+    CELDeviceSelector,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
+    DeviceSelector,
+    ResourceClaim,
     ResourceClaimStatus,
 )
-from dra_lab.model.claims import CELDeviceSelector, DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity
 from dra_lab.model.nodes import ObjectMeta

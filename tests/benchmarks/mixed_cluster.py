@@ -5,21 +5,19 @@ from __future__ import annotations
 import random
 from functools import cache
 
-from dra_lab.model.allocation import (
-    AllocationResult,
-    DeviceAllocationResult,
-    DeviceRequestAllocationResult,
-    ResourceClaimStatus,
-)
 from dra_lab.model.claims import (
+    AllocationResult,
     CapacityRequirements,
     CELDeviceSelector,
+    DeviceAllocationResult,
     DeviceClass,
     DeviceClassSpec,
     DeviceRequest,
+    DeviceRequestAllocationResult,
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity

@@ -10,7 +10,7 @@ from playwright.sync_api import Error
 CELL = """
 from IPython.display import HTML
 from dra_lab import load_cluster
-from dra_lab.pictures.graph_page import graph_frame
+from dra_lab.pictures.picture import graph_frame
 cluster = load_cluster("sample:eks-p4d")
 HTML(graph_frame(cluster, cluster.node_names[0]))
 """

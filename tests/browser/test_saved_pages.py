@@ -11,8 +11,8 @@ from lab_page import AXE
 from playwright.sync_api import Browser, Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
-from dra_lab.pictures.graph_page import graph_page
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pictures.picture import graph_page
 from dra_lab.pictures.report import report_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -11,7 +11,7 @@ from legible import illegible
 from planner_page import IN_TAB, SCREENS, InTab, show_screen
 from signs import signs_function
 
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.facts import GLOSSARY
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

@@ -7,7 +7,7 @@ import random
 import pytest
 from mutated_expressions import mutate, outcome, seeds
 
-from dra_lab.cel.functions.regex import find_all
+from dra_lab.cel.functions.strings import find_all
 
 MUTANTS = 10
 """Rounds of 500 texts; `make test` runs two of them."""

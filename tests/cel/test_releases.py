@@ -2,7 +2,7 @@
 
 import pytest
 
-from dra_lab.cel.releases import unknown_in
+from dra_lab.cel.selector import unknown_in
 from dra_lab.model.release import RELEASES, KubernetesRelease
 
 OLDEST = [

@@ -22,8 +22,6 @@ from dra_lab import (
     read_sketch,
     samples,
 )
-from dra_lab.checks.fleets import check_fleet
-from dra_lab.checks.gang_audit import check_gangs
 from dra_lab.checks.plans import check_plan
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
 from dra_lab.model.headroom import NodeClass, NodeFit
@@ -176,7 +174,7 @@ def test_a_partition_is_hidden_while_its_gate_is_off():
 
 
 STATEMENTS = {
-    "a fit without devices": ("status", of(ONE, ())),
+    "a fit without devices": ("served", of(ONE, ())),
     "a misfit with devices": ("status", replace(of(ONE, taken(("a", "a0"))), status=PlanStatus.INFEASIBLE)),
     "a cordoned node": ("node", with_pod(of(ONE, ()), node="n3")),
     "a node that no class has": (
@@ -220,7 +218,7 @@ FLEETS = {
 
 def test_a_fleet_that_keeps_the_rules_is_accepted():
     """Two pods beside each other are no finding."""
-    assert check_fleet(SOCKETS, fleet(), RELEASE) == ()
+    assert check_plan(SOCKETS, fleet(), RELEASE) == ()
 
 
 @pytest.mark.parametrize("name", FLEETS)
@@ -230,7 +228,7 @@ def test_a_fleet_that_breaks_a_rule_is_found(name):
     plan = fleet()
     first, second = plan.pods
     wrong = replace(plan, pods=(first, changed(second, **change(first))))
-    assert f"plan-{rule}" in {finding.rule for finding in check_fleet(SOCKETS, wrong, RELEASE)}
+    assert f"plan-{rule}" in {finding.rule for finding in check_plan(SOCKETS, wrong, RELEASE)}
 
 
 def gang():
@@ -248,7 +246,7 @@ GANGS = {
 
 def test_a_gang_that_keeps_the_rules_is_accepted():
     """Two pods on one host are no finding."""
-    assert check_gangs(SOCKETS, gang(), (), RELEASE) == ()
+    assert check_plan(SOCKETS, gang(), RELEASE) == ()
 
 
 @pytest.mark.parametrize("name", GANGS)
@@ -258,7 +256,7 @@ def test_a_gang_that_breaks_a_rule_is_found(name):
     plan = gang()
     other = next(node for node in SOCKETS.node_names if node not in plan.nodes)
     wrong = replace(plan, pods=change(plan.pods, other))
-    assert f"plan-{rule}" in {finding.rule for finding in check_gangs(SOCKETS, wrong, (), RELEASE)}
+    assert f"plan-{rule}" in {finding.rule for finding in check_plan(SOCKETS, wrong, RELEASE)}
 
 
 # ---------------------------------------------------------------- plans that are shown

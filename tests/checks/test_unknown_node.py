@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from checked_plans import checked_plan
-from small_plans import with_pod
 
-from dra_lab import KubernetesRelease, load_cluster, read_sketch
-from dra_lab.checks.plans import check_plan
+from dra_lab import load_cluster
 from dra_lab.errors import DraLabError, NodeError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import Node, ObjectMeta
-from dra_lab.pictures.graph_page import graph_page
 from dra_lab.pictures.hardware import hardware_svg
+from dra_lab.pictures.picture import graph_page
 
 CLUSTER = load_cluster("sample:eks-p4d")
 
 
-def plan_findings(cluster, node):
-    """Check a plan that says it is for a node."""
-    plan = checked_plan(cluster, read_sketch("sample:eks-p4d/gpu-nic-pairs"))
-    return check_plan(cluster, with_pod(plan, node=node), KubernetesRelease("1.36"))
-
-
-QUESTIONS = [hardware_svg, graph_page, plan_findings]
+QUESTIONS = [hardware_svg, graph_page]
 
 
 @pytest.mark.parametrize("ask", QUESTIONS)

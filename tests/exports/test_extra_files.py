@@ -7,7 +7,7 @@ import pytest
 from dra_lab import KubernetesRelease, load_cluster, read_sketch
 from dra_lab.errors import InputError
 from dra_lab.exports.bundle import Wanted, make_bundle
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 
 def test_files_that_are_not_in_the_table_are_refused():

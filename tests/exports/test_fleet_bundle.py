@@ -21,7 +21,7 @@ from dra_lab.exports.bundle import Wanted, make_bundle
 from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.sketch import pod_drawing
 from dra_lab.session.outputs import Planned, bundle
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 R136 = KubernetesRelease("1.36")
 TARGET = Target(R136)

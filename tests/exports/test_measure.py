@@ -12,7 +12,7 @@ from dra_lab.cli import main
 from dra_lab.errors import InputError
 from dra_lab.exports.measure import measure_files
 from dra_lab.findings import Severity
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 EKS = ["sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs"]
 

@@ -14,7 +14,7 @@ from dra_lab.exports.workload_file import read_workload
 from dra_lab.gitops.claims_of_file import read_pod
 from dra_lab.model.sketch import claims_of, pod_drawing
 from dra_lab.session.outputs import bundle, drawn_of
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 R136 = KubernetesRelease("1.36")
 ON = load_cluster("sample:eks-p4d")

@@ -16,7 +16,7 @@ from dra_lab import DraLabError, KubernetesRelease
 from dra_lab.errors import ExportError
 from dra_lab.exports.bundle import Wanted
 from dra_lab.session.outputs import Planned, bundle
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 R136 = KubernetesRelease("1.36")
 ORDERS = 10

@@ -10,7 +10,7 @@ from dra_lab.errors import ExportError
 from dra_lab.exports.bundle import Wanted
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.session.outputs import bundle, drawn_of
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 
 def request(name, class_name, count):

@@ -18,7 +18,7 @@ from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import kustomize_patch, patch_copy
 from dra_lab.exports.workload_file import read_workload
 from dra_lab.findings import Severity
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 TEXT = """\
 # our inference service

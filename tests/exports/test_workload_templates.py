@@ -9,7 +9,7 @@ from dra_lab.errors import InputError
 from dra_lab.exports.manifests import manifest_files
 from dra_lab.exports.workload import patch_copy
 from dra_lab.exports.workload_file import read_workload
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 CLAIM = manifest_files(PAIRS, ON, Target(R136)).claims[0]
 GPUS = {"limits": {"nvidia.com/gpu": 8}}

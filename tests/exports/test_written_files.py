@@ -13,7 +13,7 @@ from dra_lab.errors import ExportError
 from dra_lab.exports import written_files
 from dra_lab.exports.bundle import make_bundle, write_bundle
 from dra_lab.exports.manifests import manifest_yaml
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 
 NAMES = [
     "deviceclass-dranet.yaml",

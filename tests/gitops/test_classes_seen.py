@@ -22,8 +22,7 @@ from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.scheduler.first_fit import first_fit
-from dra_lab.sketch.compile import compile_claim
-from dra_lab.sketch.needed_classes import needed_classes
+from dra_lab.sketch.compile import compile_claim, needed_classes
 
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 R136 = KubernetesRelease("1.36")

@@ -11,7 +11,7 @@ from dra_lab.gitops.extended import extended_claim, served_by_plugin
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
-from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
+from dra_lab.model.pods import Container, Pod, PodSpec, ResourceRequirements
 
 RELEASE = KubernetesRelease("1.36")
 GPU, NAME = "gpu.nvidia.com", "example.com/gpu"

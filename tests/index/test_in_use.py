@@ -12,7 +12,7 @@ from dra_lab import check_cluster
 from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption, DeviceTaint
 from dra_lab.model.slices import CounterSet
 from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.words.cluster_frames import AUDIT_COLUMNS, audit_frame, counters_frame, in_use_frame
+from dra_lab.words.frames import AUDIT_COLUMNS, audit_frame, counters_frame, in_use_frame
 
 
 def rules(found) -> set[str]:

@@ -5,8 +5,8 @@ import pytest
 from dra_lab.errors import InputError
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.names import DeviceID
+from dra_lab.model.quantity import semver_key
 from dra_lab.model.release import KubernetesRelease, release_of_cluster
-from dra_lab.model.semver import semver_key
 
 
 def test_a_device_id_prints_as_driver_pool_device_and_reads_back():

@@ -10,9 +10,8 @@ from dra_lab import load_cluster
 from dra_lab.cli import main
 from dra_lab.errors import QuantityError, SemverError, SourceError
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
-from dra_lab.model.quantity import canonical_quantity, parse_quantity
+from dra_lab.model.quantity import canonical_quantity, parse_quantity, semver_key
 from dra_lab.model.release import DEFAULT_RELEASE, release_of_cluster
-from dra_lab.model.semver import semver_key
 
 SPELLINGS = [
     ("a binary amount takes the largest suffix", "1024Mi", "1Gi"),

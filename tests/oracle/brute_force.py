@@ -14,7 +14,7 @@ from math import comb, prod
 from brute_force_pools import Books, Gathered
 from random_devices import CLASSES, CPU, GPU, NIC, NUMA, ROOT, TAG, selects
 
-from dra_lab.model.allocated import AllocatedDevices
+from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceTaint
 from dra_lab.model.names import DeviceID

@@ -13,18 +13,17 @@ import yaml
 
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import decode_documents
-from dra_lab.model.allocation import AllocationResult, ResourceClaimStatus
-from dra_lab.model.claims import ResourceClaim, ResourceClaimTemplate
+from dra_lab.model.claims import AllocationResult, ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
-from dra_lab.planner.node.placement_values import Scale, broken_links, value_placements
+from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
 from dra_lab.scheduler.first_fit import Verdict, first_fit
 from dra_lab.sketch.cluster_candidates import all_devices, candidates
-from dra_lab.sketch.expand import expand
+from dra_lab.sketch.numbered_requests import expand
 from dra_lab.topology.locality import localities
 
 LONGEST = 5.0

@@ -14,13 +14,13 @@ from functools import cached_property
 
 from random_devices import CPU, GPU, NIC, NUMA, ROOT, device_class, text
 
-from dra_lab.model.allocation import (
+from dra_lab.model.claims import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
+    ResourceClaim,
     ResourceClaimStatus,
 )
-from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Counter as Amount
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceCounterConsumption

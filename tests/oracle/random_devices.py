@@ -9,13 +9,17 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from dra_lab.model.allocation import (
+from dra_lab.model.claims import (
     AllocationResult,
+    CELDeviceSelector,
     DeviceAllocationResult,
+    DeviceClass,
+    DeviceClassSpec,
     DeviceRequestAllocationResult,
+    DeviceSelector,
+    ResourceClaim,
     ResourceClaimStatus,
 )
-from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector, ResourceClaim
 from dra_lab.model.device import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,

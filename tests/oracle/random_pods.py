@@ -18,10 +18,10 @@ from dra_lab.gitops.extended import extended_claim
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.pods import Container, Pod, PodSpec, ResourceRequirements
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
-from dra_lab.model.workloads import Container, Pod, PodSpec, ResourceRequirements
 from dra_lab.planner.fleet.plan_fleet import fleet_order
 from dra_lab.planner.pod_claims import exact_sketch
 

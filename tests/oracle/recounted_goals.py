@@ -7,21 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dra_lab.cel.matching import Matching
-from dra_lab.checks.fleets import drawn
-from dra_lab.checks.node_view import InUse, NodeView
-from dra_lab.checks.plans import PodRules
+from dra_lab.checks.node_devices import InUse, NodeDevices
+from dra_lab.checks.pod_rules import PodRules
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import ClaimSketch, How, asks
+from dra_lab.model.sketch import ClaimSketch, How, asks, pod_drawing
 
 
 def wrong_goals(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iterator[str]:
     """Yield what is wrong with the goals of a plan for one pod, and with those of kube-scheduler's first fits."""
     yield from _wrong_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.placements:
-        node = NodeView(cluster, plan.node, Matching(cluster, release), release)
+        node = NodeDevices(cluster, plan.node, Matching(cluster, release), release)
         pod = PodRules(node, InUse(cluster), plan.sketch, plan.placements)
         pairs = asks_for_nics(cluster, plan.sketch, release)
         yield from _wrong_values(plan.goals, goal_values(pod, pairs=pairs), "plan")
@@ -39,9 +38,9 @@ def wrong_sums(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iter
     if not plan.pods:
         return
     matching, in_use = Matching(cluster, release), InUse(cluster)
-    sketches = {workload.name: drawn(workload.claims) for workload in plan.workloads}
+    sketches = {workload.name: pod_drawing(workload.name, workload.claims) for workload in plan.workloads}
     pairs = {name: asks_for_nics(cluster, sketch, release) for name, sketch in sketches.items()}
-    views = {name: NodeView(cluster, name, matching, release) for name in plan.on_node}
+    views = {name: NodeDevices(cluster, name, matching, release) for name in plan.on_node}
     sums: Counter[str] = Counter()
     for one in plan.pods:
         pod = PodRules(views[one.node], in_use, sketches[one.workload], one.devices)
@@ -104,7 +103,7 @@ def asks_for_nics(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRele
     matching = Matching(cluster, release)
     wanted = [ask for request in sketch.requests for ask in asks(request)]
     for name in cluster.node_names:
-        node = NodeView(cluster, name, matching, release)
+        node = NodeDevices(cluster, name, matching, release)
         nics = [device for device in node.devices if node.places[device].kind == "nic"]
         if any(node.stage(ask, device) == "match" for device in nics for ask in wanted):
             return True

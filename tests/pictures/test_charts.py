@@ -30,7 +30,7 @@ from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, StrandedKin
 from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.plan import PlanStatus
 from dra_lab.pictures.charts.amounts import node_amounts
-from dra_lab.pictures.charts.rows import MOST_ROWS, of_nodes
+from dra_lab.pictures.charts.node_charts import MOST_ROWS, of_nodes
 from dra_lab.planner.scenarios import ScenarioAnswer
 
 HOSTILE = "<img src=x>\u202e datum['x']"

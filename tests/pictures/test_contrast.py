@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dra_lab.pictures.letters import contrast
-from dra_lab.pictures.style import DARK, LIGHT, style_sheet
+from dra_lab.pictures.svg_elements import DARK, LIGHT, style_sheet
 
 # Paper is --jp-layout-color1 and ink --jp-ui-font-color1 of JupyterLab 4's two themes; light ink is black at 0.87.
 THEMES = {

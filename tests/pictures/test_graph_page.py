@@ -9,7 +9,7 @@ import pytest
 from pages import Page
 from small_plans import HOSTILE, a_plan, busy_cluster, hostile_cluster, hostile_plan
 
-from dra_lab.pictures.graph_page import graph_frame, graph_page
+from dra_lab.pictures.picture import graph_frame, graph_page
 from dra_lab.topology import node_graph
 
 

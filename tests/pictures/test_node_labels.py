@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.pictures.node_labels import short_labels
+from dra_lab.pictures.racks import short_labels
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ from small_nodes import a_slice, cluster, gpu
 
 from dra_lab import PodGroup, Workload
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
+from dra_lab.model.pods import Pod, PodSpec
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.model.workloads import Pod, PodSpec
 from dra_lab.pinning.gang_choices import gang_choices, replay_kueue
 from dra_lab.planner.gangs import plan_gangs
 

@@ -11,7 +11,7 @@ from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab import PodGroup, Workload
-from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease

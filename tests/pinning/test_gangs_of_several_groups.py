@@ -9,7 +9,7 @@ from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab import ClaimSketch, KubernetesRelease, Link, PodGroup, Workload
-from dra_lab.model.gang_replay import GangVerdict
+from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.pinning.gang_choices import replay_pod_group

@@ -10,8 +10,10 @@ from checked_plans import checked_plan
 
 from dra_lab import Cluster, KubernetesRelease, Plan, load_cluster, read_sketch
 from dra_lab.checks.cluster_checks import check_cluster
-from dra_lab.model.allocation import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from dra_lab.model.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
     ResourceClaim,
     ResourceClaimStatus,
 )

@@ -15,7 +15,7 @@ from checked_plans import broken_rules
 
 from dra_lab import KubernetesRelease, make_plan
 from dra_lab.cli import main
-from dra_lab.model.allocation import AllocationResult
+from dra_lab.model.claims import AllocationResult
 from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.scheduler.first_fit import first_fit

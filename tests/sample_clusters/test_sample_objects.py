@@ -13,7 +13,7 @@ from strict_schemas import validate_strictly
 from dra_lab import KubernetesRelease, check_cluster, load_cluster, samples
 from dra_lab.checks.document_checks import check_text
 from dra_lab.findings import Severity
-from dra_lab.words.cluster_frames import audit_frame
+from dra_lab.words.frames import audit_frame
 
 FOLDER = Path(__file__).parents[2] / "sample_clusters"
 NAMES = sorted(sample.name for sample in samples())

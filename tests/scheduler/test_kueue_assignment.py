@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from dra_lab.model.nodes import Node, NodeSpec, NodeStatus, ObjectMeta
-from dra_lab.model.workloads import Container, Pod, PodSpec, PodStatus, ResourceRequirements
+from dra_lab.model.pods import Container, Pod, PodSpec, PodStatus, ResourceRequirements
 from dra_lab.scheduler.kueue.assignment import KueueFlavor, KueuePodSet, kueue_assignments, pod_requests
 
 CASES = json.loads((Path(__file__).parent / "kueue_cases" / "tas_cache_test.json").read_text())

@@ -30,8 +30,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Severity
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.gang_verdicts import Says
-from dra_lab.scheduler.kueue.quota_findings import quota_findings
-from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
+from dra_lab.scheduler.kueue.quota_verdict import quota_findings, quota_verdict
 
 SAMPLE = yaml.safe_load((Path(__file__).parents[2] / "sample_clusters/h100-pod/queues.yaml").read_text())["items"]
 

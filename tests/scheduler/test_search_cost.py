@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dra_lab import KubernetesRelease
-from dra_lab.model.gates import RECORDED_RELEASE
 from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.release import RECORDED_RELEASE
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.replay_allocator import read_case
 

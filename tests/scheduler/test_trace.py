@@ -14,8 +14,8 @@ from random_searches import random_claim, random_node
 
 from dra_lab import KubernetesRelease
 from dra_lab.index.pools import pools_of
-from dra_lab.model.allocation import AllocationResult
-from dra_lab.model.gates import RECORDED_RELEASE, gates_of
+from dra_lab.model.claims import AllocationResult
+from dra_lab.model.release import RECORDED_RELEASE, gates_of
 from dra_lab.model.trace import Counts, StepKind
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import first_fit, search_node

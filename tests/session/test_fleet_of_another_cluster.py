@@ -5,7 +5,7 @@ import pytest
 from dra_lab import load_cluster, read_sketch
 from dra_lab.model.sketch import GangDrawing
 from dra_lab.session import Session
-from dra_lab.widgets.fleet_answer_rows import answer_row
+from dra_lab.widgets.fleet_mode import fleet_answer_row
 
 FORMER = "sample:h100-pod"
 
@@ -36,7 +36,7 @@ def test_a_level_that_the_cluster_lacks_is_a_message(session):
     session.load("sample:two-sockets")
     session.show_mode("fleet")
     session.fleet.wait()
-    row = answer_row(session)
+    row = fleet_answer_row(session)
     assert (row.state, row.verdict) == ("error", "No answer.")
     assert row.proof == "gang 'eight-pairs': no hierarchy has 'leaf switch'; there are: zone: zone"
 

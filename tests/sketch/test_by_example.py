@@ -13,9 +13,9 @@ from dra_lab.index.catalogue import catalogue
 from dra_lab.model.sketch import asks
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sketch.by_example import added_to, by_example
+from dra_lab.sketch.cel_text import Condition, fewest
 from dra_lab.sketch.cluster_candidates import candidates
 from dra_lab.sketch.compile import compile_claim
-from dra_lab.sketch.telling_apart import Condition, fewest
 from dra_lab.topology.locality import localities
 
 RELEASE = KubernetesRelease("1.36")

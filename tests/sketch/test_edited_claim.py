@@ -9,8 +9,7 @@ from sketch.test_compile_meaning import case
 from dra_lab import ClaimSketch, How, KubernetesRelease, Link, load_cluster
 from dra_lab.model.claims import DeviceConstraint, DeviceRequest, ExactDeviceRequest, ResourceClaimSpec
 from dra_lab.sketch.compile import compile_claim
-from dra_lab.sketch.edited_claim import taken_over
-from dra_lab.sketch.read_back import sketch_of
+from dra_lab.sketch.read_back import sketch_of, taken_over
 
 RELEASE = KubernetesRelease("1.36")
 CLUSTER = load_cluster("sample:eks-p4d")

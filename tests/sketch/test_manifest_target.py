@@ -20,8 +20,8 @@ from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.claims import ResourceClaimTemplate
 from dra_lab.model.release import RELEASES
+from dra_lab.sketch.claim_objects import API_VERSIONS, Target
 from dra_lab.sketch.compile import compile_claim
-from dra_lab.sketch.manifest_target import API_VERSIONS, Target
 from dra_lab.sketch.read_back import sketch_of
 
 GPU, NIC = "gpu.nvidia.com", "dranet"

@@ -9,9 +9,8 @@ from small_nodes import a_slice, cluster, device, gpu, nic, real_cluster
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, load_cluster, samples
 from dra_lab.model.device import DeviceCapacity, DeviceTaint
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.sketch.cluster_candidates import candidates
-from dra_lab.sketch.device_use import counts_cpus
-from dra_lab.sketch.needed_classes import class_findings, needed_classes
+from dra_lab.sketch.cluster_candidates import candidates, counts_cpus
+from dra_lab.sketch.compile import class_findings, needed_classes
 from dra_lab.sketch.palette import ask_for, palette, request_of, with_documented_classes
 
 R136 = KubernetesRelease("1.36")

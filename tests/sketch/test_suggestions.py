@@ -9,8 +9,7 @@ from small_nodes import NUMA, a_slice, cluster, gpu, nic, real_cluster
 from dra_lab import ClaimSketch, Finding, How, KubernetesRelease, Link, make_plan
 from dra_lab.findings import Severity
 from dra_lab.model.claims import ResourceClaim
-from dra_lab.model.file_places import FilePlace, FilePlaces
-from dra_lab.model.nodes import ObjectMeta
+from dra_lab.model.nodes import FilePlace, FilePlaces, ObjectMeta
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.scheduler.first_fit import first_fit

@@ -25,8 +25,7 @@ from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.session import read_sketch
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_cluster, samples
-from dra_lab.sources.anonymise import anonymise
-from dra_lab.sources.anonymise_check import changed_selectors
+from dra_lab.sources.anonymise import anonymise, changed_selectors
 from dra_lab.sources.snapshots import make_snapshot
 
 RELEASE = KubernetesRelease("1.36")

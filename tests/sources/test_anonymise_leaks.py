@@ -10,10 +10,9 @@ import pytest
 from random_inventories import inventory
 
 from dra_lab.sources import load_texts
-from dra_lab.sources.anonymise import anonymise
-from dra_lab.sources.anonymise_check import changed_selectors
+from dra_lab.sources.anonymise import anonymise, changed_selectors
+from dra_lab.sources.snapshot_info import FILE
 from dra_lab.sources.snapshots import make_snapshot
-from dra_lab.sources.snapshots_format import FILE
 from dra_lab.topology.presets import ATTRIBUTES, PRESETS
 
 DRIVER = "nvme.example.com"

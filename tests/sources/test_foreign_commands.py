@@ -11,7 +11,7 @@ from dra_lab.cli import main
 from dra_lab.errors import InputError, SourceError
 from dra_lab.sources import load_cluster, load_texts
 from dra_lab.sources.foreign import read_inventory
-from dra_lab.sources.foreign.loading import topology_cluster
+from dra_lab.sources.foreign.reading import topology_cluster
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster, load_texts, samples
+from dra_lab.sources.snapshot_info import OLD_DAYS
 from dra_lab.sources.snapshots import make_snapshot, write_snapshot
-from dra_lab.sources.snapshots_format import OLD_DAYS
 
 SAMPLES = [sample.name for sample in samples()]
 EXAMPLES = [f"{sample.name}/{example}" for sample in samples() for example in sample.examples]

@@ -13,7 +13,7 @@ from widget_messages import say
 from dra_lab import ClusterBar, HardwareView, PlanView, Session, read_sketch
 from dra_lab.errors import DraLabError
 from dra_lab.model.sketch import GangDrawing
-from dra_lab.widgets.kernel_loop import MOMENT
+from dra_lab.widgets.session_view import MOMENT
 from dra_lab.words.answer_sentence import verdict_sentence
 
 SAMPLES = {

@@ -10,7 +10,7 @@ from dra_lab.model.node_type import AddedCount, AddedNodes, NodeType
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.workload import Workload
-from dra_lab.words.added_document import added_sentence
+from dra_lab.words.capacity_document import added_sentence
 from dra_lab.words.frames import frame
 from dra_lab.words.shown import in_html, in_words
 

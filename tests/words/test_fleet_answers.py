@@ -21,10 +21,8 @@ from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.capacity_document import headroom_sentence, job_sentence, stranded_sentence
 from dra_lab.words.document import as_text
 from dra_lab.words.frames import frame
-from dra_lab.words.plain_values import plain_value
 from dra_lab.words.plan_document import AfterPlan, plan_parts, short_parts
-from dra_lab.words.plan_json import plan_json
-from dra_lab.words.plan_outcome import pod_outcome
+from dra_lab.words.plan_json import plain_value, plan_json, pod_outcome
 from dra_lab.words.workload_words import stranded_words
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"

@@ -16,7 +16,7 @@ from dra_lab.pictures.charts import chart
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.report import report_page
 from dra_lab.session import read_sketch
-from dra_lab.sketch.free_words import free_words, unread_words
+from dra_lab.sketch.kind_counts import free_words, unread_words
 from dra_lab.widgets.canvas_rows import palette_rows
 from dra_lab.widgets.device_rows import device_table
 from dra_lab.words.cluster_document import summary

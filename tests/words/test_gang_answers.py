@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.gang_replay import DomainReplay, GangReplay, GangVerdict
+from dra_lab.model.gang_verdicts import DomainReplay, GangReplay, GangVerdict
 from dra_lab.model.goals import GANGS, GoalValue
 from dra_lab.model.headroom import Bounded, Fit
 from dra_lab.model.names import DeviceID
@@ -14,10 +14,10 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.words.answer_sentence import answer_sentence
-from dra_lab.words.gang_document import choice_lines
 from dra_lab.words.plan_document import shared_table
-from dra_lab.words.plan_outcome import plan_outcome
+from dra_lab.words.plan_json import plan_outcome
 from dra_lab.words.shown import in_html, in_words
+from dra_lab.words.workload_words import choice_lines
 
 
 def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -> Workload:

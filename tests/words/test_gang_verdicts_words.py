@@ -15,7 +15,7 @@ from dra_lab.model.gang_verdicts import (
     Says,
     VerdictRow,
 )
-from dra_lab.words import gang_verdicts_document as words
+from dra_lab.words import workload_words as words
 from dra_lab.words.shown import in_html, in_words
 
 HOSTILE = "<b>\x1b[31mx\u202e"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.words.comparison import ROWS
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.facts import GLOSSARY
 
 
 def test_every_goal_and_every_row_of_a_comparison_has_a_meaning():

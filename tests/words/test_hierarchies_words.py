@@ -6,7 +6,7 @@ import pytest
 from labelled_nodes import BLOCK, CLIQUE, HOST, RACK, ZONE, labelled, topology
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.words.hierarchies_document import hierarchy_line
+from dra_lab.words.cluster_document import hierarchy_line
 
 GKE = "cloud.google.com/gce-topology-"
 

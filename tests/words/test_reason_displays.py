@@ -7,10 +7,9 @@ import pytest
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.names import DeviceID
-from dra_lab.model.placement import Placement
+from dra_lab.model.placement import GoalRegret, Placement, Regret
 from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Shortfall, Suggestion
-from dra_lab.model.regret import GoalRegret, Regret
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.widgets.answer_rows import why_row
 

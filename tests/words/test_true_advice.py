@@ -25,7 +25,7 @@ from dra_lab.sketch.compile import compile_claim
 from dra_lab.sources import load_texts
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.capacity_document import headroom_sentence
-from dra_lab.words.plain_values import plain_value
+from dra_lab.words.plan_json import plain_value
 
 P4D = load_cluster("sample:eks-p4d")
 SLICE = device_slice("gpu.nvidia.com", *(f"{{name: gpu-{n}, attributes: {{type: {{string: gpu}}%s}}}}" for n in (0, 1)))

@@ -12,7 +12,7 @@ from dra_lab.model.headroom import Bounded, Headroom
 from dra_lab.model.sketch import ClaimSketch, How
 from dra_lab.session import read_sketch
 from dra_lab.sources import load_cluster
-from dra_lab.words.glossary import GLOSSARY
+from dra_lab.words.facts import GLOSSARY
 from dra_lab.words.verdict import cause, fixes, pairs_note, tiles
 
 

@@ -1,3 +1,3 @@
 import { late } from "./view/late";
 
-export default late(() => import("./canvas/claim_canvas"));
+export default late(() => import("./canvas/canvas"));

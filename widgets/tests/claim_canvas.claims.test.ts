@@ -1,9 +1,9 @@
 // The claims of a pod on the canvas: edits of names and frames, as pure functions.
+
 import { describe, expect, it } from "vitest";
 import { addClaim, claimsOf, moveRequests, removeClaim, renameClaim, renamedPlaces } from "../src/canvas/claims";
-import { apart, claimAt, frameOf, placed } from "../src/canvas/frames";
-import type { Places } from "../src/canvas/layout";
-import { candidatesFrom, isAcross } from "../src/canvas/linking";
+import { candidatesFrom, isAcross } from "../src/canvas/edits";
+import { apart, claimAt, frameOf, type Places, placed } from "../src/canvas/layout";
 import { addLink, addRequest, linksOf, requestsOf } from "../src/canvas/sketch";
 import { describeChange } from "../src/canvas/wording";
 import type { ClaimSketch } from "../src/generated/models";

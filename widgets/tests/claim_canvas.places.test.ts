@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { endsOf } from "../src/canvas/end_edge";
-import { neighbour } from "../src/canvas/keyboard";
+import { inSight, viewOf } from "../src/canvas/board";
+import { neighbour } from "../src/canvas/canvas_keys";
+import { candidatesFrom } from "../src/canvas/edits";
 import { BOX, linkKey, placeAll, pushedApart } from "../src/canvas/layout";
-import { candidatesFrom } from "../src/canvas/linking";
-import { inSight, viewOf } from "../src/canvas/use_view";
+import { endsOf } from "../src/canvas/nodes";
 import type { ClaimSketch } from "../src/generated/models";
-import { actionOf, CANVAS_KEYS } from "../src/view/key_table";
+import { actionOf, CANVAS_KEYS } from "../src/view/keys";
 
 const request = (name: string) => ({ name, exactly: { deviceClassName: "c" } });
 const PAIR: ClaimSketch = { requests: [request("a"), request("b")], links: [{ name: "k", requests: ["a", "b"] }] };

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import * as widget from "../src/canvas/claim_canvas";
+import * as widget from "../src/canvas/canvas";
 import type { ClaimCanvasModel, ClaimSketch } from "../src/generated/models";
 
 beforeAll(() => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { join, startLink } from "../src/canvas/linking";
+import { joined as join, startLink } from "../src/canvas/edits";
 import {
   addAlternative,
   addLink,

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
+
 import { afterEach, expect, it, vi } from "vitest";
-import { type BarRow, podsOf } from "../src/fleet/bar_list";
-import { arranged } from "../src/fleet/bars";
+import { arranged, type BarRow, podsOf } from "../src/fleet/bars";
 import * as widget from "../src/plan/plan_view";
 import { mount } from "./fake_model";
 import { PLAN } from "./plan_view_model";

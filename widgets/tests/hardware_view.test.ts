@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { HardwareViewModel } from "../src/generated/models";
 import * as widget from "../src/hardware/hardware_view";
-import { safeSvg } from "../src/hardware/safe_svg";
+import { safeSvg } from "../src/hardware/tree";
 import { drawn, HOSTILE, mount } from "./fake_model";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));

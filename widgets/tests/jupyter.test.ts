@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { suppressShortcuts } from "../src/jupyter";
+import { suppressShortcuts } from "../src/view/widget";
 
 const ATTRIBUTE = "data-lm-suppress-shortcuts";
 afterEach(() => document.body.replaceChildren());

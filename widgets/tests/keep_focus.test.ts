@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { keepFocus } from "../src/view/keep_focus";
+import { keepFocus } from "../src/view/focus";
 
 let root: HTMLElement;
 let end: () => void;

@@ -2,7 +2,7 @@ import { act } from "react";
 import { afterEach, expect, test } from "vitest";
 import type { HardwareViewModel } from "../src/generated/models";
 import * as widget from "../src/hardware/hardware_view";
-import { KERNEL_GONE, RUN_AGAIN } from "../src/view/life";
+import { KERNEL_GONE, RUN_AGAIN } from "../src/view/model";
 import { mount } from "./fake_model";
 
 afterEach(() => document.body.replaceChildren());

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OwnWidth } from "../src/hardware/own_width";
+import { OwnWidth } from "../src/hardware/picture";
 
 /** A model of which several views say how wide they are; `told` is what Python was told. */
 function model() {

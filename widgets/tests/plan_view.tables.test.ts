@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { arrange, fitting } from "../src/view/rows";
+import { arrange, fitting } from "../src/components/table";
 import { drawn, HOSTILE } from "./fake_model";
 import { fakeTimers, plan } from "./plan_view_model";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tokens } from "../src/plan/yaml_text";
+import { tokens } from "../src/plan/yaml_panel";
 import { drawn } from "./fake_model";
 import { fakeTimers, lit, plan, YAML } from "./plan_view_model";
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.cel_limits import LIST_LIMIT, TEXT_LIMIT
-from dra_lab.cel.functions.declare import Declarations
+from dra_lab.cel.functions.declare import LIST_LIMIT, TEXT_LIMIT, Declarations
 from dra_lab.cel.values import plain
 
 _T = cel.Type

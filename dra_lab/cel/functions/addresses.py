@@ -10,7 +10,7 @@ from cel_expr_python import cel
 
 from dra_lab.cel.functions.declare import SCALARS, Declarations
 from dra_lab.cel.values import CIDR, IP, kind_of, message
-from dra_lab.model.numbers import unsigned_number
+from dra_lab.model.quantity import unsigned_number
 
 _T = cel.Type
 Address = IPv4Address | IPv6Address

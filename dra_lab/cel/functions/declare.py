@@ -1,4 +1,4 @@
-"""Collecting overloads: one function name may get overloads from several libraries.
+"""Collecting overloads (one function name may get overloads from several libraries), limits and equality.
 
 The engine chooses an implementation at run time by the *kinds* of the arguments (all messages are one kind, all lists
 are one), and refuses two implementations for the same kinds. So the first overload of each combination carries one
@@ -12,6 +12,42 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cel_expr_python import cel
+
+PAIR_LIMIT = 1_000_000
+"""Most comparisons of elements in one call; Kubernetes stops there by cost."""
+
+INCLUDES_LIMIT = 48
+"""Most elements of a list on which `includes` may be called (`DeviceAttributeMaxListLength`)."""
+
+TEXT_LIMIT = 1_000_000
+"""Most characters of a text that a function may build."""
+
+LIST_LIMIT = 100_000
+"""Most elements of a list that `+` may build."""
+
+RANGE_LIMIT = 10_000
+"""Most elements of `lists.range`."""
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Say whether CEL's `==` holds; values of different types are unequal, int, uint and double compare by value."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return isinstance(left, bool) and isinstance(right, bool) and left == right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(equal(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    try:
+        return bool(left == right)
+    except TypeError:  # a message against a foreign type
+        return False
+
+
+def bound_pairs(first: int, second: int) -> None:
+    """Raise ValueError where comparing every element with every other would take more than `PAIR_LIMIT` steps."""
+    if first * second > PAIR_LIMIT:
+        raise ValueError(f"operation cancelled: actual cost limit exceeded, {first} times {second} comparisons")
+
 
 SCALARS = (
     cel.Type.BOOL,

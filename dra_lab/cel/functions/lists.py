@@ -11,9 +11,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.cel_limits import INCLUDES_LIMIT, RANGE_LIMIT
-from dra_lab.cel.functions.declare import SCALARS, TIMES, Declarations
-from dra_lab.cel.functions.equality import bound_pairs, equal
+from dra_lab.cel.functions.declare import INCLUDES_LIMIT, RANGE_LIMIT, SCALARS, TIMES, Declarations, bound_pairs, equal
 from dra_lab.cel.values import QUANTITY, SEMVER, plain
 
 _T = cel.Type

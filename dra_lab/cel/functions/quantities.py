@@ -11,8 +11,7 @@ from cel_expr_python import cel
 from dra_lab.cel.functions.declare import Declarations
 from dra_lab.cel.values import QUANTITY, SEMVER, amount, kind_of, quantity, quantity_of
 from dra_lab.errors import QuantityError
-from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.semver import semver_key
+from dra_lab.model.quantity import parse_quantity, semver_key
 
 _T = cel.Type
 _INT64 = 2**63

@@ -10,7 +10,7 @@ from cel_expr_python import cel
 from dra_lab.cel.functions.declare import SCALARS, Declarations
 from dra_lab.cel.values import SEMVER, kind_of, semver
 from dra_lab.errors import SemverError
-from dra_lab.model.semver import semver_key
+from dra_lab.model.quantity import semver_key
 
 _T = cel.Type
 _LOOSE = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-+].*)?\Z", re.DOTALL | re.ASCII)

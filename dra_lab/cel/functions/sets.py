@@ -7,8 +7,7 @@ from typing import Any
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.declare import SCALARS, Declarations
-from dra_lab.cel.functions.equality import bound_pairs, equal
+from dra_lab.cel.functions.declare import SCALARS, Declarations, bound_pairs, equal
 from dra_lab.cel.values import QUANTITY, SEMVER, plain
 
 

@@ -19,13 +19,12 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
-from dra_lab.scheduler.kueue.quota_findings import quota_findings
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.scheduler.kueue.quota_verdict import quota_findings
+from dra_lab.sketch.claim_objects import Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import marked_up, printable
 from dra_lab.words.facts import counted
-from dra_lab.words.plan_json import plan_json
-from dra_lab.words.plan_outcome import DOES_NOT_FIT, FITS, plan_outcome
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_json, plan_outcome
 
 FRAGMENTS = ("kueue-configuration.yaml",)
 """Files that are a part of a configuration, which must not be applied."""

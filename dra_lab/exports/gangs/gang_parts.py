@@ -18,8 +18,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
-from dra_lab.sketch.claim_objects import POD_IMAGE, Affinity, labels, node_affinity, pod_claim
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import POD_IMAGE, Affinity, Target, labels, node_affinity, pod_claim
 from dra_lab.sketch.object_names import ObjectNames, object_name
 
 Object = dict[str, Any]

@@ -17,8 +17,7 @@ from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotatio
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.sketch import asks
 from dra_lab.model.topologies import Topology
-from dra_lab.scheduler.kueue.counted import unmapped_classes
-from dra_lab.scheduler.kueue.refused_claims import refused_claims
+from dra_lab.scheduler.kueue.counted import refused_claims, unmapped_classes
 from dra_lab.sketch.object_names import object_name
 
 CONFIGURATION = "config.kueue.x-k8s.io/v1beta2"

@@ -13,10 +13,9 @@ from dra_lab.errors import InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.charts.fits_chart import fits_chart
+from dra_lab.pictures.charts.node_charts import fits_chart, utilisation_chart
 from dra_lab.pictures.charts.regret_chart import regret_chart
 from dra_lab.pictures.charts.scenarios_chart import scenarios_chart
-from dra_lab.pictures.charts.utilisation_chart import utilisation_chart
 from dra_lab.planner.scenarios import ScenarioAnswer
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""How much of a node's devices is in use, planned, free, stranded or not to be had, by kind."""
+"""How much of a node's devices is in use, planned, free, stranded or not available, by kind."""
 
 from __future__ import annotations
 
@@ -16,10 +16,36 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.sketch.device_use import keeps_away
+from dra_lab.sketch.cluster_candidates import keeps_away
 from dra_lab.sketch.kind_counts import guessed_only
 from dra_lab.topology.locality import kinds, skipped_devices
 from dra_lab.words.facts import KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class ChartState:
+    """One state: `fill` and `text` are colours with a contrast of at least 4.5:1, readable on light and dark ground."""
+
+    letter: str
+    words: str
+    fill: str
+    text: str
+
+    @property
+    def legend(self) -> str:
+        """Return `U in use`: the letter that stands on the parts, and what it means."""
+        return f"{self.letter} {self.words}"
+
+
+IN_USE = ChartState("U", "in use", "#0072b2", "#ffffff")
+PLANNED = ChartState("P", "planned", "#e69f00", "#000000")
+FREE = ChartState("F", "free", "#56b4e9", "#000000")
+STRANDED = ChartState("S", "stranded", "#d55e00", "#000000")
+BLOCKED = ChartState("N", "not available", "#999999", "#000000")
+
+AMOUNT_STATES = (IN_USE, PLANNED, FREE, STRANDED, BLOCKED)
+"""In the order of `Amounts.values`, which is the order of the parts of a bar."""
+
 
 NETWORK = "(seen by several nodes)"
 """Stands for the node of devices that are not one node's own."""

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.goals import FLEET_GOALS, GOALS, GoalValue
-from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.placement import FirstFitStatus, PathShare
 from dra_lab.model.plan import Plan
-from dra_lab.model.regret import PathShare
 from dra_lab.words.document import clean, plain_table
 from dra_lab.words.facts import FIRST_FITS, counted, goal_proof, proof_words, taken_words
 from dra_lab.words.reason_words import ratio_words, source_lines

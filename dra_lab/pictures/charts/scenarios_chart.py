@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import Plan
-from dra_lab.pictures.charts.chart_states import ChartState
+from dra_lab.pictures.charts.amounts import ChartState
 from dra_lab.pictures.letters import PALETTE, letter
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.words.document import clean, plain_table

@@ -8,13 +8,13 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
-from dra_lab.model.allocation import (
+from dra_lab.model.claims import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
+    ResourceClaim,
     ResourceClaimStatus,
 )
-from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID

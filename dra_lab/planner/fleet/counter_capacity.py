@@ -6,11 +6,11 @@ from collections import Counter as Tally
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dra_lab.index.counter_draws import Counter, Draws
+from dra_lab.index.counters_left import Counter, Draws
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise
+from dra_lab.planner.node.variables import pulp
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from dra_lab.planner.fleet.placing import scale_on
 from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.fleet.sites import Site, devices_of
 from dra_lab.planner.node.copies import CopyPart, JointProblem
-from dra_lab.planner.node.goal_table import goal_values
-from dra_lab.planner.node.placement_values import broken_links
+from dra_lab.planner.node.goal_table import broken_links, goal_values
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.compile import CompiledClaim, compile_claim
 

@@ -16,7 +16,7 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.first_fit_pods import PodAsWritten
 from dra_lab.planner.fleet.placing import goals_of, scale_on
 from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.node.placement_values import value_placements
+from dra_lab.planner.node.goal_table import value_placements
 
 
 @dataclass

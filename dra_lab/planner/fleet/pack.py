@@ -18,8 +18,7 @@ from dra_lab.planner.node.copies import CopyPart, replicated
 from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, is_enough, minimise_exactly
-from dra_lab.planner.node.modelling import pulp
-from dra_lab.planner.node.variables import Expression, Model, OneOf, total
+from dra_lab.planner.node.variables import Expression, Model, OneOf, pulp, total
 from dra_lab.planner.states.node_state import PodTakes
 
 Values = tuple[int, ...]

@@ -19,7 +19,7 @@ from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
 from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem
-from dra_lab.planner.node.placement_values import Asked, Scale, asked_of, value_placements
+from dra_lab.planner.node.goal_table import Asked, Scale, asked_of, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
 from dra_lab.planner.states.node_state import PodTakes
 from dra_lab.topology.locality import localities

@@ -16,12 +16,11 @@ from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.node.eligible import Rules
-from dra_lab.planner.node.refuse import refuse_claim
+from dra_lab.planner.node.eligible import Rules, refuse_claim
 from dra_lab.planner.pod_claims import join_sketches
 from dra_lab.planner.scan import Scan
 from dra_lab.planner.states.survey import Survey, survey
-from dra_lab.sketch.expand import Expansion, expand
+from dra_lab.sketch.numbered_requests import Expansion, expand
 
 
 @dataclass(frozen=True)

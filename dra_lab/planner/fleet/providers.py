@@ -15,7 +15,6 @@ from msgspec.structs import replace as changed
 
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.shared_states import MOST_WAYS, NodeKey, Pieces, ways_of
 from dra_lab.planner.fleet.sites import Site, alone_sites, parts_on, table, table_devices
@@ -26,6 +25,7 @@ from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import Place, State, Trees
+from dra_lab.planner.scan import coupled_devices, coupled_pools
 from dra_lab.planner.states.node_state import NodeState
 
 Seen = tuple[str, ...]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace as changed
 
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.pods import FleetProblem

@@ -13,8 +13,8 @@ from msgspec.structs import replace as changed
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR
 from dra_lab.errors import InputError
 from dra_lab.index.catalogue import kind_of
-from dra_lab.index.counter_draws import Counter as Drawn
-from dra_lab.index.counter_draws import Draws, consumption, counted_pools
+from dra_lab.index.counters_left import Counter as Drawn
+from dra_lab.index.counters_left import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import MOST_COUNTED, Stranded, StrandedKind, StrandedNodes
@@ -30,9 +30,8 @@ from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.counter_capacity import CounterCapacity
 from dra_lab.planner.fleet.pods import FleetProblem, look_at
 from dra_lab.planner.fleet.together import shared_nodes
-from dra_lab.planner.node.device_tests import is_tolerated
+from dra_lab.planner.node.device_tests import is_tolerated, left_of
 from dra_lab.planner.node.eligible import Rules, is_shareable
-from dra_lab.planner.node.node_counters import left_of
 from dra_lab.planner.waiting import awaited
 
 _NAMED = ("gpu", "nic", "cpu")

@@ -10,17 +10,16 @@ from itertools import pairwise
 from msgspec.structs import replace as changed
 
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import shape_key
-from dra_lab.index.pools import Pool, pool_of_devices, pools_of
+from dra_lab.index.pools import Pool, Tie, pool_of_devices, pools_of
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem, Where
+from dra_lab.planner.node.device_tests import CounterBooks, counter_books
 from dra_lab.planner.node.eligible import is_shareable
-from dra_lab.planner.node.node_counters import CounterBooks, counter_books
+from dra_lab.planner.scan import coupled_devices, coupled_pools
 
 
 def shared_nodes(fleet: FleetProblem) -> tuple[tuple[str, ...], ...]:

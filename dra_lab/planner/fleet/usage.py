@@ -20,8 +20,7 @@ from dra_lab.planner.fleet.search import Solution, search
 from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of, seen_together, sites_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.milp import minimise_exactly
-from dra_lab.planner.node.modelling import pulp
-from dra_lab.planner.node.variables import Expression
+from dra_lab.planner.node.variables import Expression, pulp
 from dra_lab.planner.states.node_state import common_unit
 
 NAMED = ("gpu", "nic", "cpu")

@@ -21,8 +21,7 @@ from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.after import admin_requests, with_pods
 from dra_lab.planner.fleet.plan_fleet import plan_fleet
 from dra_lab.planner.fleet.stranded import stranded
-from dra_lab.planner.why.changes import changes, tried
-from dra_lab.planner.why.conflicts import Trial
+from dra_lab.planner.why.conflicts import Trial, changes, tried
 from dra_lab.planner.why.why_not import WhyNot, why_not
 
 

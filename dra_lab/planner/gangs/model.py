@@ -18,9 +18,9 @@ from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
 from dra_lab.planner.gangs.problem import GangProblem, GangSolution, On, hand_out
-from dra_lab.planner.node.modelling import pulp
 from dra_lab.planner.node.solver import minimise, relaxed_bound
 from dra_lab.planner.node.solver_outcome import Outcome, Rows
+from dra_lab.planner.node.variables import pulp
 
 Factors = dict[Any, int]
 """Variables with their factors."""

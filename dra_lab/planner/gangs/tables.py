@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.coupling import coupled_devices, coupled_pools
 from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.place_tables import place_tables
@@ -22,6 +21,7 @@ from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
 from dra_lab.planner.fleet.sites import table as table_on
 from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.scan import coupled_devices, coupled_pools
 
 
 class Profile:

@@ -1,20 +1,25 @@
-"""AllocationProblem: one claim on one node, reduced to groups of interchangeable devices; tables, no solver."""
+"""One claim on one node as groups of interchangeable devices with their places, and what solving it found."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.index.counter_draws import Counter, Draws
-from dra_lab.index.node_binding import Tie
-from dra_lab.model.names import DeviceID, part_of
-from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, covers
+from dra_lab.index.counters_left import Counter as Drawn
+from dra_lab.index.counters_left import Draws
+from dra_lab.index.pools import Tie
+from dra_lab.model.device import Device
+from dra_lab.model.goals import GOALS, GoalValue
+from dra_lab.model.names import PCIE_ROOT, DeviceID, part_of
+from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, How, Link, covers
+from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.eligible import NodeEligibility
-from dra_lab.planner.node.link_places import PlaceValue, Values, place_values, typed
-from dra_lab.topology.locality import Locality
+from dra_lab.topology.locality import Locality, level_number, level_value, shared_value
 
 NUMA_KINDS = ("gpu", "nic", "cpu")
 ROOT_KINDS = ("gpu", "nic")
@@ -62,7 +67,7 @@ class AllocationProblem(Struct, frozen=True):
     groups: tuple[DeviceGroup, ...]
     impossible: frozenset[int] = frozenset()
     paired: bool = False
-    counters: tuple[tuple[Counter, int], ...] = ()
+    counters: tuple[tuple[Drawn, int], ...] = ()
     claims: tuple[int, ...] = ()
     pods: tuple[int, ...] = ()
 
@@ -214,3 +219,132 @@ def partner_links(problem: AllocationProblem, link: int) -> tuple[int, ...]:
         and other.must
         and set(other.requests) == set(mine.requests)
     )
+
+
+PlaceValue = tuple[str, str | int]
+"""A value at a place with its type, because 1, True and "1" are three values (docs/semantics.md 3.9.8)."""
+
+Values = tuple[PlaceValue, ...]
+"""All values of a device at a place, sorted; () where it has none."""
+
+LIST = "list"
+"""The type of a list that the release does not read: it stands for itself."""
+
+
+def typed(value: str | int | None) -> PlaceValue | None:
+    """Return a value with its type, so that 1, True and "1" differ."""
+    return None if value is None else (type(value).__name__, value)
+
+
+def place_values(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
+    """Return the values of a device at a link's place.
+
+    `lists` is the gate DRAListTypeAttributes: a list then has all its values (docs/semantics.md 3.9.11, 3.9.17).
+    Without it, a list equals nothing, and `distinctAttribute` takes it for equal to every other list
+    (docs/semantics.md 3.9.10, 3.9.23).
+    """
+    if link.is_level:
+        return _at_level(locality, link, device, lists=lists)
+    attribute = device.lookup(link.where, locality.device.driver)
+    if attribute is None or attribute.value is None:
+        return ()
+    kind, value = attribute.kind, attribute.value
+    if not isinstance(value, tuple):
+        return ((kind, value),)
+    if not lists:
+        return _unread(locality, link)
+    return tuple(sorted({(kind.removesuffix("s"), member) for member in value}))
+
+
+def _at_level(locality: Locality, link: Link, device: Device, *, lists: bool) -> Values:
+    value = shared_value if link.kind.near else level_value
+    known = typed(value(locality, link.where, device))
+    listed = dict(locality.listed).get(link.where)
+    if listed is None or (known is not None and not lists):
+        return _empty_root(locality, link, device) if known is None else (known,)
+    if not lists:
+        return _unread(locality, link)
+    digits = (level_number(value) for value in listed)
+    return tuple(sorted({(type(value).__name__, value) for value in digits}))
+
+
+def _empty_root(locality: Locality, link: Link, device: Device) -> Values:
+    """Return an empty text that is published as PCIe root, where a constraint demands one root: equal to itself.
+
+    Rule: docs/semantics.md 3.9.7. It is no place that anybody knows; kube-scheduler takes it for one, and the demand is
+    kube-scheduler's.
+    """
+    if not (link.must and link.how is How.TOGETHER and link.where == "pcieRoot"):
+        return ()
+    attribute = device.lookup(PCIE_ROOT, locality.device.driver)
+    return (("str", ""),) if attribute is not None and attribute.value == "" else ()
+
+
+def _unread(locality: Locality, link: Link) -> Values:
+    return ((LIST, str(locality.device) if link.kind.near else ""),)
+
+
+Taken = tuple[tuple[int, DeviceID], ...]
+"""(index of the ask, device) in the claim's order."""
+
+
+class NodeSolution(Struct, frozen=True, dict=True):
+    """What is known of one problem.
+
+    `taken` lists (index of the ask, device) in the claim's order, None if no allocation was found. `infeasible` is a
+    proof that there is none. `worse` says that it is proven worse than the values it was compared with (the later goals
+    are then not decided). `copied` says that it is known from equal hardware, and `taken` does not name this node's
+    devices.
+    """
+
+    taken: Taken | None = None
+    stages: tuple[GoalValue, ...] = ()
+    infeasible: bool = False
+    worse: bool = False
+    copied: bool = False
+
+    @property
+    def proven(self) -> bool:
+        """Say whether every goal is proven best."""
+        return self.taken is not None and all(stage.proven for stage in self.stages)
+
+    @cached_property
+    def values(self) -> tuple[int, ...]:
+        """Return the goals' values in order of importance."""
+        return tuple([stage.value for stage in self.stages])
+
+    def value(self, goal: str) -> int:
+        """Return the value of a goal, 0 if it is not there."""
+        return next((stage.value for stage in self.stages if stage.goal == goal), 0)
+
+
+def counted(problem: AllocationProblem, taken: Taken) -> Counter[tuple[int, int]]:
+    """Return how many devices each ask takes of each group, (ask, group)."""
+    group_of = {device: number for number, group in enumerate(problem.groups) for device in group.devices}
+    return Counter((ask, group_of[device]) for ask, device in taken)
+
+
+def devices_of(
+    problem: AllocationProblem,
+    takes: Mapping[tuple[int, int], int],
+    free: Mapping[int, Sequence[DeviceID]] | None = None,
+) -> Taken:
+    """Return the devices behind (ask, group): count, asks in the claim's order, devices in kube-scheduler's.
+
+    `free` are the devices of each group that can be taken, if these are not all of them.
+    """
+    every = {number: group.devices for number, group in enumerate(problem.groups)}
+    left = {number: list(devices) for number, devices in (every if free is None else free).items()}
+    found: list[tuple[int, DeviceID]] = []
+    for (ask, number), count in sorted(takes.items()):
+        if count:
+            found.extend((ask, device) for device in left[number][:count])
+            if not problem.overlaps(number):
+                del left[number][:count]
+    return tuple(found)
+
+
+def report_goal(budget: Budget, goal: GoalValue) -> None:
+    """Report a goal that is decided."""
+    bound = "proven" if goal.proven else f"bound {'unknown' if goal.bound is None else goal.bound}"
+    budget.report_step(goal.goal, f"{GOALS[goal.goal]}: best {goal.value}, {bound}", goal.value, goal.bound)

@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.model.sketch import Ask, Link
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.link_places import PlaceValue
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, PlaceValue
 
 
 class CopyPart(NamedTuple):

@@ -10,11 +10,17 @@ from msgspec.structs import replace
 
 from dra_lab.model.goals import DAMAGE, GoalValue
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import (
+    AllocationProblem,
+    NodeSolution,
+    Taken,
+    counted,
+    devices_of,
+    report_goal,
+)
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly, read_taken
-from dra_lab.planner.node.solution import NodeSolution, Taken, counted, devices_of, report_goal
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, OneOf, total
 

@@ -11,10 +11,15 @@ from msgspec import Struct
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.model.sketch import MAX_DEVICES, How
-from dra_lab.planner.node.allocation_problem import AllocationProblem, pairwise_share, partner_links
-from dra_lab.planner.node.device_counts import DeviceCounts, ModelCounts, Number, NumberCounts
-from dra_lab.planner.node.link_places import LIST, PlaceValue, Values
-from dra_lab.planner.node.variables import Expression, Model, total
+from dra_lab.planner.node.allocation_problem import (
+    LIST,
+    AllocationProblem,
+    PlaceValue,
+    Values,
+    pairwise_share,
+    partner_links,
+)
+from dra_lab.planner.node.variables import DeviceCounts, Expression, Model, ModelCounts, Number, NumberCounts, total
 from dra_lab.sketch.links import LEVEL_WORDS, link_words
 
 _MOST_COMBINATIONS = 512

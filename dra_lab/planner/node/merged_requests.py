@@ -14,7 +14,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import split_request
 from dra_lab.model.sketch import How, Link
 from dra_lab.planner.node.allocation_problem import AllocationProblem

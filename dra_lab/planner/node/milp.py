@@ -6,15 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dra_lab.index.counter_draws import Counter as Drawn
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.counters_left import Counter as Drawn
+from dra_lab.index.pools import Tie
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.node.allocation_problem import AllocationProblem, Taken, devices_of
+from dra_lab.planner.node.device_tests import COARSE
 from dra_lab.planner.node.link_rows import LINK_ROWS
 from dra_lab.planner.node.merged_requests import merge_requests
-from dra_lab.planner.node.node_counters import COARSE
-from dra_lab.planner.node.solution import Taken, devices_of
 from dra_lab.planner.node.solver import minimise
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, total

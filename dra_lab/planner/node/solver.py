@@ -19,9 +19,8 @@ from msgspec.structs import replace
 from dra_lab._workarounds import HIGHS_SCHEDULER
 from dra_lab.errors import SolverError
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.modelling import check_solver, pulp
 from dra_lab.planner.node.solver_outcome import Array, Claim, Outcome, Rows, integer_bound, judged
-from dra_lab.planner.node.variables import Expression
+from dra_lab.planner.node.variables import Expression, check_solver, pulp
 
 _GAP = 0.9
 _DUAL, _PRIMAL = 1, 4

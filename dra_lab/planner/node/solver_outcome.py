@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from dra_lab.planner.node.modelling import pulp
+from dra_lab.planner.node.variables import pulp
 
 Array = Any
 """A numpy array."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.link_places import typed
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, typed
 
 ROOT, NUMA, DEVICE = "root", "numa", "device"
 """Levels that are there without a link: `device` tells devices apart that pods share or take parts of."""

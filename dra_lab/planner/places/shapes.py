@@ -16,9 +16,8 @@ from math import prod
 from msgspec.structs import replace as changed
 
 from dra_lab.model.sketch import MAX_DEVICES, How
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, pairwise_share
+from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, PlaceValue, pairwise_share
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.node.link_places import PlaceValue
 from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
 from dra_lab.planner.places.ranks import alternatives_of, with_ranks
 

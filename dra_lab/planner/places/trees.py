@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import add, le
 from typing import Any
 
-from dra_lab.index.counter_draws import Counter
+from dra_lab.index.counters_left import Counter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.places.levels import Levels, with_siblings
 from dra_lab.planner.places.partitions import in_one_order, parts_of

@@ -13,14 +13,12 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from dra_lab.index.counter_draws import Counter, consumption, counted_pools
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.counters_left import Counter, consumption, counted_pools
 from dra_lab.index.node_index import NodeIndex
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node.eligible import Rules, eligibility, is_shareable
-from dra_lab.planner.node.link_places import LIST
-from dra_lab.planner.node.refuse import refuse_devices
+from dra_lab.planner.node.allocation_problem import LIST, AllocationProblem, DeviceGroup
+from dra_lab.planner.node.eligible import Rules, eligibility, is_shareable, refuse_devices
 from dra_lab.planner.node_classes import Layout, layout_of, thinned
 from dra_lab.planner.scan import Kind, Scan
 from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors

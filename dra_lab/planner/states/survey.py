@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
-from dra_lab.index.node_binding import Tie
 from dra_lab.index.node_index import node_index, shape_key
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import AllocationProblem

@@ -15,9 +15,9 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.node.allocation_problem import place_values
 from dra_lab.planner.node.device_tests import Stage, is_hidden, is_tolerated
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, eligibility
-from dra_lab.planner.node.link_places import place_values
 from dra_lab.planner.scan import Scan
 from dra_lab.sketch.links import link_words
 from dra_lab.topology.locality import localities

@@ -24,11 +24,10 @@ from dra_lab.planner.node.eligible import eligibility
 from dra_lab.planner.plan_findings import failure_shortfalls, selector_failures
 from dra_lab.planner.pod_claims import compile_pod
 from dra_lab.planner.scan import EqualNodes, Scan
-from dra_lab.planner.why.changes import as_suggestions, changes, tried
-from dra_lab.planner.why.conflicts import Trial, find_conflict
+from dra_lab.planner.why.conflicts import Trial, as_suggestions, changes, find_conflict, tried
 from dra_lab.planner.why.funnel import Rows, funnels, matching_devices, node_counts, rule_of, scarcity
 from dra_lab.planner.why.node_reasons import TESTS, NodeCase, explain_node, missing
-from dra_lab.sketch.device_use import counts_cpus
+from dra_lab.sketch.cluster_candidates import counts_cpus
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from dra_lab.findings import sentence_case
-from dra_lab.index.counter_draws import counted_pools
-from dra_lab.index.node_binding import Tie
+from dra_lab.index.counters_left import counted_pools
+from dra_lab.index.pools import Tie
 from dra_lab.model.names import part_of
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import MAX_DEVICES

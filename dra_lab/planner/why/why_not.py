@@ -19,8 +19,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.device_tests import Stage, keeping_away
-from dra_lab.planner.node.eligible import AskEligibility, eligibility, rules_of
-from dra_lab.planner.node.refuse import refuse_claim
+from dra_lab.planner.node.eligible import AskEligibility, eligibility, refuse_claim, rules_of
 from dra_lab.planner.plan_findings import cordoned_shortfall
 from dra_lab.planner.pod_claims import expand_pod, read_claims
 from dra_lab.planner.scan import Scan, scan_nodes

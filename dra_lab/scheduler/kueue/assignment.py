@@ -18,14 +18,15 @@ from typing import Any
 from msgspec import Struct
 
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
+from dra_lab.model.pods import Container, Pod
 from dra_lab.model.quantity import parse_quantity
-from dra_lab.model.workloads import Container, Pod
-from dra_lab.scheduler.kueue.domain_choice import KueueChoice, choose
-from dra_lab.scheduler.kueue.kueue_tree import (
+from dra_lab.scheduler.kueue.domain_choice import (
     PODS,
     Amounts,
+    KueueChoice,
     KueueDomain,
     PodSetRequest,
+    choose,
     fill,
     fits,
     tree_of,

@@ -10,9 +10,9 @@ from msgspec import Struct
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.index.not_read import UNREAD
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import KUEUE, PLURALS
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.queues import ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceGroup
+from dra_lab.model.topologies import KUEUE, PLURALS
 from dra_lab.scheduler.kueue.counted import whole_units
 from dra_lab.scheduler.kueue.quota import CohortQuota, FlavorResource, QueueQuota, Quota, QuotaTree
 

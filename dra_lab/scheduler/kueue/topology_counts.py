@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.custom import KUEUE
 from dra_lab.model.gang_verdicts import COUNTS, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.quantity import QuantityText
-from dra_lab.model.topologies import ResourceFlavor, Topology
+from dra_lab.model.topologies import KUEUE, ResourceFlavor, Topology
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 from dra_lab.scheduler.kueue.counted import leads

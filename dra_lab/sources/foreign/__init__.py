@@ -5,8 +5,15 @@
 A new format is one module here and one row of `XML_FORMATS` in `reading`.
 """
 
-from dra_lab.sources.foreign.inventory import FACTS, CpuNode, Fact, Inventory, InventoryDevice, pci_address
-from dra_lab.sources.foreign.inventory_tables import inventory_frame
+from dra_lab.sources.foreign.inventory import (
+    FACTS,
+    CpuNode,
+    Fact,
+    Inventory,
+    InventoryDevice,
+    inventory_frame,
+    pci_address,
+)
 from dra_lab.sources.foreign.made_slices import make_cluster
 from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
 

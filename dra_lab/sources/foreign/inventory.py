@@ -1,4 +1,4 @@
-"""Inventory: what a topology file says about the hardware of one server, each value with its place in the file."""
+"""The hardware of one server, as a topology file describes it: devices, vendors, tables."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from dra_lab.findings import Finding, Origin
+from dra_lab.drivers import known_drivers, profile
+from dra_lab.errors import require
+from dra_lab.findings import Finding, Origin, Severity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 FACTS = (
     "address",
@@ -210,4 +217,148 @@ def nearest_switches(devices: Sequence[tuple[str, Sequence[str]]]) -> Mapping[st
         shared = next((bridge for bridge in reversed(bridges[1:]) if len(below[bridge]) > 1), None)
         if shared is not None:
             found[address] = shared
+    return found
+
+
+NVIDIA, AMD = "10de", "1002"
+
+_TITLES = {NVIDIA: "NVIDIA", AMD: "AMD", "8086": "Intel", "1da3": "Intel Gaudi", "15b3": "NVIDIA", "14e4": "Broadcom"}
+_BY_CLASS = {"0300": NVIDIA, "0302": NVIDIA, "0380": AMD, "1200": AMD}
+"""Vendors by PCI class: NVIDIA's accelerators are VGA or 3D controllers, AMD's other displays or accelerators."""
+
+
+@dataclass(frozen=True)
+class Vendors:
+    """The vendor of each GPU: the file's own, else the assumed one.
+
+    `assumed` holds vendors by the name of the device; `because` says for people where an assumed vendor comes from.
+    """
+
+    assumed: Mapping[str, str] = field(default_factory=dict)
+    because: Mapping[str, str] = field(default_factory=dict)
+    chosen: bool = False
+
+    def of(self, device: InventoryDevice) -> str:
+        """Return the PCI vendor id of a device, "" where it is not known."""
+        return device.text("vendor") or self.assumed.get(device.name, "")
+
+
+def vendors(inventory: Inventory, drivers: Sequence[str]) -> Vendors:
+    """Return the vendors of an inventory's GPUs.
+
+    The order is: what the file says; the vendor of the GPU drivers that a person named; the PCI class; NVIDIA. Where
+    the named drivers are of several vendors, the PCI class decides between them.
+    """
+    named = tuple(dict.fromkeys(vendor for driver in drivers for vendor in vendors_of(driver)))
+    unknown = [device for device in inventory.of("gpu") if not device.text("vendor")]
+    if drivers and not named:
+        return Vendors()
+    assumed: dict[str, str] = {}
+    because: dict[str, str] = {}
+    for device in unknown:
+        code = device.text("pciClass")
+        by_class = _BY_CLASS.get(code, "")
+        if named and (len(named) == 1 or by_class not in named):
+            assumed[device.name], because[device.name] = named[0], "the chosen driver publishes this vendor's GPUs"
+        elif by_class:
+            assumed[device.name], because[device.name] = by_class, f"their PCI class is {code}"
+        else:
+            assumed[device.name], because[device.name] = NVIDIA, "NVIDIA is the default if a file does not say"
+    return Vendors(assumed, because, bool(named))
+
+
+def vendors_of(driver: str) -> tuple[str, ...]:
+    """Return the PCI vendor ids of the GPUs that a driver publishes."""
+    return tuple(vendor for rule in profile(driver, {}).made if rule.of == "gpu" for vendor in rule.vendors)
+
+
+def drivers_of(vendor: str) -> tuple[str, ...]:
+    """Return the drivers that publish the GPUs of a vendor."""
+    return tuple(driver for driver in known_drivers() if vendor in vendors_of(driver))
+
+
+def vendor_title(vendor: str) -> str:
+    """Return a vendor's name for people, its id where the name is not known."""
+    return _TITLES.get(vendor, vendor)
+
+
+def vendor_findings(inventory: Inventory, found: Vendors) -> Iterator[Finding]:
+    """Yield what was assumed of GPUs whose vendor the file does not name, one Finding for each vendor and reason."""
+    groups: dict[tuple[str, str], int] = {}
+    for name, vendor in found.assumed.items():
+        group = (vendor, found.because[name])
+        groups[group] = groups.get(group, 0) + 1
+    for (vendor, why), count in groups.items():
+        gpus = "1 GPU" if count == 1 else f"{count} GPUs"
+        message = f"the file does not name the vendor of {gpus}; dra-lab assumes {vendor_title(vendor)}: {why}"
+        other = next(driver for known in (AMD, NVIDIA) if known != vendor for driver in drivers_of(known))
+        advice = f"If that is wrong, name the drivers: --driver {other} --driver dra.net (make_cluster(..., drivers=))."
+        severity = Severity.NOTE if found.chosen else Severity.WARNING
+        yield Finding("made-vendor", severity, inventory.source, message, advice)
+
+
+COLUMNS = ("kind", "name", "fact", "value", "origin")
+
+
+def inventory_frame(inventory: Inventory) -> pd.DataFrame:
+    """Return one row for each value that an inventory holds: `kind`, `name` of the device, `fact`, `value`, `origin`.
+
+    `origin` is the file with line and element. CPUs of a NUMA node are rows of kind "cpu". Text comes from the files.
+    """
+    require("pandas", "charts")
+    import pandas as pd
+
+    return pd.DataFrame(list(_rows(inventory)), columns=list(COLUMNS))
+
+
+def _rows(inventory: Inventory) -> Iterator[tuple[str, str, str, object, str]]:
+    for device in inventory.devices:
+        for name in FACTS:
+            fact = device.facts.get(name)
+            if fact is not None:
+                yield device.kind, device.name, name, fact.value, str(fact.origin)
+    for node in inventory.cpu_nodes:
+        values = (
+            ("cpus", None if node.cpus is None else len(node.cpus)),
+            ("socket", node.socket),
+            ("memory", node.memory),
+            ("threadsPerCore", node.threads_per_core),
+        )
+        for name, value in values:
+            if value is not None:
+                yield "cpu", f"NUMA node {node.numa_node}", name, value, str(node.origin)
+
+
+INVENTORY_HEAD = ("device", "kind", "model", "address", "PCIe root", "switch", "NUMA node", "from")
+
+
+def inventory_rows(inventory: Inventory) -> Iterator[tuple[str, ...]]:
+    """Yield a row under INVENTORY_HEAD for each GPU, NIC and NUMA node; text comes from the files."""
+    for device in (*inventory.of("gpu"), *inventory.of("nic")):
+        root = device.text("pcieRoot") or (f"({device.text('rootGroup')})" if device.text("rootGroup") else "")
+        places = (root, device.text("switch"), device.text("numaNode"))
+        where = str(device.origin).partition(",")[0]
+        yield device.name, device.kind, model_words(device), device.text("address"), *places, where
+    for node in inventory.cpu_nodes:
+        cpus = "? CPUs" if node.cpus is None else f"{len(node.cpus)} CPUs"
+        where = str(node.origin).partition(",")[0]
+        yield f"NUMA node {node.numa_node}", "cpu", cpus, "", "", "", str(node.numa_node), where
+
+
+def model_words(device: InventoryDevice) -> str:
+    """Return the model of a device, else its vendor with the PCI id: `NVIDIA GPU`, `AMD GPU (1002:740c)`."""
+    vendor, number = device.text("vendor"), device.text("device")
+    if device.text("model") or not vendor:
+        return device.text("model")
+    title, ids = vendor_title(vendor), f"{vendor}:{number}"
+    if title == vendor:
+        return ids.strip(":")
+    return f"{title} {device.kind.upper()}{f' ({ids})' if number else ''}"
+
+
+def inventory_values(inventory: Inventory) -> dict[str, dict[str, object]]:
+    """Return the values of an inventory by the name of the device and of the fact."""
+    found: dict[str, dict[str, object]] = {}
+    for kind, name, fact, value, origin in _rows(inventory):
+        found.setdefault(name, {"kind": kind})[fact] = {"value": value, "origin": origin}
     return found

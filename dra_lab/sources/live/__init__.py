@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dra_lab.sources.live.contexts import IN_CLUSTER, PREFIX, Context, contexts, find_context
+from dra_lab.sources.live.client import ReadLimits
 from dra_lab.sources.live.following import ClusterFollower, Following, FollowState
-from dra_lab.sources.live.progress import OnProgress, Progress, Read
-from dra_lab.sources.live.read import load_context
-from dra_lab.sources.live.read_limits import ReadLimits
+from dra_lab.sources.live.kubeconfig import IN_CLUSTER, PREFIX, Context, contexts, find_context
+from dra_lab.sources.live.reading import OnProgress, Progress, Read, load_context
 
 __all__ = [
     "IN_CLUSTER",

@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from dra_lab.errors import SourceError
-from dra_lab.sources.live.contexts import IN_CLUSTER, Context, bare_server
-from dra_lab.sources.live.kubeconfig import Settings, kubeconfig, read_kubeconfig
+from dra_lab.sources.live.kubeconfig import IN_CLUSTER, Context, Settings, bare_server, kubeconfig, read_kubeconfig
 from dra_lab.version import __version__
 
 KEPT = 10.0

@@ -11,16 +11,13 @@ from enum import StrEnum
 from dra_lab.errors import DraLabError, InputError, SourceError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
-from dra_lab.sources.live.client import ReadingClient
+from dra_lab.sources.live.client import ReadingClient, ReadLimits
 from dra_lab.sources.live.connection import connect
-from dra_lab.sources.live.contexts import PREFIX, Context, find_context
-from dra_lab.sources.live.live_objects import LiveObjects
+from dra_lab.sources.live.kinds import Served, discover, read_custom
+from dra_lab.sources.live.kubeconfig import PREFIX, Context, find_context
 from dra_lab.sources.live.missing import refused_credentials, right_missing
-from dra_lab.sources.live.read_limits import ReadLimits
 from dra_lab.sources.live.refusals import Refusal
-from dra_lab.sources.live.resource_kinds import Served, discover
-from dra_lab.sources.live.topology_objects import read_custom
-from dra_lab.sources.live.watching import Watch
+from dra_lab.sources.live.watching import LiveObjects, Watch
 
 GATHER = 0.5
 """Seconds in which changes are gathered before they become a snapshot; a change is seen so much later at least."""

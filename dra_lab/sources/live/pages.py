@@ -17,11 +17,11 @@ from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
 from dra_lab.model.decoding import JsonDecoder, decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
+from dra_lab.model.pods import Container, Pod
 from dra_lab.model.slices import ResourceSlice, share_attributes
-from dra_lab.model.workloads import Container, Pod
 from dra_lab.sources.live.client import ReadingClient
+from dra_lab.sources.live.kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
 from dra_lab.sources.live.refusals import Refusal
-from dra_lab.sources.live.resource_kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
 
 Key = tuple[str, str]
 """Namespace and name of an object; objects come in this order, as the API server keeps them."""

@@ -17,7 +17,7 @@ from dra_lab.exports.workload import patch_copy
 from dra_lab.exports.workload_file import read_workload
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.planner.gangs import plan_gangs
-from dra_lab.sketch.manifest_target import Target
+from dra_lab.sketch.claim_objects import Target
 from dra_lab.topology.presets import HOSTNAME
 
 OTHER = {"key": "zone", "operator": "In", "values": ["z1"]}

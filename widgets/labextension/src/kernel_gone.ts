@@ -3,7 +3,7 @@ import type { DocumentRegistry, IDocumentWidget } from "@jupyterlab/docregistry"
 import type { Widget } from "@lumino/widgets";
 import type { NotebookPanel } from "./auto_run";
 
-/** The DOM events between widgets and this extension (`view/life.ts` says the same). */
+/** The DOM events between widgets and this extension (`view/model.ts` says the same). */
 const KERNEL_GONE = "dra-lab:kernel-gone";
 const RUN_AGAIN = "dra-lab:run-again";
 

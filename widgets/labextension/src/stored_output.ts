@@ -10,7 +10,7 @@ const RANK = -10;
 /** The DOM event by which a view says what the notebook should store in its place (`detail.html`). */
 export const STORED = "dra-lab:stored";
 
-/** As in view/life.ts: runs the cells up to the one that holds `detail.element`. */
+/** As in view/model.ts: runs the cells up to the one that holds `detail.element`. */
 const RUN_AGAIN = "dra-lab:run-again";
 
 /** The mark of a document of dra_lab (dra_lab/words/document.py). */

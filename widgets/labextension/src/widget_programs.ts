@@ -22,8 +22,8 @@ const PROGRAMS: Readonly<Record<string, () => Promise<Program>>> = {
   "dra_lab.widgets.claim_canvas.ClaimCanvas": () => import("../programs/claim_canvas.js"),
   "dra_lab.widgets.cluster_bar.ClusterBar": () => import("../programs/cluster_bar.js"),
   "dra_lab.widgets.hardware_view.HardwareView": () => import("../programs/hardware_view.js"),
-  "dra_lab.widgets.lesson_picture.LessonPicture": () => import("../programs/hardware_view.js"),
-  "dra_lab.widgets.lesson_view.LessonView": () => import("../programs/lesson_view.js"),
+  "dra_lab.widgets.lesson_steps.LessonPicture": () => import("../programs/hardware_view.js"),
+  "dra_lab.widgets.lesson.LessonView": () => import("../programs/lesson_view.js"),
   "dra_lab.widgets.plan_view.PlanView": () => import("../programs/plan_view.js"),
 };
 

@@ -1,6 +1,8 @@
-// Files that a person drops or chooses: sent to Python in pieces, each after the one before has arrived.
-import { counted } from "../view/words";
-import type { BarChannel } from "./model";
+// Files on their way to Python: how far they are, what is wrong with them, and how to give them up.
+
+import { useCallback, useEffect, useRef, useState } from "react";
+import { counted } from "../view/text";
+import { type BarChannel, useChannel } from "./model";
 
 /** Jupyter closes the connection on a message of more than 10 MiB. */
 export const PIECE = 2 * 1024 * 1024;
@@ -8,7 +10,7 @@ export const PIECE = 2 * 1024 * 1024;
 export const MAX_BYTES = 256 * 1024 * 1024;
 const ENDINGS = /\.(json|ya?ml|tar\.gz|tgz|xml|txt|html)$/i;
 
-export interface ChosenFiles {
+interface ChosenFiles {
   readonly files: readonly File[];
   /** Why nothing is sent, or what was left out; "" when all is well. */
   readonly problem: string;
@@ -50,7 +52,7 @@ let drops = 0;
  *
  * A drop that another one has overtaken, or that was given up, stops by itself. Returns what gives it up.
  */
-export function sendFiles(
+function sendFiles(
   channel: BarChannel,
   files: readonly File[],
   told: (words: string) => void,
@@ -99,7 +101,7 @@ const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(0);
  * The listeners are on the document, since a view does not know the planner around it before it is put there; they run
  * before JupyterLab's own, which would upload the files.
  */
-export function takeDrops(root: () => Element | null, take: (files: FileList) => void): () => void {
+function takeDrops(root: () => Element | null, take: (files: FileList) => void): () => void {
   const around = () => root()?.closest(".dra-lab") ?? root();
   const mark = (now: boolean) => around()?.classList.toggle("is-over", now);
   const acts: Readonly<Record<string, (event: DragEvent) => void>> = {
@@ -121,4 +123,40 @@ export function takeDrops(root: () => Element | null, take: (files: FileList) =>
   return () => {
     for (const name of names) document.removeEventListener(name, onDrag, true);
   };
+}
+
+export interface Drop {
+  /** How far the files are, in words; "" when none are on their way. */
+  readonly sending: string;
+  readonly problem: string;
+  take(files: FileList): void;
+  forget(): void;
+}
+
+/** `asked` is what the view waits for: its own files, and not those of another view. */
+export function useDrop(root: { current: Element | null }, asked: { current: string }): Drop {
+  const channel = useChannel();
+  const [sending, setSending] = useState("");
+  const [problem, setProblem] = useState("");
+  const stop = useRef<() => void>(() => undefined);
+  const take = useCallback(
+    (list: FileList) => {
+      // A lesson has a cluster of its own, and the person's plan stays as it is meanwhile.
+      if (channel.get("mode") === "learn") return;
+      stop.current();
+      asked.current = "files";
+      const chosen = chooseFiles(list);
+      setProblem(chosen.problem);
+      if (chosen.files.length) stop.current = sendFiles(channel, chosen.files, setSending, setProblem);
+    },
+    [channel, asked],
+  );
+  const forget = useCallback(() => {
+    stop.current();
+    setProblem("");
+    setSending("");
+  }, []);
+  useEffect(() => takeDrops(() => root.current?.closest(".dra-widget") ?? null, take), [root, take]);
+  useEffect(() => () => stop.current(), []);
+  return { sending, problem, take, forget };
 }

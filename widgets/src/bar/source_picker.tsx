@@ -1,22 +1,139 @@
 // The button with the cluster's name, and its panel: what is open, clusters to choose, a path, files, what went wrong.
 
-import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { Button } from "../components/button";
-import { Callout } from "../components/callout";
-import { Popover } from "../components/popover";
-import { copyText, selectAll } from "../view/copy";
-import { Icon } from "../view/icon";
-import { keyed } from "../view/keyed";
-import { onEnter } from "../view/keys";
-import { usePopover } from "../view/use_popover";
-import { MessageText } from "./message_text";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { Button, classes, Icon } from "../components/button";
+import { Callout } from "../components/content";
+import { Popover, usePopover } from "../components/popover";
+import type { SourceRow } from "../generated/models";
+import { onArrows, onEnter } from "../view/keys";
+import { copyText, keyed, selectAll } from "../view/text";
+import type { Drop } from "./files";
 import { useChannel, useTrait } from "./model";
-import { rememberCluster } from "./recent";
-import { SourceList } from "./source_list";
-import type { Drop } from "./use_drop";
+
+// The clusters that were opened last in this browser, by what was given to open them.
+const RECENT = "dra-lab-recent-clusters";
+/** Clusters that are kept. */
+const MOST_RECENT = 5;
+
+/** Return them, the latest first; none where the browser keeps nothing for pages. */
+function recentClusters(): readonly string[] {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(RECENT) ?? "[]");
+    return Array.isArray(found) ? found.filter((one) => typeof one === "string").slice(0, MOST_RECENT) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Put a cluster first. */
+function rememberCluster(source: string): void {
+  try {
+    const before = recentClusters().filter((one) => one !== source);
+    localStorage.setItem(RECENT, JSON.stringify([source, ...before].slice(0, MOST_RECENT)));
+  } catch {
+    // A browser that keeps nothing shows no recent clusters.
+  }
+}
+
+/** Text as it is; a table of several lines keeps its columns, and only a command that is wider is wrapped. */
+export function MessageText({ text }: { text: string }) {
+  return text.includes("\n") ? <pre className="dra-told">{text}</pre> : <span>{text}</span>;
+}
+
+/** A context of EKS or GKE is named by a whole path: there is no room to say it twice. */
+const isLong = (source: SourceRow) => source.label.length > 24 && source.value.endsWith(source.label);
+const onOptionArrows = onArrows('[role="option"]');
+
+function SourceList({
+  list,
+  opened,
+  onTake,
+}: {
+  list: RefObject<HTMLUListElement | null>;
+  /** How often the list was opened. */
+  opened: number;
+  onTake(value: string): void;
+}) {
+  const [known, now] = [useTrait("sources"), useTrait("source")];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other clusters were opened since the list was
+  const sources = useMemo(() => withRecent(known), [known, opened]);
+  const first = sources.find((source) => source.value === now) ?? sources[0];
+  const onKeyDown = (event: KeyboardEvent<HTMLUListElement>) => {
+    if (event.key !== "Enter" && event.key !== " ") return onOptionArrows(event);
+    event.preventDefault();
+    const value = document.activeElement?.getAttribute("data-value");
+    if (value) onTake(value);
+  };
+  const rows = useMemo(
+    () =>
+      sources.flatMap((source, i) => {
+        const isHead = source.group && source.group !== sources[i - 1]?.group;
+        const head = isHead ? [<SourceGroup key={`group ${source.group}`} name={source.group ?? ""} />] : [];
+        const isTabStop = source === first;
+        return [...head, <Source key={source.value} {...{ source, now, isTabStop, onTake }} />];
+      }),
+    [sources, now, first, onTake],
+  );
+  return (
+    <ul ref={list} className="dra-options" role="listbox" aria-label="Clusters" tabIndex={-1} onKeyDown={onKeyDown}>
+      {rows}
+    </ul>
+  );
+}
+
+/** Put the clusters that were opened last after the present one, without those that the list has anyway. */
+function withRecent(sources: readonly SourceRow[]): readonly SourceRow[] {
+  const listed = new Set(sources.map((source) => source.value));
+  const recent = recentClusters().filter((value) => !listed.has(value));
+  const rows = recent.map((value) => ({ value, label: value, group: "Recent clusters" }));
+  const at = sources.filter((source) => source.group === "Open now").length;
+  return [...sources.slice(0, at), ...rows, ...sources.slice(at)];
+}
+
+function SourceGroup({ name }: { name: string }) {
+  return (
+    <li className="dra-group dra-hint" role="presentation">
+      {name}
+    </li>
+  );
+}
+
+interface OptionProps {
+  source: SourceRow;
+  now: string;
+  isTabStop: boolean;
+  onTake(value: string): void;
+}
+
+function Source({ source, now, isTabStop, onTake }: OptionProps) {
+  return (
+    <li
+      className={classes("dra-option", source.example && "is-example")}
+      role="option"
+      tabIndex={isTabStop ? 0 : -1}
+      aria-selected={source.value === now}
+      data-value={source.value}
+      data-key={source.value}
+      onClick={() => onTake(source.value)}
+    >
+      <b>{source.example ? `Example: ${source.label}` : source.label}</b>
+      <code>{source.value === source.label || source.example || isLong(source) ? "" : source.value}</code>
+      {source.detail && <small>{source.detail}</small>}
+    </li>
+  );
+}
 
 /** The command that writes everything into one file; the same as dra_lab.sources.KUBECTL. */
-export const KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json";
+const KUBECTL = "kubectl get resourceslices,deviceclasses,resourceclaims,nodes -A -o json";
 
 /**
  * Returns the button, its panel, and what opens it at the path.

@@ -1,26 +1,81 @@
-// The whole canvas: palette, board, form; one editor behind all of them.
-
+// ClaimCanvas, the browser half: palette, board, card; one editor behind all of them. Python decides what is drawn means.
+import "@xyflow/react/dist/base.css";
+import "../claim_canvas.css";
 import { ReactFlowProvider } from "@xyflow/react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { Callout } from "../components/callout";
-import { Lost } from "../view/lost";
-import { Board } from "./board";
+import { Button } from "../components/button";
+import { Callout } from "../components/content";
+import type { Context } from "../view/late";
+import { Lost, mount } from "../view/widget";
+import { Board, useView } from "./board";
 import { onCanvasKey } from "./canvas_keys";
-import { EditorProvider, useEditor } from "./editor";
-import { editsOf } from "./edits";
-import { linkId, placesOf, requestId } from "./flow";
+import { EditorProvider, useCanvas, useEditor, useTrait } from "./editor";
+import { candidateWords, editsOf, type Linking } from "./edits";
+import { type CanvasNode, linkId, placesOf, requestId } from "./flow";
 import { Inspector } from "./inspector";
-import { candidateWords, type Linking } from "./linking";
-import { useTrait } from "./model";
-import { Notice, useNotice } from "./notice";
-import { Palette } from "./palette";
 import { linksOf, requestsOf } from "./sketch";
-import { KeysPanel, Toolbar } from "./toolbar";
-import { useCard } from "./use_card";
-import { useFlow } from "./use_flow";
-import { useView } from "./use_view";
+import { KeysPanel, Palette, Toolbar } from "./toolbar";
+import { type Flow, useFlow } from "./use_flow";
 
+// Which card is open: that of the selected box or link, or that of the whole claim.
+export function useCard(flow: Flow) {
+  // The box whose card is closed: after a device, a person often adds the next one.
+  const [quiet, setQuiet] = useState("");
+  const [dragged, setDragged] = useState("");
+  const [isWhole, setWhole] = useState(false);
+  const count = flow.selected.length + flow.selectedEnds.length;
+  useEffect(() => {
+    if (count) setWhole(false);
+  }, [count]);
+  const shown = useRef<readonly CanvasNode[]>([]);
+  const isClosed = flow.selected.length === 1 && flow.selected[0]?.id === quiet;
+  // The board keeps its size while a box is dragged, or the box would move under the mouse.
+  if (!dragged) shown.current = isClosed ? [] : flow.selected;
+  /** A box is dragged, or a line from it; "" when it is dropped. Its card stays closed. */
+  const drag = (id: string) => {
+    setDragged(id);
+    if (id) setQuiet(id);
+  };
+  return { shown: shown.current, isWhole, isDragged: dragged !== "", setWhole, setQuiet, drag };
+}
+
+// What a person must know of a change.
+interface NoticeText {
+  text: string;
+  /** It is about a change that was made. */
+  isUndoable: boolean;
+}
+/** Milliseconds that such a message stays. */
+const READING = 15000;
+
+export type Tell = (notice: NoticeText | null) => void;
+
+/** A message that goes by itself. */
+export function useNotice(): [NoticeText | null, Tell] {
+  const [notice, setNotice] = useState<NoticeText | null>(null);
+  useEffect(() => {
+    const timer = notice && setTimeout(() => setNotice(null), READING);
+    return () => clearTimeout(timer ?? undefined);
+  }, [notice]);
+  return [notice, setNotice];
+}
+
+export function Notice({ text, isUndoable, onClose }: NoticeText & { onClose(): void }) {
+  const { undo } = useCanvas();
+  const takeBack = () => {
+    undo();
+    onClose();
+  };
+  return (
+    <Callout className="dra-banner is-notice" role="status" onHide={onClose}>
+      <span>{text}</span>
+      {isUndoable && <Button onClick={takeBack}>Undo</Button>}
+    </Callout>
+  );
+}
+
+// The whole canvas: palette, board, form; one editor behind all of them.
 export function Canvas() {
   return (
     <ReactFlowProvider>
@@ -173,3 +228,6 @@ function Desk() {
     </EditorProvider>
   );
 }
+
+// ClaimCanvas, the browser half: what a person draws. Python decides what it means.
+export const render = (context: Context) => mount(context, "", Canvas);

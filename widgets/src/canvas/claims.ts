@@ -88,7 +88,7 @@ export function removeClaim(sketch: ClaimSketch, claim: string): Renamed {
   return { sketch: { ...alone, claims: [] }, renamed: shortName };
 }
 
-export interface Moved extends Renamed {
+interface Moved extends Renamed {
   /** The names of the requests in the other claim. */
   names: readonly string[];
   /** Links that would join two claims, by what they connect: they are gone. */

@@ -1,12 +1,12 @@
 // The canvas and its model: what is shown comes from the traits, every change goes through one door and is spoken.
+
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import type { ClaimCanvasMessage, ClaimCanvasModel, ClaimSketch, GangRow } from "../generated/models";
-import type { Channel } from "../view/channel";
-import { useLight, useLit } from "../view/light";
-import { useIsLost } from "../view/use_model";
+import { type Channel, hooksOf, useIsLost, useLight, useLit } from "../view/model";
 import type { Place, Places } from "./layout";
-import { useChannel, useTrait } from "./model";
 import { describeChange } from "./wording";
+
+export const { useChannel, useTrait } = hooksOf<ClaimCanvasModel, ClaimCanvasMessage>();
 
 export type Editor = ReturnType<typeof useEditor>;
 

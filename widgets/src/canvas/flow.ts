@@ -1,14 +1,28 @@
 // The drawing as nodes and edges of React Flow: a box for each request, a knot for each link, an edge for each end.
+
 import type { Edge, Node } from "@xyflow/react";
 import type { ClaimSketch, DeviceRequest, Link } from "../generated/models";
 import { claimOf, claimsOf, partOf } from "./claims";
 import type { Editor } from "./editor";
-import { around, claimKey, type Frame, frameOf, gangFrame, placed, podFrame } from "./frames";
-import { BOX, KNOT, linkKey, type Place, type Places, type Sizes } from "./layout";
+import {
+  around,
+  BOX,
+  claimKey,
+  type Frame,
+  frameOf,
+  gangFrame,
+  KNOT,
+  linkKey,
+  type Place,
+  type Places,
+  placed,
+  podFrame,
+  type Sizes,
+} from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
 import { type Badge, badgeOf, describeLink, describeRequest, linkTitle } from "./wording";
 
-export interface BoxData extends Record<string, unknown> {
+interface BoxData extends Record<string, unknown> {
   request: DeviceRequest;
   badge: Badge;
   kind: string;
@@ -20,20 +34,20 @@ export interface BoxData extends Record<string, unknown> {
   lit: boolean;
   candidate: boolean;
 }
-export interface KnotData extends Record<string, unknown> {
+interface KnotData extends Record<string, unknown> {
   link: Link;
   problem: string;
   cause: string;
   candidate: boolean;
 }
-export interface EndData extends Record<string, unknown> {
+interface EndData extends Record<string, unknown> {
   must: boolean;
   alternative: string;
   problem: boolean;
 }
 export type BoxNode = Node<BoxData, "request">;
 export type KnotNode = Node<KnotData, "link">;
-export interface FrameData extends Record<string, unknown> {
+interface FrameData extends Record<string, unknown> {
   /** The claim; "" for the frame of the pod. */
   claim: string;
   name: string;
@@ -47,9 +61,9 @@ export type EndEdge = Edge<EndData, "end">;
 
 export const requestId = (name: string): string => `r:${name}`;
 export const linkId = (name: string): string => `l:${name}`;
-export const endId = (link: string, reference: string): string => `e:${link}:${reference}`;
+const endId = (link: string, reference: string): string => `e:${link}:${reference}`;
 export const claimId = (name: string): string => `c:${name}`;
-export const POD = "p:";
+const POD = "p:";
 export const GANG = "g:";
 export const nameOf = (id: string): string => id.slice(2);
 export const isRequestId = (id: string): boolean => id.startsWith("r:");
@@ -58,7 +72,7 @@ export const isClaimId = (id: string): boolean => id.startsWith("c:");
 /** The claim that a node belongs to; "" in a drawing of one claim. */
 export const claimOfNode = (id: string): string => (isClaimId(id) ? nameOf(id) : claimOf(nameOf(id)));
 
-export interface Shown {
+interface Shown {
   /** The node that Tab enters at. */
   active: string;
   /** The node that a link would be tied to next. */
@@ -171,7 +185,7 @@ function frameNodes({ editor, places, sizes, common }: Making): FrameNode[] {
   return nodes;
 }
 
-export const rectOf = ({ position, width = 0, height = 0 }: FrameNode): Frame => ({ ...position, width, height });
+const rectOf = ({ position, width = 0, height = 0 }: FrameNode): Frame => ({ ...position, width, height });
 
 export const isFrame = (node: CanvasNode): node is FrameNode => node.type === "frame";
 

@@ -1,19 +1,207 @@
 // The card of what is selected, and of the whole claim: nothing needs a drag.
 
-import { Button } from "../components/button";
-import { Wrong } from "../components/field";
-import { type FieldRow, Form } from "../components/form";
-import type { ClaimSketch } from "../generated/models";
-import { Icon, Strength } from "../view/icon";
-import { claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
+import { useState } from "react";
+import { Button, Icon, Strength } from "../components/button";
+import { Callout, Chip } from "../components/content";
+import { type FieldRow, Form, Wrong } from "../components/form";
+import { Select } from "../components/inputs";
+import {
+  type ClaimSketch,
+  type GangRow,
+  type LevelRow,
+  LINK_KINDS,
+  type Link,
+  type LinkOption,
+} from "../generated/models";
+import { claimOf, claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
 import { useCanvas } from "./editor";
 import { type CanvasNode, claimId, GANG, isClaimId, isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
-import { claimKey } from "./frames";
-import { GangForm } from "./gang_form";
-import { LinkForm } from "./link_form";
+import { claimKey } from "./layout";
 import { RequestForm, wrongName } from "./request_form";
-import { linkNamed, linksOf, mustOf, rename, requestNamed, requestsOf } from "./sketch";
-import { amountLabel, badgeOf, linkTitle, linkWords } from "./wording";
+import {
+  changeLink,
+  type How,
+  howOf,
+  linkNamed,
+  linksOf,
+  mustOf,
+  remove,
+  rename,
+  requestNamed,
+  requestOf,
+  requestsOf,
+  tie,
+  whereOf,
+} from "./sketch";
+import { amountLabel, badgeOf, HOW_WORDS, LEVELS, linkTitle, linkWords, placeLabel } from "./wording";
+
+// The card of the frame that keeps several such pods together: how many, and in one of what.
+const keyOf = (row: LevelRow) => `${row.hierarchy ?? ""}/${row.level ?? ""}`;
+const whole = (text: string) => (/^[1-9]\d*$/.test(text.trim()) ? "" : "Enter a whole number, 1 or more");
+
+function GangForm() {
+  const { gang, readOnly, changeGang } = useCanvas();
+  const { size = 1, min = 0, level = "", hierarchy = "", levels = [], note = "" } = gang;
+  const now = levels.find((row) => row.level === level && (!level || !row.hierarchy || row.hierarchy === hierarchy));
+  const change = (by: Partial<GangRow>) => changeGang({ ...gang, ...by });
+  return (
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "text",
+          label: "Pods",
+          value: String(size),
+          check: whole,
+          onSet: (text) => change({ size: Number(text), min: min >= Number(text) ? 0 : min }),
+        },
+        {
+          kind: "text",
+          label: "At least",
+          value: String(min || size),
+          check: (text) => whole(text) || (Number(text) > size ? `Enter at most ${size}` : ""),
+          note: "The gang starts with these pods or not at all.",
+          onSet: (text) => change({ min: Number(text) >= size ? 0 : Number(text) }),
+        },
+        {
+          kind: "select",
+          label: "All in one",
+          value: now ? keyOf(now) : "",
+          options: [
+            ...(now ? [] : [{ value: "", label: level }]),
+            ...levels.map((row) => ({ value: keyOf(row), label: row.label, title: row.source })),
+          ],
+          note,
+          onSet: (key) => {
+            const row = levels.find((one) => keyOf(one) === key);
+            if (row) change({ level: row.level ?? "", hierarchy: row.hierarchy ?? "", prefer: "" });
+          },
+        },
+      ]}
+    >
+      <p className="dra-hint">Plan answers for one pod. Fleet answers for the gang.</p>
+    </Form>
+  );
+}
+
+// The card of a link: where, how, must or prefer, and which requests it connects.
+function placesFor(link: Link, told: readonly LinkOption[] | undefined): readonly LinkOption[] {
+  const options = told?.length ? told : Object.entries(LEVELS).map(([where, label]) => ({ where, label }));
+  const here = whereOf(link);
+  return options.some((option) => option.where === here)
+    ? options
+    : [...options, { where: here, label: placeLabel(here) }];
+}
+
+function LinkForm({ link }: { link: Link }) {
+  const { edit, status, readOnly } = useCanvas();
+  const [isWhole, setWhole] = useState(false);
+  const told = status.links?.[link.name];
+  const change = (next: Partial<Link>) => edit((s) => changeLink(s, link.name, next));
+  const [here, places] = [whereOf(link), placesFor(link, told?.options)];
+  // The levels of a node; attributes and what else there is come on demand.
+  const near = places.filter((option) => LEVELS[option.where] || option.where === here);
+  const far = places.length - near.length;
+  return (
+    <Form
+      readOnly={readOnly}
+      fields={[
+        {
+          kind: "choice",
+          label: "Where",
+          name: "where",
+          value: here,
+          options: (isWhole ? places : near).map((option) => ({
+            value: option.where,
+            label: option.label || option.where,
+            isOff: option.enabled === false && option.where !== here,
+            title: option.reason,
+          })),
+          onSet: (where) => change({ where }),
+          more: far > 0 && (
+            <Button aria-expanded={isWhole} title="Attributes that devices publish" onClick={() => setWhole(!isWhole)}>
+              {isWhole ? "Fewer" : `${far} more \u2026`}
+            </Button>
+          ),
+          note: told?.field && (
+            <>
+              writes <code>{told.field}</code>
+            </>
+          ),
+        },
+        {
+          kind: "choice",
+          label: "How",
+          name: "how",
+          value: howOf(link),
+          options: LINK_KINDS.map(({ value, meaning, leastEnds }) => ({
+            value,
+            label: HOW_WORDS[value],
+            title: link.requests.length < leastEnds ? "it needs two requests" : meaning,
+            isOff: link.requests.length < leastEnds,
+          })),
+          onSet: (how) => change({ how: how as How }),
+        },
+        {
+          kind: "choice",
+          label: "Strength",
+          name: "strength",
+          value: mustOf(link) ? "must" : "prefer",
+          options: [
+            { value: "must", label: <Strong must />, title: "A node without it does not fit." },
+            { value: "prefer", label: <Strong must={false} />, title: "Used if possible. It never rules a node out." },
+          ],
+          onSet: (word) => change({ must: word === "must" }),
+        },
+        { kind: "none", label: "Connects", more: <Ends link={link} /> },
+      ]}
+    >
+      {told?.problem && (
+        <Callout tone="error" icon="warning">
+          <span>{told.problem}</span>
+        </Callout>
+      )}
+      {told?.note && <p className="dra-hint">{told.note}</p>}
+    </Form>
+  );
+}
+
+const Strong = ({ must }: { must: boolean }) => (
+  <>
+    <Strength must={must} /> {must ? "must" : "prefer"}
+  </>
+);
+
+function Ends({ link }: { link: Link }) {
+  const { edit, sketch, readOnly } = useCanvas();
+  const free = requestsOf(partOf(sketch, claimOf(link.name))).filter(
+    (request) => !link.requests.some((reference) => requestOf(reference) === request.name),
+  );
+  return (
+    <>
+      {link.requests.map((reference) => (
+        <Chip
+          key={reference}
+          removal={`Disconnect ${shortName(reference)}`}
+          onRemove={readOnly ? undefined : () => edit((s) => remove(s, { ends: [{ link: link.name, reference }] }))}
+        >
+          {shortName(reference)}
+        </Chip>
+      ))}
+      {!readOnly && free.length > 0 && (
+        <Select
+          label="Add another request to this link"
+          value=""
+          options={[
+            { value: "", label: "Connect …", isOff: true },
+            ...free.map(({ name }) => ({ value: name, label: shortName(name) })),
+          ]}
+          onChoose={(name) => edit((s) => tie(s, link.name, name))}
+        />
+      )}
+    </>
+  );
+}
 
 interface Props {
   selected: readonly CanvasNode[];

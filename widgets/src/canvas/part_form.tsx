@@ -1,14 +1,10 @@
 // One way to serve a request: class, count, amounts, selectors, tolerations, and what can be added to it.
 
 import { type ReactNode, useState } from "react";
-import { Button } from "../components/button";
-import { named } from "../components/choice";
-import { Wrong } from "../components/field";
-import { type FieldRow, Fields } from "../components/form";
-import { Check } from "../components/inputs";
-import type { DeviceRequest, PartRow } from "../generated/models";
-import { Icon } from "../view/icon";
-import { amountRows } from "./amounts";
+import { Button, Icon } from "../components/button";
+import { type FieldRow, Fields, Wrong } from "../components/form";
+import { Check, named, Select, TextInput } from "../components/inputs";
+import type { DeviceRequest, DeviceToleration, PartRow } from "../generated/models";
 import { shortName } from "./claims";
 import { type Editor, useCanvas } from "./editor";
 import { Adding } from "./request_form";
@@ -24,10 +20,121 @@ import {
   step,
   withCount,
 } from "./sketch";
-import { tolerationRows } from "./tolerations";
+
+// Amounts of a capacity that are requested of each device, with what its driver makes of them.
+const SUFFIXES = named(["Mi", "Gi", "Ti"]);
+const BYTES = /^(\d+)(Mi|Gi|Ti)$/;
+
+/** A row for each amount. */
+function amountRows({ part, told, root, gates, readOnly, change }: PartTable): readonly FieldRow[] {
+  const amounts = part.capacity?.requests ?? {};
+  const set = (key: string, amount: string) => change({ capacity: { requests: { ...amounts, [key]: amount } } });
+  const drop = (key: string) => {
+    const rest = Object.fromEntries(Object.entries(amounts).filter(([other]) => other !== key));
+    change({ capacity: Object.keys(rest).length ? { requests: rest } : null });
+  };
+  return Object.entries(amounts).map(([key, given]): FieldRow => {
+    const row = told?.amounts?.find((known) => known.key === key);
+    const bytes = row?.unit === "bytes" ? BYTES.exec(String(given)) : null;
+    const note = gates.capacity || row?.note;
+    return {
+      kind: "text",
+      label: "Amount",
+      group: `Amount of ${key}`,
+      name: key,
+      value: bytes?.[1] ?? String(given),
+      api: `${root}.capacity.requests`,
+      note: note && (gates.capacity || row?.wrong ? <Wrong>{note}</Wrong> : note),
+      check: (text) => (text.trim() ? "" : "Enter an amount, for example 16 or 40Gi."),
+      onSet: (text) => set(key, bytes && /^\d+$/.test(text.trim()) ? `${text.trim()}${bytes[2]}` : text.trim()),
+      more: (
+        <>
+          {bytes ? (
+            <Select
+              label={`unit of ${key}`}
+              value={bytes[2] ?? ""}
+              options={SUFFIXES}
+              disabled={readOnly}
+              onChoose={(suffix) => set(key, `${bytes[1]}${suffix}`)}
+            />
+          ) : (
+            row?.unit && <span className="dra-hint">{row.unit}</span>
+          )}
+          <code>{key}</code>
+          {!readOnly && (
+            <Button kind="link" onClick={() => drop(key)}>
+              Remove
+            </Button>
+          )}
+        </>
+      ),
+    };
+  });
+}
+
+// The taints that a request tolerates, a row each.
+const EFFECTS = ["", "NoSchedule", "NoExecute"].map((value) => ({ value, label: value || "any effect" }));
+const OPERATORS = [
+  { value: "Equal", label: "equals" },
+  { value: "Exists", label: "exists" },
+];
+
+function tolerationRows({ part, root, gates, readOnly, change }: PartTable): readonly FieldRow[] {
+  const list = part.tolerations ?? [];
+  const set = (index: number, by: Partial<DeviceToleration>) =>
+    change({ tolerations: list.map((old, i) => (i === index ? { ...old, ...by } : old)) });
+  return list.map(
+    ({ key = "", operator = "Equal", value = "", effect = "" }, i): FieldRow => ({
+      kind: "text",
+      label: i === 0 ? "Tolerates" : "",
+      group: `Toleration ${i + 1}`,
+      name: "tolerates",
+      value: key ?? "",
+      placeholder: "any taint",
+      api: `${root}.tolerations[${i}]`,
+      note: gates.tolerations && i === 0 ? <Wrong>{gates.tolerations}</Wrong> : undefined,
+      onSet: (text) => set(i, { key: text.trim() }),
+      more: (
+        <>
+          <Select
+            label="operator"
+            value={operator}
+            options={OPERATORS}
+            disabled={readOnly}
+            onChoose={(next) => set(i, { operator: next, ...(next === "Exists" ? { value: "" } : {}) })}
+          />
+          {operator !== "Exists" && (
+            <TextInput
+              readOnly={readOnly}
+              aria-label="value"
+              value={value ?? ""}
+              placeholder="value"
+              onDone={(text) => set(i, { value: text.trim() })}
+            />
+          )}
+          <Select
+            label="effect"
+            value={effect}
+            options={EFFECTS}
+            disabled={readOnly}
+            onChoose={(next) => set(i, { effect: next })}
+          />
+          {!readOnly && (
+            <Button
+              kind="quiet"
+              icon="cross"
+              label={`Remove toleration ${i + 1}`}
+              onClick={() => change({ tolerations: list.filter((_, j) => j !== i) })}
+            />
+          )}
+        </>
+      ),
+    }),
+  );
+}
 
 /** What the rows of one way need. */
-export interface PartTable {
+interface PartTable {
   readonly request: DeviceRequest;
   readonly part: Part;
   readonly told: PartRow | undefined;

@@ -1,6 +1,6 @@
 // The words of the canvas: what is written on it, and what is spoken when it changes.
 import type { CanvasStatus, ClaimSketch, DeviceRequest, Link } from "../generated/models";
-import { isEqual } from "../view/equal";
+import { isEqual } from "../view/text";
 import { claimOf, claimsOf, shortName } from "./claims";
 import {
   amountOf,

@@ -1,17 +1,203 @@
 // Compare mode: up to four kept plans as columns, what differs, a small picture of each, and the diff of their YAML.
 
-import { useId, useState } from "react";
+import { type KeyboardEvent, useId, useState } from "react";
 import { Button } from "../components/button";
-import { Check } from "../components/inputs";
-import { Working } from "../components/working";
-import { DiffLines } from "../export/files";
-import type { ComparedPlan, CompareLine, CompareRow } from "../generated/models";
+import { Bar, PaneProblem, Working } from "../components/content";
+import { Check, Told } from "../components/inputs";
+import { Term } from "../components/popover";
+import { DiffLines } from "../export/sheet";
+import type { ChipRow, ComparedPlan, CompareLine, CompareRow, PlaceRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { Term } from "../view/figure";
-import { PaneProblem } from "../view/pane_problem";
-import { ColumnHead } from "./column_head";
-import { Places, PlacesLegend } from "./places";
-import { TableTools } from "./table_tools";
+import { copyText, keyed, saveText } from "../view/text";
+
+// A small picture of a kept plan's node: its PCIe roots with GPUs and NICs, and which of them the plan takes.
+function Places({ plan }: { plan: ComparedPlan }) {
+  const places = plan.places ?? [];
+  if (plan.bars?.length) return <FleetBars bars={plan.bars} />;
+  if (!places.length)
+    return (
+      <span className="dra-dim">
+        {plan.node
+          ? plan.elsewhere
+            ? "Kept from another snapshot, which is not loaded."
+            : "This node is not loaded."
+          : "Does not fit."}
+      </span>
+    );
+  const nodes = new Map<string, PlaceRow[]>();
+  for (const place of places) nodes.set(place.numa, [...(nodes.get(place.numa) ?? []), place]);
+  return (
+    <div className="dra-stack" role="img" aria-label={inWords(plan)}>
+      {[...nodes].map(([numa, roots]) => (
+        <div key={numa} className="dra-card dra-place-numa">
+          <b>{numa ? `NUMA node ${numa}` : "NUMA node not known"}</b>
+          <div className="dra-place-roots">
+            {roots.map((place) => (
+              <div key={place.root} className="dra-place-root">
+                <span className="dra-dim">{place.root || "root not known"}</span>
+                <div className="dra-row">
+                  {keyed(place.chips, (chip) => chip.name).map(([key, chip]) => (
+                    <Device key={key} chip={chip} />
+                  ))}
+                </div>
+              </div>
+            ))}
+          </div>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const PARTS = ["used", "planned", "free", "stranded", "blocked"] as const;
+const WORDS = ["in use", "planned", "free", "stranded", "not available"] as const;
+
+/** The devices of a kept fleet, a bar for each kind. */
+function FleetBars({ bars }: { bars: NonNullable<ComparedPlan["bars"]> }) {
+  return (
+    <div className="dra-stack">
+      {bars.map(([kind, ...values]) => {
+        const said = values.flatMap((value, at) => (value ? [`${value.toLocaleString("en")} ${WORDS[at]}`] : []));
+        return (
+          <div key={kind}>
+            <b>{kind}</b> <span className="dra-dim">{said.join(", ")}</span>
+            <Bar parts={PARTS.map((part, at) => ({ key: part, part, size: values[at] ?? 0 }))} />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+const COLOUR = /^#[0-9a-f]{3,8}$/i;
+
+function Device({ chip }: { chip: ChipRow }) {
+  const { letter = "", colour = "", textColour = "" } = chip;
+  const isTaken = letter !== "" && COLOUR.test(colour) && COLOUR.test(textColour);
+  return (
+    <span
+      className="dra-device"
+      data-kind={chip.kind}
+      data-state={isTaken ? "allocated" : chip.state}
+      style={isTaken ? { background: colour, color: textColour } : undefined}
+      title={`${chip.name}: ${isTaken ? `allocated for ${letter}` : chip.state}`}
+    >
+      {isTaken && <b>{letter} </b>}
+      {chip.name}
+    </span>
+  );
+}
+
+function inWords(plan: ComparedPlan): string {
+  const taken = (plan.places ?? []).flatMap((place) => place.chips.filter((chip) => chip.letter));
+  const words = taken.map((chip) => `${chip.letter} ${chip.name}`).join(", ");
+  return `Devices of ${plan.name} on ${plan.node ?? ""}: ${words || "none"}`;
+}
+
+/** What chips and bars mean: pattern and frame tell the states apart, not their colour alone. */
+function PlacesLegend({ plans }: { plans: readonly ComparedPlan[] }) {
+  const [hasBars, hasChips] = [plans.some((plan) => plan.bars?.length), plans.some((plan) => plan.places?.length)];
+  return (
+    <ul className="dra-stack dra-legend">
+      {hasChips &&
+        LEGEND.map(([state, words, letter]) => (
+          <li key={state}>
+            <span className="dra-device" data-state={state}>
+              <b>{letter}</b>
+            </span>
+            {words}
+          </li>
+        ))}
+      {hasBars &&
+        PARTS.map((part, at) => (
+          <li key={part}>
+            <span className="dra-swatch dra-fleet-swatch" data-part={part} />
+            {WORDS[at]}
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+const LEGEND = [
+  ["allocated", "allocated", "A"],
+  ["free", "free", ""],
+  ["in use", "in use", ""],
+  ["not eligible", "does not match", ""],
+] as const;
+
+// The head of a kept plan's column: its name, which can be changed, and the button that removes it.
+const NOTES = { now: "what the screen shows", baseline: "without the what-if changes" };
+
+function ColumnHead({ plan }: { plan: ComparedPlan }) {
+  const channel = useChannel();
+  const [isEdited, setEdited] = useState(false);
+  const rename = (to: string) => {
+    setEdited(false);
+    if (to.trim() !== plan.name) channel.send({ type: "rename-kept", name: plan.name, to: to.trim() });
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.key === "Enter") rename(event.currentTarget.value);
+    else if (event.key === "Escape") setEdited(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  if (plan.kind && plan.kind !== "kept")
+    return (
+      <th scope="col" title={plan.sentence}>
+        {plan.kind} <span className="dra-dim">{NOTES[plan.kind]}</span>
+      </th>
+    );
+  return (
+    <th scope="col">
+      <div className="dra-row">
+        {isEdited ? (
+          <input
+            className="dra-input"
+            aria-label={`New name of ${plan.name}`}
+            defaultValue={plan.name}
+            // biome-ignore lint/a11y/noAutofocus: a person has just asked to type here
+            autoFocus
+            onBlur={(event) => rename(event.currentTarget.value)}
+            onKeyDown={onKeyDown}
+          />
+        ) : (
+          <Button
+            kind="bare"
+            className="dra-compare-name"
+            title={`${plan.sentence} Click to rename.`}
+            onClick={() => setEdited(true)}
+          >
+            {plan.name}
+            <span className="dra-sr"> (rename)</span>
+          </Button>
+        )}
+        <Button
+          kind="quiet"
+          icon="cross"
+          label={`Remove ${plan.name}`}
+          onClick={() => channel.send({ type: "remove-kept", name: plan.name })}
+        />
+      </div>
+      {plan.drawn && <span className="dra-dim dra-now">the drawing now</span>}
+    </th>
+  );
+}
+
+// The comparison for elsewhere: copied as Markdown or CSV, or saved as a CSV file.
+function TableTools({ markdown, csv }: { markdown: string; csv: string }) {
+  const [told, setTold] = useState("");
+  const copy = async (text: string) => setTold(await copyText(text, () => undefined));
+  return (
+    <>
+      <Told>{told}</Told>
+      <Button onClick={() => void copy(markdown)}>Copy as Markdown</Button>
+      <Button onClick={() => void copy(csv)}>Copy as CSV</Button>
+      <Button onClick={() => saveText("comparison.csv", csv)}>Download CSV</Button>
+    </>
+  );
+}
 
 /** Whether a row is said once above the columns: what was asked, if it is the same for all. */
 const isAbove = (line: CompareLine): boolean => ASKED.includes(line.key) && !line.differs;

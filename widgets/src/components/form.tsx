@@ -1,10 +1,64 @@
 // A form from a table of its fields: each row has a name, a kind, the field of the API that it writes, and a value.
-import type { MouseEvent, ReactNode } from "react";
-import { Choice, type Option } from "./choice";
-import { Field, Group, Wrong } from "./field";
-import { Input, Select } from "./inputs";
-import { Stepper } from "./stepper";
-import { useDraft } from "./use_draft";
+
+import { Fragment, type MouseEvent, type ReactNode } from "react";
+import { Choice, Input, type Option, Select, Stepper, useDraft } from "./inputs";
+
+// A row of a form: what it is, its control, and the field of the API that it writes.
+interface FieldProps {
+  label: string;
+  children: ReactNode;
+  /** The field of the API that it writes. */
+  api?: string | undefined;
+  note?: ReactNode;
+}
+
+function Field({ label, children, api, note }: FieldProps) {
+  return (
+    <div className="dra-field">
+      <label>
+        <span className="dra-label">{label}</span>
+        <span className="dra-control">{children}</span>
+      </label>
+      <Api field={api} />
+      {note && <div className="dra-note">{note}</div>}
+    </div>
+  );
+}
+
+/** A row that holds several controls. */
+function Group({ label, children, api, note, name = label }: FieldProps & { name?: string }) {
+  return (
+    <div className="dra-field" role="group" aria-label={name}>
+      <span className="dra-label" aria-hidden="true">
+        {label}
+      </span>
+      <div className="dra-control dra-row">{children}</div>
+      <Api field={api} />
+      {note && <div className="dra-note">{note}</div>}
+    </div>
+  );
+}
+
+const Api = ({ field }: { field?: string | undefined }) =>
+  field ? (
+    <code className="dra-api" title={`Writes ${field}`}>
+      {field.split(".").map((part, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a path never move
+        <Fragment key={i}>
+          {i > 0 && (
+            <>
+              .<wbr />
+            </>
+          )}
+          {part}
+        </Fragment>
+      ))}
+    </code>
+  ) : null;
+
+export function Wrong({ children }: { children: ReactNode }) {
+  return <span className="dra-wrong">{children}</span>;
+}
 
 export interface FieldRow {
   readonly label: string;
@@ -33,14 +87,14 @@ export interface FieldRow {
   readonly group?: string;
 }
 
-interface Props {
+interface FormProps {
   /** What is false is left out. */
   fields: readonly (FieldRow | false | undefined)[];
   readOnly?: boolean;
   children?: ReactNode;
 }
 
-export function Form({ fields, readOnly = false, children }: Props) {
+export function Form({ fields, readOnly = false, children }: FormProps) {
   return (
     <div className="dra-stack dra-form">
       <Fields fields={fields} readOnly={readOnly} />
@@ -50,7 +104,7 @@ export function Form({ fields, readOnly = false, children }: Props) {
 }
 
 /** The fields alone, for a form that has other parts between them. */
-export function Fields({ fields, readOnly = false }: Props) {
+export function Fields({ fields, readOnly = false }: FormProps) {
   return fields.map((row) => row && <FormRow key={row.group ?? row.label} row={row} readOnly={readOnly} />);
 }
 

@@ -1,8 +1,182 @@
 // What a person types or chooses in.
-import { type ComponentProps, type ReactNode, useId } from "react";
-import type { Option } from "./choice";
-import { classes } from "./classes";
-import { type DraftProps, useDraft } from "./use_draft";
+
+import {
+  type ComponentProps,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
+import { Button, classes } from "./button";
+
+// A text while it is typed: kept here until it is done (Enter, leaving the field, or a pause), then sent once.
+interface DraftProps {
+  value: string;
+  onDone(value: string): void;
+  /** Says what is wrong with a text that is not sent; "" for nothing. */
+  check?(value: string): string;
+  /** Milliseconds without typing after which the text is sent; 0 for never. */
+  pause?: number;
+}
+
+/** A text while it is typed. Returns what to spread on the input, and what is wrong with it. */
+export function useDraft({ value, onDone, check, pause = 0 }: DraftProps) {
+  const [draft, setDraft] = useState<string | null>(null);
+  const latest = useRef({ draft, value, onDone, check });
+  latest.current = { draft, value, onDone, check };
+  const timer = useRef(0);
+  const send = useCallback(() => {
+    clearTimeout(timer.current);
+    const now = latest.current;
+    if (now.draft === null || now.check?.(now.draft)) return;
+    if (now.draft !== now.value) now.onDone(now.draft);
+    setDraft(null);
+  }, []);
+  useEffect(() => () => send(), [send]);
+  const onChange = (event: { target: { value: string } }) => {
+    setDraft(event.target.value);
+    clearTimeout(timer.current);
+    if (pause) timer.current = window.setTimeout(() => sendKeepingTheDraft(latest.current), pause);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const isArea = (event.target as HTMLElement).tagName === "TEXTAREA";
+    if (event.key === "Enter" && (!isArea || event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      send();
+    } else if (event.key === "Escape" && draft !== null) {
+      clearTimeout(timer.current);
+      setDraft(null);
+    } else return;
+    event.stopPropagation();
+  };
+  const wrong = draft === null ? "" : (check?.(draft) ?? "");
+  return {
+    wrong,
+    input: {
+      value: draft ?? value,
+      onChange,
+      onKeyDown,
+      onBlur: send,
+      "aria-invalid": wrong ? true : undefined,
+      "data-draft": draft === null ? undefined : "",
+    },
+  };
+}
+
+/** Send in a pause of typing. An emptied text waits until the field is left: a person may only be rewriting it. */
+function sendKeepingTheDraft({
+  draft,
+  value,
+  onDone,
+  check,
+}: Omit<DraftProps, "pause"> & { draft: string | null }): void {
+  if (draft?.trim() && draft !== value && !check?.(draft)) onDone(draft);
+}
+
+// One of a few values, as radio buttons beside each other; what cannot be chosen is struck through, with the reason.
+export interface Option<T extends string> {
+  readonly value: T;
+  readonly label: ReactNode;
+  /** What it means; of an option that is off, why. */
+  readonly title?: string | undefined;
+  readonly isOff?: boolean | undefined;
+}
+
+interface ChoiceProps<T extends string> {
+  label: string;
+  options: readonly Option<T>[];
+  value: string;
+  onChoose(value: T): void;
+  className?: string;
+  /** Whether the label stands before the options, and is not for screen readers alone. */
+  isLabelled?: boolean;
+  disabled?: boolean;
+}
+
+export function Choice<T extends string>(props: ChoiceProps<T>) {
+  const { label, options, value, onChoose, className, isLabelled = false, disabled } = props;
+  const name = useId();
+  return (
+    <fieldset className={classes("dra-choice", className)} disabled={disabled}>
+      <legend className={isLabelled ? undefined : "dra-sr"}>{label}</legend>
+      {options.map((option) => (
+        <label key={option.value} title={option.title}>
+          <input
+            type="radio"
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            disabled={option.isOff}
+            onChange={() => onChoose(option.value)}
+          />
+          <span>{option.label}</span>
+          {option.isOff && option.title && <span className="dra-sr">, not possible: {option.title}</span>}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Values that are their own words, as options. */
+export const named = (values: readonly string[] = []): readonly Option<string>[] =>
+  values.map((value) => ({ value, label: value }));
+
+/** Pairs of a value and its words as options. */
+export const optionsOf = <T extends string>(pairs: readonly (readonly [T, string])[]): readonly Option<T>[] =>
+  pairs.map(([value, label]) => ({ value, label }));
+
+// A number with a button on each side; what is typed counts on Enter, or when the field is left.
+interface StepperProps {
+  label: string;
+  value: number;
+  least?: number;
+  onChange(value: number): void;
+  /** What the buttons do where they do more than change the number. */
+  onStep?(by: 1 | -1, event: MouseEvent): void;
+  /** The names of the buttons. */
+  names?: readonly [less: string, more: string];
+  readOnly?: boolean;
+}
+
+const numberOf = (text: string): number => Number(text.replaceAll(",", "").trim() || Number.NaN);
+
+export function Stepper({ label, value, least = 0, onChange, onStep, names, readOnly = false }: StepperProps) {
+  const isWrong = (text: string) => !Number.isInteger(numberOf(text)) || numberOf(text) < least;
+  const { input, wrong } = useDraft({
+    value: value.toLocaleString("en"),
+    check: (text) => (isWrong(text) ? `Enter a whole number, ${least} or more.` : ""),
+    onDone: (text) => onChange(numberOf(text)),
+  });
+  const step = (by: 1 | -1) => (event: MouseEvent) => (onStep ? onStep(by, event) : onChange(value + by));
+  const [less, more] = names ?? [`Fewer ${label}`, `More ${label}`];
+  return (
+    <span className="dra-stepper" title={wrong || undefined}>
+      <Button kind="bare" label={less} disabled={readOnly || value <= least} onClick={step(-1)}>
+        −
+      </Button>
+      <input
+        type="text"
+        aria-label={label}
+        inputMode="numeric"
+        readOnly={readOnly}
+        {...input}
+        onKeyDown={(event) => {
+          const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+          if (by === undefined || readOnly) return input.onKeyDown(event);
+          event.preventDefault();
+          if (value + by >= least) onChange(value + by);
+        }}
+      />
+      <Button kind="bare" label={more} disabled={readOnly} onClick={step(1)}>
+        +
+      </Button>
+    </span>
+  );
+}
 
 interface InputProps extends Omit<ComponentProps<"input">, "list"> {
   /** Texts that are offered. */

@@ -1,9 +1,142 @@
-// The panel of a button (see use_popover.ts), with its heading.
-import type { ReactNode } from "react";
-import type { usePopover } from "../view/use_popover";
-import { classes } from "./classes";
+// What opens over everything: a panel under its button, the explanation of a figure or a word, a menu.
 
-interface Props {
+import {
+  createContext,
+  type KeyboardEvent,
+  type ReactNode,
+  type SyntheticEvent,
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import type { Tile } from "../generated/models";
+import { onArrows } from "../view/keys";
+import { Button, classes } from "./button";
+import { Lines } from "./content";
+
+// A panel that opens under a button and lies over everything; Esc or a click elsewhere closes it.
+const GAP = 4;
+/** Pixels that a panel wants below its button. */
+const ROOM = 240;
+
+function place(button: HTMLElement, panel: HTMLElement): void {
+  const at = button.getBoundingClientRect();
+  panel.style.left = `${Math.max(8, Math.min(at.left, window.innerWidth - panel.offsetWidth - 8))}px`;
+  const [below, above] = [window.innerHeight - at.bottom - 16, at.top - 16];
+  // Near the lower edge it opens upwards, so that what it tells later is in sight as well.
+  const isUp = below < ROOM && above > below;
+  panel.style.top = isUp ? "auto" : `${at.bottom + GAP}px`;
+  panel.style.bottom = isUp ? `${window.innerHeight - at.top + GAP}px` : "auto";
+  panel.style.maxHeight = `${Math.max(160, isUp ? above : below)}px`;
+}
+
+/** Show or hide a panel where the browser knows popovers, and where it does not. */
+function show(panel: HTMLElement, isShown: boolean): void {
+  if (typeof panel.showPopover !== "function") panel.hidden = !isShown;
+  else if (isShown) panel.showPopover();
+  else panel.hidePopover();
+}
+
+/**
+ * Connect a panel with its button: spread `button` and `panel` on the two elements.
+ *
+ * `first` chooses what gets the focus when the panel opens, else the panel itself; `onOpen` is called when it is open.
+ * Closing gives
+ * the focus back to the button, unless the person went elsewhere.
+ */
+export function usePopover({ first, onOpen }: { first?: () => HTMLElement | null | undefined; onOpen?(): void } = {}) {
+  const id = useId();
+  const buttonRef = useRef<HTMLButtonElement>(null);
+  const panelRef = useRef<HTMLDivElement>(null);
+  const isOpen = useRef(false);
+  // The popover closes by itself on the press of its own button; without this the click would open it again.
+  const wasOpen = useRef(false);
+  const chooseFirst = useRef(first);
+  chooseFirst.current = first;
+
+  const turned = useCallback((now: boolean) => {
+    const [button, panel] = [buttonRef.current, panelRef.current];
+    if (now === isOpen.current || !button || !panel) return;
+    isOpen.current = now;
+    button.setAttribute("aria-expanded", String(now));
+    if (now) return;
+    if (panel.contains(document.activeElement) || document.activeElement === document.body) button.focus();
+  }, []);
+  const open = useCallback(() => {
+    const [button, panel] = [buttonRef.current, panelRef.current];
+    if (isOpen.current || !button || !panel) return;
+    show(panel, true);
+    turned(true);
+    place(button, panel);
+    (chooseFirst.current?.() ?? panel).focus();
+  }, [turned]);
+  const close = useCallback(() => {
+    const [button, panel] = [buttonRef.current, panelRef.current];
+    if (!isOpen.current || !button || !panel) return;
+    const held = panel.contains(document.activeElement);
+    show(panel, false);
+    turned(false);
+    if (held) button.focus();
+  }, [turned]);
+
+  useLayoutEffect(() => {
+    if (panelRef.current && typeof panelRef.current.showPopover !== "function") panelRef.current.hidden = true;
+    buttonRef.current?.setAttribute("aria-expanded", "false");
+    return close;
+  }, [close]);
+  useEffect(() => {
+    const follow = () => {
+      if (isOpen.current && buttonRef.current && panelRef.current) place(buttonRef.current, panelRef.current);
+    };
+    window.addEventListener("scroll", follow, true);
+    window.addEventListener("resize", follow);
+    return () => {
+      window.removeEventListener("scroll", follow, true);
+      window.removeEventListener("resize", follow);
+    };
+  }, []);
+
+  const button = {
+    ref: buttonRef,
+    type: "button",
+    "aria-haspopup": "dialog",
+    "aria-controls": id,
+    onPointerDown: () => {
+      wasOpen.current = isOpen.current;
+    },
+    onClick: () => {
+      if (isOpen.current || wasOpen.current) close();
+      else open();
+      wasOpen.current = false;
+    },
+  } as const;
+  const panel = {
+    ref: panelRef,
+    id,
+    popover: "auto",
+    tabIndex: -1,
+    onToggle: (event: SyntheticEvent) => {
+      if (event.target !== panelRef.current) return;
+      const isOpening = (event.nativeEvent as ToggleEvent).newState === "open";
+      turned(isOpening);
+      if (isOpening) onOpen?.();
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      close();
+    },
+  } as const;
+  return { button, panel, open, close, isOpen: () => isOpen.current };
+}
+
+// The panel of a button, with its heading.
+interface PopoverProps {
   over: ReturnType<typeof usePopover>;
   title: string;
   className?: string;
@@ -12,11 +145,170 @@ interface Props {
   children: ReactNode;
 }
 
-export function Popover({ over, title, className, isBare = false, children }: Props) {
+export function Popover({ over, title, className, isBare = false, children }: PopoverProps) {
   return (
     <div {...over.panel} role="dialog" className={classes("dra-popover", className)} aria-label={title}>
       {!isBare && <h3>{title}</h3>}
       {children}
     </div>
+  );
+}
+
+/** A number with its caption; the popover says what it counts. */
+export function Figure({ row }: { row: Tile }) {
+  const { value, caption, tone = "plain", title = caption, lines = [] } = row;
+  return (
+    <Explained
+      className="dra-tile-figure"
+      title={title}
+      lines={lines}
+      tone={tone}
+      name={`tile ${caption}`}
+      head={
+        <p className="dra-explained-figure">
+          <b>{value}</b> {caption}
+        </p>
+      }
+    >
+      <b>{value}</b>
+      <span>{caption}</span>
+    </Explained>
+  );
+}
+
+/** A word of which the popover says what it means. */
+export function Term({ title, text }: { title: string; text: string }) {
+  return (
+    <Explained className="dra-term" title={title} lines={[text]} name={`term ${title}`}>
+      {title}
+    </Explained>
+  );
+}
+
+interface ExplainedProps {
+  className: string;
+  title: string;
+  lines: readonly string[];
+  name: string;
+  tone?: string;
+  head?: ReactNode;
+  children: ReactNode;
+}
+
+function Explained({ className, title, lines, name, tone, head, children }: ExplainedProps) {
+  const close = useRef<HTMLButtonElement>(null);
+  const over = usePopover({ first: () => close.current });
+  return (
+    <>
+      <Button
+        {...over.button}
+        kind="bare"
+        className={className}
+        data-tone={tone}
+        data-key={name}
+        title={`What is this? ${title}`}
+      >
+        {children}
+      </Button>
+      <Popover over={over} title={title} className="dra-explained">
+        {head}
+        <Lines lines={lines} />
+        <Button ref={close} onClick={over.close}>
+          Close
+        </Button>
+      </Popover>
+    </>
+  );
+}
+
+// A menu at the pointer or under a button: arrows move, Enter chooses, Esc closes it and gives the focus back.
+interface MenuItem {
+  readonly label: string;
+  act(): void;
+  readonly isOff?: boolean;
+}
+
+interface Opened {
+  readonly title: string;
+  readonly items: readonly MenuItem[];
+  readonly x: number;
+  readonly y: number;
+}
+
+type Open = (
+  at: { clientX: number; clientY: number; currentTarget: Element },
+  title: string,
+  items: readonly MenuItem[],
+) => void;
+
+const MenuContext = createContext<Open>(() => undefined);
+
+/** Return what opens a menu: at the pointer, or under the element if the keyboard pressed it. */
+export const useMenu = (): Open => useContext(MenuContext);
+
+export function MenuProvider({ children }: { children: ReactNode }) {
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  const back = useRef<Element | null>(null);
+  const open = useCallback<Open>((at, title, items) => {
+    const box = at.currentTarget.getBoundingClientRect();
+    const isPointer = at.clientX > 0 || at.clientY > 0;
+    back.current = at.currentTarget;
+    setOpened({ title, items, x: isPointer ? at.clientX : box.left, y: isPointer ? at.clientY : box.bottom });
+  }, []);
+  useEffect(() => {
+    const node = panel.current;
+    if (!opened || !node) return;
+    if (typeof node.showPopover === "function" && !node.matches(":popover-open")) node.showPopover();
+    const [right, bottom] = [window.innerWidth - node.offsetWidth - 8, window.innerHeight - node.offsetHeight - 8];
+    node.style.left = `${Math.max(8, Math.min(opened.x, right))}px`;
+    node.style.top = `${Math.max(8, Math.min(opened.y, bottom))}px`;
+    node.querySelector<HTMLElement>("button:not(:disabled)")?.focus();
+  }, [opened]);
+  const close = () => {
+    setOpened(null);
+    if (back.current instanceof HTMLElement || back.current instanceof SVGElement) back.current.focus();
+  };
+  return (
+    <MenuContext value={open}>
+      {children}
+      {opened && (
+        <div
+          ref={panel}
+          popover="auto"
+          role="menu"
+          tabIndex={-1}
+          className="dra-popover dra-menu"
+          aria-label={opened.title}
+          onToggle={(event) => {
+            if ((event.nativeEvent as ToggleEvent).newState === "closed") setOpened(null);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Escape" || event.key === "Tab") {
+              event.preventDefault();
+              event.stopPropagation();
+              close();
+            } else onArrows("button:not(:disabled)")(event);
+          }}
+        >
+          <div className="dra-option dra-dim">{opened.title}</div>
+          {opened.items.map((item) => (
+            <Button
+              kind="bare"
+              className="dra-option"
+              key={item.label}
+              role="menuitem"
+              disabled={item.isOff}
+              onClick={() => {
+                close();
+                item.act();
+              }}
+            >
+              {item.label}
+            </Button>
+          ))}
+        </div>
+      )}
+    </MenuContext>
   );
 }

@@ -1,12 +1,196 @@
 // For which release and workload the manifests are, and where they go.
-import { Card } from "../components/card";
-import { optionsOf } from "../components/choice";
-import { Form } from "../components/form";
-import { Check } from "../components/inputs";
-import type { ExportRow } from "../generated/models";
+
+import { useId, useState } from "react";
+import { Button } from "../components/button";
+import { Card, Points } from "../components/content";
+import { type FieldRow, Form } from "../components/form";
+import { Check, named, optionsOf, Switch } from "../components/inputs";
+import type { ExportRow, GangSheetRow, MeasureRow } from "../generated/models";
 import { useChannel } from "../plan/model";
-import { useCommonFields } from "./inputs";
-import { useWorkloadField } from "./workload";
+import { onEnter } from "../view/keys";
+
+/** For which release, in which namespace and folder; `extras` stand below the folder. */
+function useCommonFields({ choice, releases = [], namespaces }: ExportRow) {
+  const channel = useChannel();
+  const release: FieldRow = {
+    kind: "select",
+    label: "Release",
+    value: choice.release ?? "",
+    options: optionsOf(releases.map((one) => [one, `Kubernetes ${one}`])),
+    onSet: (value) => channel.send({ type: "choose-export", release: value }),
+  };
+  const namespace: FieldRow = {
+    kind: "text",
+    label: "Namespace",
+    value: choice.namespace ?? "",
+    placeholder: "chosen by kubectl apply -n",
+    options: named(namespaces),
+    onSet: (value) => channel.send({ type: "choose-export", namespace: value.trim() }),
+  };
+  const folder: FieldRow = {
+    kind: "text",
+    label: "Folder",
+    value: choice.folder ?? "",
+    placeholder: "manifests",
+    note: "relative to this notebook",
+    onSet: (value) => channel.send({ type: "choose-export", folder: value.trim() }),
+  };
+  return { release, namespace, folder };
+}
+
+/** The row of the file of a workload that gets the claims, in place of an example. */
+function useWorkloadField(row: ExportRow, canPatch = true): FieldRow {
+  const channel = useChannel();
+  const { choice, templates = [] } = row;
+  const isPatchable = Boolean(choice.workload) && canPatch;
+  return {
+    kind: "text",
+    label: "Workload",
+    value: choice.workload ?? "",
+    placeholder: "file with pods, such as a Job",
+    onSet: (workload) => channel.send({ type: "choose-export", workload: workload.trim() }),
+    note: (templates.length > 0 || isPatchable) && (
+      <>
+        {templates.length > 0 && <Templates row={row} />}
+        {isPatchable && (
+          <Check checked={choice.patch ?? false} onTurn={(patch) => channel.send({ type: "choose-export", patch })}>
+            a kustomize patch instead of a copy
+          </Check>
+        )}
+      </>
+    ),
+  };
+}
+
+/** Which pod templates of the workload get the claim. */
+function Templates({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const templates = row.templates ?? [];
+  const chosen = templates.filter((one) => one.chosen).map((one) => one.path);
+  const turn = (path: string, isOn: boolean) =>
+    channel.send({
+      type: "choose-export",
+      templates: isOn ? [...chosen, path] : chosen.filter((other) => other !== path),
+    });
+  return (
+    <ul aria-label="Pod templates that get the claim">
+      {templates.map(({ path, words, chosen: isChosen = false }) => (
+        <li key={path}>
+          <Check checked={isChosen} onTurn={(isOn) => turn(path, isOn)}>
+            <code>{path}</code> <span className="dra-dim">{words}</span>
+          </Check>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// Measure it: two Jobs to export, and the two numbers that replace the published range.
+export function Measure({ measure }: { measure: MeasureRow }) {
+  const channel = useChannel();
+  const [near, setNear] = useState("");
+  const [far, setFar] = useState("");
+  const isReady = Number(near) > 0 && Number(far) > 0;
+  const use = () => {
+    if (isReady) channel.send({ type: "use-measured", near: Number(near), far: Number(far) });
+  };
+  return (
+    <Card title="Measure it">
+      <p>Without the link, kube-scheduler keeps {measure.words} of the bandwidth between GPUs and NICs.</p>
+      <p className="dra-dim">
+        {measure.yours ? "This is your number." : "This is a published range."} Run the same Job with the link and
+        without it, and give both bandwidths.
+      </p>
+      <div onKeyDown={onEnter(use)}>
+        <Form
+          fields={[
+            { kind: "number", label: "With the link", value: near, placeholder: "Gb/s", onSet: setNear },
+            { kind: "number", label: "Without it", value: far, placeholder: "Gb/s", onSet: setFar },
+          ]}
+        />
+      </div>
+      <div className="dra-row">
+        <Button disabled={!isReady} onClick={use}>
+          Use my numbers
+        </Button>
+        <Button onClick={() => channel.send({ type: "write-measure" })}>Export two Jobs to {measure.folder}</Button>
+      </div>
+    </Card>
+  );
+}
+
+// A gang in the Export sheet: its scheduler, queue and planned domain, and what the scheduler cannot express.
+export function GangSettings({ row, gang }: { row: ExportRow; gang: GangSheetRow }) {
+  const channel = useChannel();
+  const { gangs = [], schedulers = [], scheduler = "", notExpressed = [] } = gang;
+  const title = schedulers.find(([name]) => name === scheduler)?.[1] ?? scheduler;
+  const { release, namespace, folder } = useCommonFields(row);
+  const workload = useWorkloadField(row, false);
+  return (
+    <>
+      <Form
+        fields={[
+          gangs.length > 1 && {
+            kind: "select",
+            label: "Gang",
+            value: gang.name,
+            options: named(gangs),
+            onSet: (name) => channel.send({ type: "choose-gang-export", name }),
+          },
+          {
+            kind: "select",
+            label: "Scheduler",
+            value: scheduler,
+            options: optionsOf(schedulers),
+            onSet: (name) => channel.send({ type: "choose-gang-export", scheduler: name }),
+          },
+          {
+            kind: "text",
+            label: "Queue",
+            value: gang.queue ?? "",
+            placeholder: "none",
+            options: named(gang.queues),
+            note: gang.queueHint,
+            onSet: (queue) => channel.send({ type: "choose-gang-export", queue: queue.trim() }),
+          },
+          release,
+          namespace,
+          workload,
+          folder,
+        ]}
+      >
+        {gang.others && <p className="dra-hint">{gang.others}</p>}
+      </Form>
+      {notExpressed.length > 0 && (
+        <Card title={`What ${title} cannot express`}>
+          <Points lines={notExpressed} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+/** Whether the pods are held to the planned domain, or why they cannot be. */
+export function PinnedDomain({ gang }: { gang: GangSheetRow }) {
+  const channel = useChannel();
+  const id = useId();
+  const { pin = false, domain = "", noDomain = "" } = gang;
+  return (
+    <div className="dra-outcome-pin">
+      <Switch
+        checked={pin}
+        aria-describedby={id}
+        disabled={noDomain !== ""}
+        onTurn={(isOn) => channel.send({ type: "choose-export", pin: isOn })}
+      >
+        <b>Pin the planned domain</b>
+      </Switch>
+      <p id={id} className="dra-dim">
+        {noDomain || `${domain}: ${pin ? "the pods may run in no other." : "without the pin, the scheduler chooses."}`}
+      </p>
+    </div>
+  );
+}
 
 const API_VERSIONS = ["v1", "v1beta2", "v1beta1"];
 const KINDS = optionsOf([

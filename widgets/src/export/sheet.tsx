@@ -1,15 +1,257 @@
 // The Export sheet: what would be written, what kube-scheduler does with it, and the write.
+
+import { useRef, useState } from "react";
+import { Button } from "../components/button";
+import { Callout, FindingsList, type Tone, Working } from "../components/content";
 import { Dialog } from "../components/dialog";
-import type { ExportRow } from "../generated/models";
+import { Check, Choice, optionsOf, Switch, Told } from "../components/inputs";
+import { Term } from "../components/popover";
+import type { ExportRow, FileRow, OutcomeRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { FindingsList } from "../view/findings_list";
-import { counted } from "../view/words";
-import { Files } from "./files";
-import { GangSettings } from "./gang";
-import { Measure } from "./measure";
-import { Outcome } from "./outcome";
-import { Settings } from "./settings";
-import { Write } from "./write";
+import { copyText, counted, keyed, saveText, selectAll } from "../view/text";
+import { GangSettings, Measure, PinnedDomain, Settings } from "./settings";
+
+// The files of an export, and one of them beside the file on disk.
+const WORDS: Readonly<Record<FileRow["state"], string>> = {
+  new: "new",
+  changed: "changed",
+  unchanged: "unchanged",
+  edited: "you edited it",
+  removed: "removed",
+};
+/** What the sign of a line says, for those who do not see it. */
+const SIGNS: Readonly<Record<string, string>> = { "+": "added", "-": "removed" };
+
+/** The sign before the number of lines of a word. */
+const MARKS: Readonly<Record<string, string>> = { added: "+", removed: "−" };
+
+const VIEWS = optionsOf([
+  ["diff", "Diff"],
+  ["whole", "Whole file"],
+]);
+
+/** The text of a file as it would be written. */
+const textOf = (file: FileRow): string =>
+  (file.lines ?? [])
+    .filter((line) => !line.startsWith("-"))
+    .map((line) => `${line.slice(1)}\n`)
+    .join("");
+
+function Files({ row }: { row: ExportRow }) {
+  const [name, setName] = useState("");
+  const [whole, setWhole] = useState(false);
+  const [told, setTold] = useState("");
+  const terms = useTrait("export_terms");
+  const code = useRef<HTMLDivElement>(null);
+  const files = row.files ?? [];
+  const shown = files.find((file) => file.name === name) ?? files.find((file) => (file.lines ?? []).length) ?? files[0];
+  if (!shown) return <div className="dra-sheet-right dra-column" />;
+  const copy = async () => setTold(await copyText(textOf(shown), () => code.current && selectAll(code.current)));
+  const lines = (shown.lines ?? []).filter((line) => !whole || !line.startsWith("-"));
+  return (
+    <div className="dra-sheet-right dra-column">
+      <div className="dra-row dra-files-title">
+        <h3>
+          {counted(files.length, "file")} in {row.choice.folder || "manifests"}
+        </h3>
+        <span className="dra-gap" />
+        {Object.entries(terms).map(([word, text]) => (
+          <span key={word}>
+            {MARKS[word]}
+            <Term title={word} text={text} />
+          </span>
+        ))}
+      </div>
+      <ul className="dra-files" aria-label="Files">
+        {files.map((file) => (
+          <li key={file.name}>
+            <Button
+              kind="bare"
+              className="dra-option dra-file"
+              pressed={file === shown}
+              onClick={() => {
+                setName(file.name);
+                setTold("");
+              }}
+            >
+              <code>{file.name}</code>
+              <span className="dra-toned" data-tone={file.state === "edited" ? "warn" : "plain"}>
+                {WORDS[file.state]}
+              </span>
+              <span className="dra-number">
+                {file.state === "unchanged" ? "" : `+${file.added ?? 0} −${file.removed ?? 0}`}
+              </span>
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <div className="dra-row dra-file-head">
+        <b>{shown.name}</b>
+        <span className="dra-gap" />
+        <Told>{told}</Told>
+        <Choice
+          label="View of the file"
+          options={VIEWS}
+          value={whole ? "whole" : "diff"}
+          onChoose={(view) => setWhole(view === "whole")}
+        />
+        <Button disabled={!shown.lines?.length} onClick={() => void copy()}>
+          Copy
+        </Button>
+        <Button disabled={!shown.lines?.length} onClick={() => saveText(shown.name, textOf(shown))}>
+          Download
+        </Button>
+      </div>
+      {shown.fragment && <p className="dra-hint">Merge this part into Kueue's Configuration; do not apply it.</p>}
+      <div ref={code} className="dra-diff" role="region" aria-label={`Text of ${shown.name}`} tabIndex={0}>
+        <DiffLines lines={lines} isWhole={whole} />
+        {lines.length === 0 && <p className="dra-dim">A picture; it is written with the other files.</p>}
+        {(shown.cut ?? 0) > 0 && <p className="dra-dim">{shown.cut} more lines are not shown.</p>}
+      </div>
+    </div>
+  );
+}
+
+/** The lines of a diff, each with its sign; of a whole file without. */
+export function DiffLines({ lines, isWhole = false }: { lines: readonly string[]; isWhole?: boolean }) {
+  return keyed(lines).map(([key, line]) => {
+    const sign = isWhole ? " " : (line[0] ?? " ");
+    return (
+      <div key={key} className="dra-diff-line" data-sign={sign}>
+        <span className="dra-diff-sign" aria-hidden="true">
+          {sign}
+        </span>
+        {SIGNS[sign] && <span className="dra-sr">{SIGNS[sign]}: </span>}
+        {line.slice(1)}
+      </div>
+    );
+  });
+}
+
+// What kube-scheduler does with the manifests, and the pins with their price.
+const TONES: Readonly<Record<OutcomeRow["verdict"], Tone>> = { ok: "ok", warn: "warn", unknown: "plain" };
+
+function Outcome({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const { stage = "", plain, pinned, pins = [] } = row;
+  return (
+    <section
+      className="dra-card dra-outcome"
+      aria-label={row.gang ? "Plan of the gang" : "Simulation of kube-scheduler"}
+      data-verdict={plain?.verdict ?? "unknown"}
+    >
+      <div role="status">
+        {plain && <Verdict outcome={plain} />}
+        {row.problem && <p className="dra-wrong">{row.problem}</p>}
+        {stage && (
+          <Working words={stage}>
+            <Button onClick={() => channel.send({ type: "cancel-export" })}>Cancel</Button>
+          </Working>
+        )}
+      </div>
+      {row.gang && <PinnedDomain gang={row.gang} />}
+      {pinned && <Pin row={row} pinned={pinned} />}
+      {!row.gang && !pinned && !stage && plain?.verdict === "warn" && pins.length === 0 && !row.problem && (
+        <p className="dra-outcome-pin dra-dim">No pin was found that makes kube-scheduler allocate this plan.</p>
+      )}
+    </section>
+  );
+}
+
+function Verdict({ outcome }: { outcome: OutcomeRow }) {
+  return (
+    <Callout tone={TONES[outcome.verdict]}>
+      <div>
+        <b>{outcome.sentence}</b>
+        {outcome.detail && <p>{outcome.detail}</p>}
+      </div>
+    </Callout>
+  );
+}
+
+function Pin({ row, pinned }: { row: ExportRow; pinned: OutcomeRow }) {
+  const channel = useChannel();
+  return (
+    <div className="dra-outcome-pin">
+      <Switch checked={row.pin ?? false} onTurn={(pin) => channel.send({ type: "choose-export", pin })}>
+        <b>Pin so that it allocates this plan</b>
+      </Switch>
+      <Callout tone={TONES[pinned.verdict]}>
+        <span>
+          {pinned.sentence} {row.price ? `Price: ${row.price}.` : ""}
+        </span>
+      </Callout>
+    </div>
+  );
+}
+
+// The foot of the Export sheet: what a person accepts, and the buttons that write and copy.
+function Write({ row }: { row: ExportRow }) {
+  const channel = useChannel();
+  const problem = useTrait("problem");
+  const [overwrite, setOverwrite] = useState(false);
+  const [told, setTold] = useState("");
+  const { files = [], written = [], worse = "" } = row;
+  const kept = files.filter((file) => file.state !== "removed");
+  const edited = files.filter((file) => file.state === "edited").length;
+  const removed = files.length - kept.length;
+  const asked = [
+    ...(edited ? [`Overwrite my edits (${counted(edited, "file")})`] : []),
+    ...(removed ? [`Remove ${counted(removed, "file")} of an earlier export`] : []),
+  ];
+  const isReady = kept.length > 0 && !row.problem;
+  const write = () => {
+    channel.send({
+      type: "write-export",
+      ...(overwrite ? { overwrite: true } : {}),
+      ...(worse ? { allowWorse: true } : {}),
+    });
+    // Accepted once: the next edit is found again.
+    setOverwrite(false);
+  };
+  const copyAll = async () => {
+    const applied = kept.filter((file) => !file.fragment && file.name !== "kustomization.yaml");
+    const texts = applied.filter((file) => /\.(ya?ml|json)$/.test(file.name));
+    setTold(await copyText(texts.map(textOf).join("---\n"), () => undefined));
+  };
+  return (
+    <footer className="dra-row dra-sheet-foot">
+      <div className="dra-sheet-words" role="status">
+        {problem ? (
+          <p className="dra-wrong">{problem}</p>
+        ) : written.length > 0 ? (
+          <p className="dra-good">
+            Written: {counted(written.length - 1, "file")}, and {written.at(-1)} as the record.
+          </p>
+        ) : (
+          !worse && (
+            <p className="dra-dim">Valid for {row.choice.release}. Nothing is written until you press Export.</p>
+          )
+        )}
+        {worse && (
+          <Callout tone="warn">
+            <span>
+              {row.gang ? "" : "These manifests do not achieve the plan. "}
+              {worse}
+            </span>
+          </Callout>
+        )}
+      </div>
+      {asked.length > 0 && (
+        <Check checked={overwrite} onTurn={setOverwrite}>
+          {asked.join(". ")}
+        </Check>
+      )}
+      <Told>{told}</Told>
+      <Button disabled={!isReady} onClick={() => void copyAll()}>
+        Copy all
+      </Button>
+      <Button kind="primary" disabled={!isReady} onClick={write}>
+        {worse ? "Export anyway" : `Export ${counted(kept.length, "file")}`}
+      </Button>
+    </footer>
+  );
+}
 
 /** The sheet while it is open. */
 export function ExportSheet() {

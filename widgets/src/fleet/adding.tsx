@@ -1,20 +1,15 @@
 // Which nodes to add: what may be added, the cheapest answer with its proof, and what a person does with it.
 
 import { useState } from "react";
-import { Button } from "../components/button";
-import { Callout, type Tone } from "../components/callout";
-import { classes } from "../components/classes";
+import { Button, classes, type IconName } from "../components/button";
+import { Callout, FindingsList, Lines, Points, type Tone } from "../components/content";
 import { Form } from "../components/form";
 import { TextInput } from "../components/inputs";
-import { Lines, Points } from "../components/lines";
 import { ACTIONS, Table } from "../components/table";
 import type { AddingRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { copyText, selectAll } from "../view/copy";
-import { FindingsList } from "../view/findings_list";
-import type { IconName } from "../view/icon";
-import { saveText } from "../view/save_text";
-import { FormButton } from "./form";
+import { copyText, saveText, selectAll } from "../view/text";
+import { FormButton } from "./what_if";
 
 const SIGNS: Readonly<Record<string, { tone: Tone; icon?: IconName }>> = {
   nodes: { tone: "ok" },

@@ -1,14 +1,245 @@
 // The nodes as bars, or groups of them: what is in use, planned, free and stranded of one kind of device.
 
-import { useMemo, useState } from "react";
-import { Button } from "../components/button";
-import { Chip } from "../components/chip";
-import { Choice, optionsOf } from "../components/choice";
-import { classes } from "../components/classes";
-import { Search, Select } from "../components/inputs";
-import type { PlanViewModel } from "../generated/models";
+import { type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
+import { Button, classes } from "../components/button";
+import { Bar, Chip, type Part } from "../components/content";
+import { Choice, optionsOf, Search, Select } from "../components/inputs";
+import { useMenu } from "../components/popover";
+import { useRowsInSight } from "../components/table";
+import type { BarTable, PlanViewModel, WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { BarList, type BarRow, number, PARTS } from "./bar_list";
+
+// The list of bars: only those in sight exist, and pods can be dragged from one to another.
+export type BarRow = NonNullable<BarTable["rows"]>[number];
+const DRAGGED = "application/x-dra-pod";
+const ROW = 34;
+const PARTS = [
+  ["used", "in use"],
+  ["planned", "planned"],
+  ["free", "free"],
+  ["stranded", "stranded"],
+  ["blocked", "not available"],
+] as const;
+export const number = (value: number): string => value.toLocaleString("en");
+
+/** Return the pods of a row (`2 × large, 1 × small`) as (workload, count). */
+export function podsOf(words: string): readonly (readonly [string, number])[] {
+  return words
+    .split(", ")
+    .map((part) => part.split(" × "))
+    .filter((part) => part.length === 2)
+    .map(([count = "", name = ""]) => [name, Number(count.replaceAll(",", ""))] as const);
+}
+
+interface ListProps {
+  rows: readonly BarRow[];
+  isGrouped: boolean;
+  label: string;
+}
+
+/** The bars; only those in sight exist. Arrows move, Enter chooses, the menu key opens the menu of a node. */
+export function BarList({ rows, isGrouped, label }: ListProps) {
+  const pane = useRef<HTMLDivElement>(null);
+  const chosen = useTrait("fleet_chosen");
+  // The domain is left out where the names differ without it.
+  const isShort = useMemo(
+    () => !isGrouped && new Set(rows.map((row) => host(row[1]))).size === rows.length,
+    [isGrouped, rows],
+  );
+  const channel = useChannel();
+  const ids = useMemo(() => rows.map((row) => row[0]), [rows]);
+  const { from, to, ...keys } = useRowsInSight({
+    pane,
+    height: ROW,
+    ids,
+    chosen,
+    onChoose: (id) => channel.set({ fleet_chosen: id }),
+  });
+  return (
+    <div
+      ref={pane}
+      className={classes("dra-fleet-list", isGrouped && "is-grouped")}
+      role="listbox"
+      aria-label={label}
+      style={{ minHeight: `${Math.min(rows.length, 6) * ROW}px` }}
+      tabIndex={0}
+      {...keys}
+    >
+      <div className="dra-fleet-rows" style={{ height: `${rows.length * ROW}px` }}>
+        {rows.slice(from, to).map((row, at) => (
+          <NodeBar
+            key={row[0]}
+            row={row}
+            top={(from + at) * ROW}
+            isGrouped={isGrouped}
+            isShort={isShort}
+            isChosen={row[0] === chosen}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const host = (name: string) => name.split(".")[0] ?? name;
+
+interface NodeBarProps {
+  row: BarRow;
+  top: number;
+  isGrouped: boolean;
+  isShort: boolean;
+  isChosen: boolean;
+}
+
+function NodeBar({ row, top, isGrouped, isShort, isChosen }: NodeBarProps) {
+  const channel = useChannel();
+  const menu = useMenu();
+  const workloads = useTrait("fleet_workloads");
+  const { kind = "" } = useTrait("fleet_bars");
+  const [isOver, setOver] = useState(false);
+  const [id, name, state, nodes, ...rest] = row;
+  const values = rest.slice(0, 5) as number[];
+  const total = values.reduce((sum, value) => sum + value, 0);
+  const pods = rest[5] as string;
+  const said = PARTS.flatMap(([, text], at) => (values[at] ? [`${number(values[at] ?? 0)} ${text}`] : [])).join(", ");
+  const many = nodes > 1 ? `, ${number(nodes)} nodes` : "";
+  const words = `${name}${state && `, ${state}`}${many}: ${said}${pods && `; ${pods}`}`;
+  const openMenu = (event: MouseEvent) => {
+    if (isGrouped) return;
+    event.preventDefault();
+    channel.set({ fleet_chosen: id });
+    menu(event, name, [
+      { label: "Show the hardware picture", act: () => channel.set({ fleet_chosen: id, fleet_picture: true }) },
+      { label: "Drain this node", act: () => channel.send({ type: "add-layer", change: "drain", subject: id }) },
+      {
+        label: "Add a node like this",
+        act: () => channel.send({ type: "add-layer", change: "add", subject: id, count: 1 }),
+      },
+      ...workloads
+        .filter((one) => !one.gang)
+        .map((one) => ({
+          label: `Pin one more pod of ${one.name} here`,
+          act: () => channel.send({ type: "move-pod", name: one.name, fromNode: "", toNode: id }),
+        })),
+    ]);
+  };
+  const onDrop = (event: DragEvent) => {
+    setOver(false);
+    const text = event.dataTransfer.getData(DRAGGED);
+    if (!text || isGrouped) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [pod = "", from = ""] = text.split("\n");
+    if (from !== id) channel.send({ type: "move-pod", name: pod, fromNode: from, toNode: id });
+  };
+  const onDragOver = (event: DragEvent) => {
+    if (isGrouped || !event.dataTransfer.types.includes(DRAGGED)) return;
+    event.preventDefault();
+    setOver(true);
+  };
+  return (
+    <div
+      className={classes("dra-fleet-row", isChosen && "is-chosen", isOver && "is-over")}
+      style={{ top: `${top}px` }}
+      role="option"
+      aria-selected={isChosen}
+      aria-label={words}
+      data-id={id}
+      tabIndex={-1}
+      onClick={() => channel.set({ fleet_chosen: id })}
+      onDoubleClick={() => !isGrouped && channel.set({ fleet_chosen: id, fleet_picture: true })}
+      onContextMenu={openMenu}
+      onDragOver={onDragOver}
+      onDragLeave={() => setOver(false)}
+      onDrop={onDrop}
+    >
+      <span className="dra-fleet-label dra-cut" title={name}>
+        {isShort ? host(name) : name}
+      </span>
+      {isGrouped && <span className="dra-dim">{state}</span>}
+      {isGrouped && <span className="dra-number">{number(nodes)}</span>}
+      <Bar
+        parts={PARTS.flatMap(([key, text], at) => {
+          const whole = partOf(key, text, values[at] ?? 0, total);
+          return key === "planned" ? byWorkload(whole, podsOf(pods), workloads, kind, total) : [whole];
+        })}
+      />
+      {isGrouped ? (
+        <span className={classes("dra-number", Boolean(values[3]) && "is-stranded")}>{number(values[3] ?? 0)}</span>
+      ) : (
+        <Pods node={id} words={pods} isFull={!values[1] && !values[2] && !values[3]} />
+      )}
+    </div>
+  );
+}
+
+const partOf = (key: string, text: string, size: number, total: number, texts?: readonly string[]): Part => {
+  const title = `${number(size)} ${text}`;
+  const inside = <Inside share={total ? (100 * size) / total : 0} texts={texts ?? [title, number(size)]} />;
+  return { key, part: key, size, title, inside };
+};
+
+/** The planned part of a bar, cut into those of the workloads, each in its colour. */
+function byWorkload(
+  whole: Part,
+  pods: readonly (readonly [string, number])[],
+  workloads: readonly WorkloadRow[],
+  kind: string,
+  total: number,
+): readonly Part[] {
+  const found = pods.flatMap(([name, count]) => {
+    const one = workloads.find((row) => row.name === name);
+    const size = count * (one?.devices?.[kind] ?? 0);
+    return one && size ? [{ one, size, count }] : [];
+  });
+  const sum = found.reduce((all, { size }) => all + size, 0);
+  if (!sum) return [whole];
+  return found.map(({ one, size, count }) => {
+    const share = (whole.size * size) / sum;
+    const amount = Math.round(share * 10) / 10;
+    return {
+      ...partOf("planned", `planned, ${number(count)} × ${one.name}`, share, total, [
+        `${one.letter} ${number(amount)}`,
+        one.letter ?? "",
+      ]),
+      key: one.name,
+      colour: one.colour,
+      ink: one.ink,
+    };
+  });
+}
+
+/** The longest of some texts that a part of a bar has space for; a bar has 290 px at least. */
+function Inside({ share, texts }: { share: number; texts: readonly string[] }) {
+  const text = texts.find((one) => share * 2.9 > one.length * 7.5 + 8);
+  return text ? <span>{text}</span> : null;
+}
+
+/** The pods of a node: each can be dragged to another node, or moved by its menu. */
+function Pods({ node, words, isFull }: { node: string; words: string; isFull: boolean }) {
+  const pods = podsOf(words);
+  const gangs = useTrait("fleet_workloads").filter((one) => one.gang);
+  const isGang = (name: string) => gangs.some((one) => one.name === name);
+  if (!pods.length) return <span className="dra-dim dra-fleet-pods">{isFull ? "full" : "none"}</span>;
+  return (
+    <span className="dra-fleet-pods">
+      {pods.map(([name, count]) => (
+        <Chip
+          key={name}
+          className="dra-fleet-pod dra-cut"
+          draggable={!isGang(name)}
+          title={`${number(count)} × ${name}${isGang(name) ? "" : ". Drag to another node to pin one pod there."}`}
+          onDragStart={(event) => {
+            event.dataTransfer.setData(DRAGGED, `${name}\n${node}`);
+            event.dataTransfer.effectAllowed = "move";
+          }}
+        >
+          {number(count)} × {name}
+        </Chip>
+      ))}
+    </span>
+  );
+}
 
 const ORDERS = optionsOf([
   ["name", "by name"],

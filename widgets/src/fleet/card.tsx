@@ -2,16 +2,15 @@
 
 import { type MouseEvent, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "../components/button";
-import { Card } from "../components/card";
-import { Lines } from "../components/lines";
+import { Card, Lines } from "../components/content";
+import { useMenu } from "../components/popover";
 import type { PodsRow, WhyStrandedRow } from "../generated/models";
-import { safeSvg } from "../hardware/safe_svg";
+import { safeSvg } from "../hardware/tree";
 import { useChannel, useTrait } from "../plan/model";
 import { Bars as TestBars } from "../plan/why_not";
-import { keyed } from "../view/keyed";
-import { BarList } from "./bar_list";
-import { FormButton } from "./form";
-import { useMenu } from "./menu";
+import { keyed } from "../view/text";
+import { BarList } from "./bars";
+import { FormButton } from "./what_if";
 
 export function NodeCard() {
   const channel = useChannel();

@@ -1,21 +1,109 @@
 // Racks, blocks and other domains: the pods of one gang that each holds, as a tree, a heat map or a table.
 
 import { useMemo, useRef, useState } from "react";
-import { Button } from "../components/button";
-import type { Tone } from "../components/callout";
-import { Choice, named } from "../components/choice";
-import { classes } from "../components/classes";
-import { Search } from "../components/inputs";
+import { Button, classes, Icon, type IconName } from "../components/button";
+import { Bar, Card, Lines, type Tone } from "../components/content";
+import { Choice, named, Search } from "../components/inputs";
+import { LongTable, type Row, useRowsInSight } from "../components/table";
 import type { DomainRow } from "../generated/models";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
-import { Icon, type IconName } from "../view/icon";
-import { LongTable } from "../view/long_table";
-import type { Row } from "../view/rows";
-import { number } from "./bar_list";
-import { Boxes, Shares } from "./boxes";
-import { DomainCard } from "./domain_card";
-import { useRowsInSight } from "./rows_in_sight";
+import { Bars as TestBars } from "../plan/why_not";
+import { number } from "./bars";
+
+// The nodes of a domain as boxes, each with a part per pod that it could hold; or the sums of many nodes as one bar.
+type BoxRow = NonNullable<DomainRow["boxes"]>[number];
+/** Pods of a node up to which each has a part of its own. */
+const MOST_PARTS = 8;
+const BOX_PARTS = ["placed", "free", "plan", "used", "closed"] as const;
+const BOX_WORDS: Readonly<Record<string, string>> = {
+  placed: "placed",
+  free: "fit",
+  plan: "kept away by the rest of the plan",
+  used: "kept away by devices in use",
+  closed: "on a cordoned node",
+};
+
+/** Return how many pods of each part a node has; on a cordoned node, all are of one part. */
+function partsOf([, placed, free, byPlan, used, isClosed]: BoxRow): readonly number[] {
+  return isClosed ? [0, 0, 0, 0, free + used] : [placed, free, byPlan, used, 0];
+}
+
+const boxInWords = (counts: readonly number[]) =>
+  counts.flatMap((count, at) => (count ? [`${number(count)} ${BOX_WORDS[BOX_PARTS[at] ?? ""] ?? ""}`] : [])).join(", ");
+
+function Boxes({ rows, isNamed = false }: { rows: readonly BoxRow[]; isNamed?: boolean }) {
+  return (
+    <span className={classes("dra-pods-boxes", isNamed && "is-named")}>
+      {rows.map((row) => {
+        const counts = partsOf(row);
+        const title = `${row[0]}: ${boxInWords(counts) || "holds no pod"}${row[5] ? " (cordoned)" : ""}`;
+        return (
+          <span key={row[0]} className="dra-pods-node" title={title}>
+            <Box counts={counts} isClosed={row[5]} />
+            {isNamed && <small className="dra-hint">{row[0]}</small>}
+          </span>
+        );
+      })}
+    </span>
+  );
+}
+
+function Box({ counts, isClosed }: { counts: readonly number[]; isClosed: boolean }) {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (!total) return <Bar parts={[{ key: "none", part: isClosed ? "closed" : "none", size: 1 }]} />;
+  const parts = BOX_PARTS.flatMap((part, at) => {
+    const count = counts[at] ?? 0;
+    if (total > MOST_PARTS) return [{ key: part, part, size: count }];
+    return Array.from({ length: count }, (_, pod) => ({ key: `${part} ${pod}`, part, size: 1 }));
+  });
+  return <Bar parts={parts} />;
+}
+
+/** The sums over the nodes of a domain. */
+function Shares({ sums = [0, 0, 0, 0, 0] }: { sums?: readonly number[] | undefined }) {
+  const parts = BOX_PARTS.map((part, at) => ({ key: part, part, size: sums[at] ?? 0 }));
+  return <Bar parts={parts} title={boxInWords(sums) || "holds no pod"} />;
+}
+
+// The domain that is chosen: what it holds step by step, its nodes, and what would make it hold the gang.
+function DomainCard() {
+  const channel = useChannel();
+  const { id = "", title = "", lines = [], bars = [], fixes = [], boxes = [] } = useTrait("fleet_domain_card");
+  if (!id) return null;
+  return (
+    <div className="dra-grid dra-domain-cards">
+      <Card
+        title={title}
+        tools={
+          <Button
+            kind="quiet"
+            icon="cross"
+            label={`Close ${title}`}
+            onClick={() => channel.set({ fleet_domain: "" })}
+          />
+        }
+      >
+        {bars.map((row) => (
+          <TestBars key={row.title} row={row} />
+        ))}
+        <Lines lines={lines} />
+        {boxes.length > 1 && boxes.length <= 80 && <Boxes rows={boxes} isNamed />}
+      </Card>
+      {fixes.length > 0 && (
+        <Card title="What would make it fit">
+          <ul className="dra-stack">
+            {fixes.map((fix) => (
+              <li key={fix.title}>
+                <b>{fix.title}</b> <p className="dra-dim">{fix.brings}</p>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </div>
+  );
+}
 
 const ROW = 36;
 /** Domains above which the heat map is shown first. */

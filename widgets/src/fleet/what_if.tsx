@@ -1,13 +1,81 @@
-// What-if changes as chips: each is a layer over the snapshot that can be removed again.
-import { Button } from "../components/button";
-import { Chip } from "../components/chip";
-import { named, optionsOf } from "../components/choice";
+// The left side of Fleet under the workloads: what-if changes with their forms, and the kept scenarios.
+
+import { useState } from "react";
+import { Button, Icon } from "../components/button";
+import { Chip } from "../components/content";
+import { Form } from "../components/form";
+import { named, type Option, optionsOf } from "../components/inputs";
+import { Popover, useMenu, usePopover } from "../components/popover";
+import { ACTIONS, Table } from "../components/table";
 import type { PlanViewMessage } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { Icon } from "../view/icon";
-import { keyed } from "../view/keyed";
-import { FormButton, type FormRow } from "./form";
+import { onEnter } from "../view/keys";
+import { keyed } from "../view/text";
+import { Head } from "./workloads";
 
+// A button that opens a small form, and the fields that the forms of Fleet share; Enter does what its button does.
+interface FormRow {
+  readonly key: string;
+  readonly label: string;
+  /** `node` is the name of a node: a small cluster offers its names. */
+  readonly kind: "live" | "node" | "select" | "count";
+  /** What it holds at first. */
+  readonly first?: string;
+  readonly options?: readonly Option<string>[];
+  readonly placeholder?: string;
+  /** The name of the control where the label says too little. */
+  readonly name?: string;
+}
+
+interface Props {
+  label: string;
+  title: string;
+  action: string;
+  fields: readonly FormRow[];
+  hint?: string;
+  /** Gets what was entered, by the keys of the fields; called when no text is empty. */
+  onDone(values: Readonly<Record<string, string>>): void;
+}
+
+export function FormButton({ label, title, action, fields, hint, onDone }: Props) {
+  const { names = [] } = useTrait("fleet_bars");
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
+  const values = Object.fromEntries(fields.map((row) => [row.key, typed[row.key] ?? row.first ?? ""]));
+  const over = usePopover({
+    first: () => document.activeElement?.closest(".dra-fleet-mode")?.querySelector<HTMLElement>(":popover-open input"),
+  });
+  const isReady = Object.values(values).every((text) => text.trim() !== "");
+  const done = () => {
+    if (!isReady) return;
+    over.close();
+    onDone(values);
+  };
+  const rows = fields.map((row) => ({
+    label: row.label,
+    name: row.name,
+    kind: row.kind === "node" ? ("live" as const) : row.kind,
+    value: values[row.key] ?? "",
+    least: 1,
+    placeholder: row.kind === "node" ? "name of a node" : row.placeholder,
+    options: row.kind === "node" ? named(names) : row.options,
+    onSet: (value: string) => setTyped((now) => ({ ...now, [row.key]: value })),
+  }));
+  return (
+    <>
+      <Button {...over.button}>{label}</Button>
+      <Popover over={over} title={title} className="dra-fleet-form">
+        <div onKeyDown={onEnter(done)}>
+          <Form fields={rows}>{hint && <p className="dra-dim">{hint}</p>}</Form>
+        </div>
+        <Button kind="primary" disabled={!isReady} onClick={done}>
+          {action}
+        </Button>
+      </Popover>
+    </>
+  );
+}
+
+// What-if changes as chips: each is a layer over the snapshot that can be removed again.
 const HOW = optionsOf([
   ["without", "remove it"],
   ["taint", "taint it (NoSchedule)"],
@@ -122,3 +190,70 @@ export function WhatIf() {
 }
 
 const Dim = ({ children }: { children: string }) => <p className="dra-dim">{children}</p>;
+
+/** `11 of 13` is short; a number that differs from the present one is marked. */
+function markOf(cell: string, present: string | undefined): string {
+  const [head, all] = cell.split(" of ");
+  if (all !== undefined && all !== head) return "is-short";
+  return cell === present ? "" : "is-other";
+}
+
+export function Scenarios() {
+  const channel = useChannel();
+  const { columns = [], rows = [] } = useTrait("fleet_scenarios");
+  const { canCompare = false, stale = false } = useTrait("fleet_answer");
+  const hasKept = rows.some((row) => row.kept);
+  if (!rows.length) return null;
+  const now = rows.find((row) => row.now);
+  return (
+    <section className="dra-stack" aria-label="Scenarios">
+      <h3>Scenarios</h3>
+      <div className="dra-wide-table">
+        <Table
+          className="is-numbers"
+          columns={[
+            ["scenario", "scenario"],
+            ...columns.map((column) => [column, <Head key={column} word={column} />] as const),
+            ACTIONS,
+          ]}
+          rows={rows.map((row) => ({
+            key: row.name,
+            head: row.name,
+            className: row.now ? "is-now" : undefined,
+            title: row.title || undefined,
+            cells: [...(row.cells ?? []), row.kept && <Actions key="actions" name={row.name} />],
+            marks: (row.cells ?? []).map((cell, at) => markOf(cell, now?.cells?.[at])),
+          }))}
+        />
+      </div>
+      <div className="dra-row">
+        <Button disabled={stale} onClick={() => channel.send({ type: "keep-scenario" })}>
+          Keep as scenario
+        </Button>
+        {canCompare && (
+          <Button disabled={!hasKept} onClick={() => channel.send({ type: "compare-plans" })}>
+            Compare…
+          </Button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Actions({ name }: { name: string }) {
+  const channel = useChannel();
+  const menu = useMenu();
+  const items = [
+    { label: "Restore", act: () => channel.send({ type: "restore-scenario", name }) },
+    { label: "Remove", act: () => channel.send({ type: "forget-scenario", name }) },
+  ];
+  return (
+    <Button
+      kind="quiet"
+      icon="dots"
+      label={`Actions for ${name}`}
+      aria-haspopup="menu"
+      onClick={(event) => menu(event, name, items)}
+    />
+  );
+}

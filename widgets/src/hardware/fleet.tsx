@@ -2,10 +2,10 @@
 
 import { useMemo, useState } from "react";
 import { Button } from "../components/button";
+import { LongTable } from "../components/table";
 import type { FleetItem } from "../generated/models";
 import { onArrows } from "../view/keys";
-import { LongTable } from "../view/long_table";
-import { counted } from "../view/words";
+import { counted } from "../view/text";
 import { HeatMap } from "./heat_map";
 import { useChannel, useTrait } from "./model";
 

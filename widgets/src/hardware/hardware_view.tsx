@@ -1,23 +1,276 @@
 // HardwareView: the nodes that serve the drawing, and one of them as a picture of its hardware.
-import { Button } from "../components/button";
 import "../hardware_view.css";
-import { type KeyboardEvent, type RefObject, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import { Button } from "../components/button";
+import { PaneProblem } from "../components/content";
+import { Choice } from "../components/inputs";
+import type { ExampleRow, LessonPictureMessage, LessonPictureModel } from "../generated/models";
 import { TracePane } from "../trace/trace_pane";
 import type { Context } from "../view/late";
-import { useLight } from "../view/light";
-import { PaneProblem } from "../view/pane_problem";
+import { hooksOf, type Light, useLight } from "../view/model";
+import { counted } from "../view/text";
 import { mount } from "../view/widget";
-import { ByExample } from "./by_example";
-import { DriverKinds } from "./driver_kinds";
 import { FleetStrip } from "./fleet";
-import { GraphPanel } from "./graph_panel";
-import { LessonPicture } from "./lesson_picture";
 import { useChannel, useTrait } from "./model";
-import { NodeRow } from "./node_row";
-import { Picture } from "./picture";
-import { PictureMenu } from "./picture_menu";
-import { ShowToggle } from "./show_toggle";
-import { useChoosing } from "./use_choosing";
+import { DeviceTree, Picture } from "./picture";
+import { DriverKinds, PictureMenu } from "./picture_menu";
+
+// Devices chosen on the picture, and whether a person is choosing.
+const NONE: ReadonlySet<string> = new Set();
+
+export interface Choosing {
+  readonly isOn: boolean;
+  readonly picked: ReadonlySet<string>;
+  turn(isOn: boolean): void;
+  /** Choose a device or give it up; of a block of like devices choose one more, or with `isBack` one less. */
+  press(devices: readonly string[], isBack: boolean): void;
+}
+
+/** The chosen devices after a press on an item that stands for `devices`. */
+export function pressed(picked: ReadonlySet<string>, devices: readonly string[], isBack: boolean): ReadonlySet<string> {
+  const next = new Set(picked);
+  const [free, held] = [devices.find((one) => !next.has(one)), [...devices].reverse().find((one) => next.has(one))];
+  if (held !== undefined && (isBack || free === undefined)) next.delete(held);
+  else if (free !== undefined && !isBack) next.add(free);
+  return next;
+}
+
+export function useChoosing(): Choosing {
+  const channel = useChannel();
+  const node = useTrait("node");
+  const [isOn, setOn] = useState(false);
+  const [picked, setPicked] = useState(NONE);
+  const shownNode = useRef(node);
+  const pick = (devices: ReadonlySet<string>) => {
+    setPicked(devices);
+    channel.send({ type: "by-example", devices: [...devices] });
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when another node is shown
+  useEffect(() => {
+    if (shownNode.current !== node && isOn) pick(NONE);
+    shownNode.current = node;
+  }, [node]);
+  const turn = (to: boolean) => {
+    setOn(to);
+    pick(NONE);
+  };
+  const press = (devices: readonly string[], isBack: boolean) => pick(pressed(picked, devices, isBack));
+  return { isOn, picked, turn, press };
+}
+
+// Which allocation the picture shows.
+const SHOWN = [
+  { value: "best", label: "Best", title: "The best allocation" },
+  { value: "scheduler", label: "Scheduler", title: "What kube-scheduler allocates with this manifest" },
+  {
+    value: "plain",
+    label: "Scheduler, no links",
+    title: "What kube-scheduler allocates with counts and selectors only",
+  },
+  { value: "both", label: "Difference", title: "The best allocation and kube-scheduler's over each other" },
+] as const;
+
+export function ShowToggle() {
+  const channel = useChannel();
+  return (
+    <Choice
+      label="Shown on the picture"
+      options={SHOWN}
+      value={useTrait("show")}
+      onChoose={(show) => channel.set({ show })}
+    />
+  );
+}
+
+/** `toggle` chooses what is drawn. */
+export function NodeRow({ toggle, children }: { toggle: ReactNode; children: ReactNode }) {
+  const channel = useChannel();
+  const [name, caption, best] = [useTrait("node"), useTrait("caption"), useTrait("fleet").best ?? ""];
+  return (
+    <div className="dra-row dra-node-row">
+      <span className="dra-node-title">
+        <b className="dra-node-name">{name}</b>
+        {caption && <span className="dra-hint dra-equal">{caption}</span>}
+      </span>
+      {best && best !== name && (
+        <Button kind="link" data-key="back" onClick={() => channel.send({ type: "node", name: best })}>
+          Show the best
+        </Button>
+      )}
+      {toggle}
+      <span className="dra-row">
+        <Pin node={name} />
+        {children}
+      </span>
+    </div>
+  );
+}
+
+/** Plan on this node only, or let the plan choose again. */
+function Pin({ node }: { node: string }) {
+  const channel = useChannel();
+  const pinned = useTrait("pinned");
+  const title = pinned ? `The plan uses only ${pinned}; press to let it choose the best node` : `Plan on ${node} only`;
+  return (
+    <Button
+      icon="pin"
+      data-key="pin"
+      title={title}
+      label={pinned ? undefined : "Plan here"}
+      onClick={() => channel.send({ type: "pin", name: pinned ? "" : node })}
+      className={pinned ? "is-on" : undefined}
+    >
+      {pinned ? "Best node again" : <span className="dra-word">Plan here</span>}
+    </Button>
+  );
+}
+
+// The claims that ask for devices such as those that are chosen on the picture.
+const HINT =
+  "Choose devices on the picture: click them, or move with the arrows and press Space. " +
+  "A block adds one device with each click. Esc ends.";
+
+export function ByExample({ choosing, onEnd }: { choosing: Choosing; onEnd(event: KeyboardEvent): void }) {
+  const examples = useTrait("examples");
+  const { isOn, picked } = choosing;
+  const chosen = `${counted(picked.size, "device")} chosen. Claims that ask for such devices, the most general first:`;
+  return (
+    <section className="dra-card dra-by-example" aria-label="Claim by example" hidden={!isOn} onKeyDown={onEnd}>
+      <p className="dra-hint" role="status">
+        {picked.size ? chosen : HINT}
+      </p>
+      <ol className="dra-stack dra-examples">
+        {isOn &&
+          picked.size > 0 &&
+          examples?.map((row, number) => (
+            <Example key={row.title} row={row} number={number} onTaken={() => choosing.turn(false)} />
+          ))}
+      </ol>
+    </section>
+  );
+}
+
+function Example({ row, number, onTaken }: { row: ExampleRow; number: number; onTaken(): void }) {
+  const channel = useChannel();
+  const take = (add: boolean) => () => {
+    channel.send({ type: "take-example", number, add });
+    onTaken();
+  };
+  return (
+    <li>
+      <b>{row.title}</b>
+      <pre className="dra-example">{(row.lines ?? []).join("\n")}</pre>
+      <span className="dra-hint">{row.matching ?? ""}</span>
+      <span className="dra-row">
+        <Button data-key={`use-${number}`} onClick={take(false)}>
+          Use as the drawing
+        </Button>
+        <Button data-key={`add-${number}`} onClick={take(true)}>
+          Add to the drawing
+        </Button>
+      </span>
+    </li>
+  );
+}
+
+/** `back` is the button that opens it. */
+export function GraphPanel({ back, light }: { back: RefObject<HTMLButtonElement | null>; light: Light }) {
+  const channel = useChannel();
+  const [svg, node] = [useTrait("graph"), useTrait("node")];
+  const button = useRef<HTMLButtonElement>(null);
+  const tree = useRef<HTMLDivElement>(null);
+  const isOpen = Boolean(svg);
+  useLayoutEffect(() => {
+    if (isOpen) button.current?.focus();
+  }, [isOpen]);
+  const close = () => {
+    channel.send({ type: "close-graph" });
+    back.current?.focus();
+  };
+  return (
+    <section
+      className="dra-card dra-graph"
+      aria-label="PCIe and NUMA graph"
+      hidden={!isOpen}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        close();
+      }}
+    >
+      {isOpen && (
+        <>
+          <div className="dra-row dra-graph-head">
+            <h3>Graph of {node}</h3>
+            <Button icon="cross" ref={button} onClick={close}>
+              Close
+            </Button>
+          </div>
+          <DeviceTree root={tree} svg={svg} light={light} onProblem={() => {}} className="dra-graph-tree" />
+        </>
+      )}
+    </section>
+  );
+}
+
+// The picture of a lesson: a student chooses devices on it, or looks at nodes; the answer is drawn once it is known.
+const { useChannel: useLessonChannel, useTrait: useLessonTrait } = hooksOf<LessonPictureModel, LessonPictureMessage>();
+
+export function LessonPicture() {
+  const channel = useLessonChannel();
+  const light = useLight(channel);
+  const [isOn, picked, only] = [useLessonTrait("picks"), useLessonTrait("picked"), useLessonTrait("only")];
+  const [node, caption, problem, { best }] = [
+    useLessonTrait("node"),
+    useLessonTrait("caption"),
+    useLessonTrait("problem"),
+    useLessonTrait("fleet"),
+  ];
+  const [own, setOwn] = useState("");
+  const root = useRef<HTMLDivElement>(null);
+  const choosing = {
+    isOn,
+    picked: new Set(picked),
+    turn: () => undefined,
+    press: (devices: readonly string[], isBack: boolean) =>
+      channel.set({ picked: [...pressed(new Set(picked), devices, isBack)] }),
+  };
+  return (
+    <>
+      <div className="dra-row dra-hardware-head">
+        <h3>{only ? "Node" : best ? "Where it fits" : "Nodes"}</h3>
+        {only ? <b className="dra-node-name">{only}</b> : <FleetStrip />}
+      </div>
+      <PaneProblem
+        text={problem || own}
+        onHide={() => {
+          channel.send({ type: "dismiss-problem" });
+          setOwn("");
+        }}
+      />
+      <div className="dra-hardware-body dra-column">
+        {!only && (
+          <div className="dra-row dra-node-row">
+            <span className="dra-node-title">
+              <b className="dra-node-name">{node}</b>
+              {caption && <span className="dra-hint dra-equal">{caption}</span>}
+            </span>
+            {best && <ShowToggle />}
+          </div>
+        )}
+        <Picture root={root} light={light} choosing={choosing} onEnd={() => undefined} onProblem={setOwn} />
+      </div>
+    </>
+  );
+}
 
 function HardwareView() {
   const mode = useTrait("mode");

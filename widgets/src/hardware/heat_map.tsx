@@ -1,6 +1,5 @@
 // Racks as a grid of cells: the darker, the more. Words say the value of each cell; the arrows go from cell to cell.
-import { Button } from "../components/button";
-import { classes } from "../components/classes";
+import { Button, classes } from "../components/button";
 import type { HeatMap as Values } from "../generated/models";
 import { onArrows } from "../view/keys";
 

@@ -1,4 +1,4 @@
 import type { HardwareViewMessage, HardwareViewModel } from "../generated/models";
-import { hooksOf } from "../view/use_model";
+import { hooksOf } from "../view/model";
 
 export const { useChannel, useTrait } = hooksOf<HardwareViewModel, HardwareViewMessage>();

@@ -1,21 +1,191 @@
 // LessonView: the words of a lesson around its picture and canvas; Python places those beside it.
-import { Button } from "../components/button";
-import { Callout } from "../components/callout";
 import "../lesson_view.css";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Button, Icon } from "../components/button";
+import { Callout, PaneProblem } from "../components/content";
+import { Figure, Popover, usePopover } from "../components/popover";
+import { FullScreen, OpenInTab } from "../view/grid";
+import { onArrows } from "../view/keys";
 import type { Context } from "../view/late";
-import { PaneProblem } from "../view/pane_problem";
 import { mount } from "../view/widget";
-import { Explain } from "./explain";
-import { Foot } from "./foot";
-import { Head } from "./head";
-import { Hints } from "./hints";
-import { Judged } from "./judged";
-import { LessonList } from "./lesson_list";
 import { useChannel, useTrait } from "./model";
-import { Rail } from "./rail";
-import { StartOver } from "./start_over";
-import { Line, Paragraphs } from "./text";
+import { Explain, Hints, Judged, Line, Paragraphs } from "./task";
+
+// The steps of a lesson in a row; a person can go back to what was done.
+const STATES = { done: "done", now: "this step", open: "open", later: "comes later" } as const;
+const onRailArrows = onArrows("button:not(:disabled)");
+
+export function Rail() {
+  const channel = useChannel();
+  const steps = useTrait("steps");
+  return (
+    <nav className="dra-lesson-rail" aria-label="Steps of the lesson" onKeyDown={onRailArrows}>
+      <ol>
+        {steps.map(({ label, state = "later" }, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the steps of a lesson keep their places
+          <li key={at} data-state={state}>
+            <Button
+              kind="bare"
+              data-key={`step ${at}`}
+              aria-current={state === "now" ? "step" : undefined}
+              label={`Step ${at + 1}, ${label}: ${STATES[state]}`}
+              disabled={state === "later"}
+              onClick={() => channel.send({ type: "go-to-step", step: at })}
+            >
+              <span className="dra-lesson-dot">{state === "done" ? <Icon name="check" /> : at + 1}</span>
+              <span>{label}</span>
+            </Button>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+// Begin the lesson again; the button asks first.
+export function StartOver() {
+  const channel = useChannel();
+  const keep = useRef<HTMLButtonElement>(null);
+  const over = usePopover({ first: () => keep.current });
+  const start = () => {
+    over.close();
+    channel.send({ type: "start-over" });
+  };
+  return (
+    <>
+      <Button {...over.button} data-key="start over">
+        Start over
+      </Button>
+      <Popover over={over} title="Start this lesson again?" className="dra-lesson-ask">
+        <p>The lesson begins at step 1 with an empty canvas. A copy of your drawing and your progress is kept.</p>
+        <div className="dra-row">
+          <Button ref={keep} onClick={over.close}>
+            Keep going
+          </Button>
+          <Button onClick={start}>Start over</Button>
+        </div>
+      </Popover>
+    </>
+  );
+}
+
+// The head of a lesson: its place in the course, its title, and what was reached.
+export function Head() {
+  const channel = useChannel();
+  const { number, title, minutes = 0, progress, tiles = [] } = useTrait("head");
+  const canLeave = useTrait("can_leave");
+  return (
+    <header className="dra-lesson-head">
+      <div className="dra-lesson-titles">
+        <p className="dra-lesson-place">
+          {number}
+          {minutes > 0 && ` · about ${minutes} minutes`}
+        </p>
+        <h2>{title}</h2>
+        <p className="dra-lesson-progress">{progress}</p>
+      </div>
+      {tiles.map((row) => (
+        <Figure key={row.caption} row={row} />
+      ))}
+      <div className="dra-row">
+        <FullScreen of=".dra-lesson-grid" />
+        {canLeave ? (
+          <Button icon="back" onClick={() => channel.send({ type: "show-lessons" })}>
+            All lessons
+          </Button>
+        ) : (
+          <OpenInTab />
+        )}
+      </div>
+    </header>
+  );
+}
+
+// Under the lesson: its words, the manifest once the drawing is checked, and that the drawing is the student's own.
+export function Foot() {
+  const [terms, yaml, saved, kind] = [useTrait("terms"), useTrait("yaml"), useTrait("saved"), useTrait("task").kind];
+  const [open, setOpen] = useState("");
+  const panels: Record<string, ReactNode> = {};
+  if (terms.length) {
+    panels["Words in this lesson"] = (
+      <dl>
+        {terms.map(({ word, meaning }) => (
+          <div key={word}>
+            <dt>{word}</dt>
+            <dd>
+              <Line text={meaning} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    );
+  }
+  if (yaml) panels["YAML of your drawing"] = <pre>{yaml}</pre>;
+  const shown = panels[open];
+  const isDrawn = kind === "draw" || kind === "check";
+  return (
+    <footer className="dra-lesson-foot">
+      {shown && (
+        <div id="dra-lesson-panel" className="dra-lesson-panel" role="region" aria-label={open} tabIndex={0}>
+          {shown}
+        </div>
+      )}
+      <div className="dra-row dra-lesson-tabs">
+        {Object.keys(panels).map((name) => (
+          <Button
+            kind="link"
+            key={name}
+            aria-expanded={open === name}
+            onClick={() => setOpen(open === name ? "" : name)}
+          >
+            {name}
+          </Button>
+        ))}
+        <span className="dra-gap" />
+        {isDrawn && !yaml && <span>Fit and YAML appear when you check.</span>}
+        {isDrawn && saved && <span>{saved}</span>}
+      </div>
+    </footer>
+  );
+}
+
+// All lessons of the course with what was reached of each.
+const REACHED = { new: "New", started: "Started", done: "Done" } as const;
+const onListArrows = onArrows("button");
+
+export function LessonList() {
+  const channel = useChannel();
+  const [lessons, { title, progress }] = [useTrait("lessons"), useTrait("head")];
+  return (
+    <section className="dra-lessons" aria-label="Lessons">
+      <header>
+        <h2>{title}</h2>
+        <p>{progress}</p>
+      </header>
+      <ol onKeyDown={onListArrows}>
+        {lessons.map(({ id, number, title, minutes = 0, state = "new", words }) => (
+          <li key={id}>
+            <Button
+              kind="bare"
+              className="dra-option"
+              data-state={state}
+              data-key={id}
+              onClick={() => channel.send({ type: "open-lesson", id })}
+            >
+              <span className="dra-lesson-dot">{state === "done" ? <Icon name="check" /> : number}</span>
+              <span className="dra-lesson-name">{title}</span>
+              <span className="dra-lesson-state">
+                {REACHED[state]}
+                {words && ` · ${words}`}
+              </span>
+              <span className="dra-lesson-minutes">{minutes} min</span>
+            </Button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
 
 function LessonView() {
   const hasList = useTrait("lessons").length > 0;

@@ -1,4 +1,4 @@
 import type { LessonViewMessage, LessonViewModel } from "../generated/models";
-import { hooksOf } from "../view/use_model";
+import { hooksOf } from "../view/model";
 
 export const { useChannel, useTrait } = hooksOf<LessonViewModel, LessonViewMessage>();

@@ -1,10 +1,9 @@
 // The goals in their order: best, its proof, and kube-scheduler beside it. All but the first two can be moved.
 
 import { type KeyboardEvent, useState } from "react";
-import { Button } from "../components/button";
-import { Points } from "../components/lines";
+import { Button, Icon } from "../components/button";
+import { Points } from "../components/content";
 import type { GoalRow } from "../generated/models";
-import { Icon } from "../view/icon";
 import { stepOf } from "../view/keys";
 import { useChannel, useTrait } from "./model";
 

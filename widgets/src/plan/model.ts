@@ -1,4 +1,4 @@
 import type { PlanViewMessage, PlanViewModel } from "../generated/models";
-import { hooksOf } from "../view/use_model";
+import { hooksOf } from "../view/model";
 
 export const { useChannel, useTrait } = hooksOf<PlanViewModel, PlanViewMessage>();

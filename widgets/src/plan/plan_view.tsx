@@ -1,35 +1,191 @@
 // PlanView: the verdict, "why not?", what is exported, and the dock with what stands behind the answer.
-import { Button } from "../components/button";
-import { classes } from "../components/classes";
-import { Popover } from "../components/popover";
 import "../plan_view.css";
-import { useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
 import { CompareMode } from "../compare/compare_mode";
+import { Button, classes } from "../components/button";
+import { Callout, FindingsList, PaneProblem } from "../components/content";
+import { Switch, Told } from "../components/inputs";
+import { Popover, usePopover } from "../components/popover";
+import { type Tab, Tabs } from "../components/tabs";
 import { ExportSheet } from "../export/sheet";
 import { FleetMode } from "../fleet/fleet_mode";
-import { AtEnd } from "../view/at_end";
-import { selectAll } from "../view/copy";
-import { FindingsList } from "../view/findings_list";
-import { actionOf, PLANNER_KEYS } from "../view/key_table";
-import { KeysList } from "../view/keys_list";
+import { AtEnd, useGrid, useGridKeys } from "../view/grid";
+import { actionOf, KeysList, PLANNER_KEYS } from "../view/keys";
 import type { Context } from "../view/late";
-import { useLight } from "../view/light";
-import { PaneProblem } from "../view/pane_problem";
-import { type Tab, Tabs } from "../view/tabs";
-import { useGrid, useGridKeys } from "../view/use_grid";
-import { usePopover } from "../view/use_popover";
+import { useLight } from "../view/model";
+import { copyText, keyed, selectAll } from "../view/text";
 import { mount } from "../view/widget";
-import { DevicesPanel } from "./devices_panel";
-import { Find } from "./find";
+import { DevicesPanel, Find, NodesPanel } from "./devices";
 import { GoalsPanel } from "./goals_panel";
 import { useChannel, useTrait } from "./model";
-import { NodesPanel } from "./nodes_panel";
-import { Outgoing } from "./outgoing";
-import { Tools } from "./tools";
-import { useDock } from "./use_dock";
 import { Verdict } from "./verdict";
 import { WhyNot } from "./why_not";
 import { YamlEditor } from "./yaml_editor";
+
+// The dock: closed to its tabs, or as high as a person made it; kept for the next planner of this browser.
+const KEY = "dra-lab:dock";
+const CLOSED = 40;
+const LEAST = 110;
+const USUAL = 240;
+const STEP = 24;
+
+interface Kept {
+  readonly isOpen: boolean;
+  readonly height: number;
+}
+
+function kept(): Kept {
+  try {
+    const { isOpen, height } = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Kept>;
+    return { isOpen: isOpen === true, height: Math.max(LEAST, Number(height) || USUAL) };
+  } catch {
+    return { isOpen: false, height: USUAL };
+  }
+}
+
+function keep(state: Kept): void {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(state));
+  } catch {
+    // A page that may keep nothing begins with a closed dock.
+  }
+}
+
+/** Without a grid the dock is always open: a view that stands alone has a height of its own. */
+export function useDock() {
+  const [state, setState] = useState(kept);
+  const [grid, setGrid] = useState<HTMLElement | null>(null);
+  const most = () => Math.max(LEAST, (grid?.clientHeight ?? 600) - 220);
+  const change = (next: Kept) => {
+    setState(next);
+    keep(next);
+  };
+  const resize = (height: number) => {
+    if (height < LEAST / 2) change({ ...state, isOpen: false });
+    else change({ isOpen: true, height: Math.min(most(), Math.max(LEAST, height)) });
+  };
+  const shown = state.isOpen ? Math.min(state.height, most()) : CLOSED;
+  useEffect(() => {
+    grid?.style.setProperty("--dra-dock", `${shown}px`);
+  }, [grid, shown]);
+  const onPointerDown = (event: PointerEvent<HTMLElement>) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    const [handle, from, height] = [event.currentTarget, event.clientY, shown];
+    handle.setPointerCapture(event.pointerId);
+    const move = (moved: globalThis.PointerEvent) => resize(height + from - moved.clientY);
+    const end = () => {
+      handle.removeEventListener("pointermove", move);
+      handle.removeEventListener("pointerup", end);
+      handle.removeEventListener("pointercancel", end);
+    };
+    handle.addEventListener("pointermove", move);
+    handle.addEventListener("pointerup", end);
+    handle.addEventListener("pointercancel", end);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowUp: STEP, ArrowDown: -STEP }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    if (!state.isOpen && step > 0) change({ ...state, isOpen: true });
+    else if (state.isOpen) resize(shown <= LEAST && step < 0 ? 0 : shown + step);
+  };
+  const handle = {
+    className: "dra-dock-handle",
+    role: "separator",
+    "aria-orientation": "horizontal",
+    "aria-label": "Height of the dock",
+    "aria-valuenow": shown,
+    "aria-valuemin": CLOSED,
+    "aria-valuemax": most(),
+    tabIndex: 0,
+    onPointerDown,
+    onKeyDown,
+    onDoubleClick: () => change({ ...state, isOpen: !state.isOpen }),
+  } as const;
+  return {
+    setGrid,
+    taken: shown - CLOSED,
+    isOpen: !grid || state.isOpen,
+    handle: grid ? handle : null,
+    toggle: () => change({ ...state, isOpen: !state.isOpen }),
+    open: () => state.isOpen || change({ ...state, isOpen: true }),
+  };
+}
+
+/** How long a button says that it was done, in milliseconds. */
+const DONE = 2000;
+/** Plans that fit side by side. */
+const MOST_KEPT = 12;
+
+/** The buttons; `select` marks the text on the screen where the clipboard is barred. */
+export function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
+  const channel = useChannel();
+  const [yaml, kept] = [useTrait("yaml"), useTrait("kept")];
+  const isFull = kept >= MOST_KEPT;
+  const [told, setTold] = useState("");
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async () => {
+    setTold(await copyText(yaml, select));
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setTold(""), DONE);
+  };
+  return (
+    <div className="dra-row dra-tools-right">
+      <Told>{told}</Told>
+      <Button icon="copy" onClick={() => void copy()}>
+        Copy
+      </Button>
+      <Button
+        icon="pin"
+        disabled={isFull}
+        title={isFull ? "Twelve plans are kept; remove one in Compare" : "Keep this plan for Compare"}
+        onClick={() => channel.send({ type: "keep-for-compare" })}
+      >
+        {kept > 0 ? `Keep (${kept})` : "Keep"}
+      </Button>
+      {!hasBar && (
+        <Button icon="folder" onClick={() => channel.send({ type: "show-export" })}>
+          Export…
+        </Button>
+      )}
+    </div>
+  );
+}
+
+// What is exported: kind, lines, for which release it is valid, and what kube-scheduler does with it.
+export function Outgoing({ onYaml }: { onYaml(): void }) {
+  const channel = useChannel();
+  const [rows, pin] = [useTrait("outgoing"), useTrait("pin_offer")];
+  return (
+    <section className="dra-card dra-outgoing" aria-label="What you export">
+      <h3>What you export</h3>
+      <ul>
+        {keyed(rows, (row) => row.text).map(([key, row]) => (
+          <li key={key}>
+            <Callout tone={row.tone ?? "ok"}>
+              <span>{row.text}</span>
+            </Callout>
+          </li>
+        ))}
+      </ul>
+      {pin.text && (
+        <Switch checked={pin.on ?? false} onTurn={(on) => channel.send({ type: "choose-export", pin: on })}>
+          <b>Pin so that it allocates this plan.</b> {pin.text}
+        </Switch>
+      )}
+      <div className="dra-row">
+        <Button kind="link" onClick={onYaml}>
+          Show YAML
+        </Button>
+        <Button kind="link" onClick={() => channel.send({ type: "show-export" })}>
+          Show what you export
+        </Button>
+      </div>
+    </section>
+  );
+}
 
 function PlanView() {
   const mode = useTrait("mode");

@@ -1,17 +1,103 @@
 // The verdict: the drawing read back, the answer, what kube-scheduler does, up to four figures, and what would help.
 
-import { type KeyboardEvent, type RefObject, useEffect, useRef } from "react";
-import { Button } from "../components/button";
-import { classes } from "../components/classes";
-import { Points } from "../components/lines";
-import { Popover } from "../components/popover";
+import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Button, classes, Icon, type IconName } from "../components/button";
+import { Callout, Points, type Tone } from "../components/content";
+import { Figure, Popover, usePopover } from "../components/popover";
 import type { AnswerRow, FixCard } from "../generated/models";
-import { Figure } from "../view/figure";
-import { keyed } from "../view/keyed";
-import { usePopover } from "../view/use_popover";
-import { Headline, type Sign } from "./headline";
+import { keyed } from "../view/text";
 import { useChannel, useTrait } from "./model";
-import { useWork, Working } from "./working";
+
+// The verdict in a sentence, with its sign; those who do not see the sign hear its word.
+export type Sign = readonly [icon: IconName, word: string, tone?: Tone];
+
+export function Headline({ sign: [icon, word, tone], words }: { sign: Sign; words: string }) {
+  return (
+    <div className="dra-headline">
+      <span className="dra-sign dra-toned" data-tone={tone} role="img" aria-label={word}>
+        <Icon name={icon} />
+      </span>
+      <h2 className="dra-sentence" role="status">
+        {words}
+      </h2>
+    </div>
+  );
+}
+
+/** How long the last answer may look like the present one, in milliseconds. */
+const STALE_AFTER = 150;
+/** How long something goes on after the answer until it is told, in milliseconds: mostly it is over sooner. */
+const AFTER = 500;
+
+interface Work {
+  readonly kind: "" | "trouble" | "solve" | "after";
+  readonly words?: string;
+}
+
+const NOTHING: Work = { kind: "" };
+
+/** A solve and what goes on after it are told only when they take a while. */
+function useWork(answer: AnswerRow): Work {
+  const [work, setWork] = useState(NOTHING);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const { trouble = "", after = "" } = answer;
+  const isSolving = !trouble && Boolean(answer.stale || answer.state === "solving");
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useLayoutEffect(() => {
+    clearTimeout(timer.current);
+    const later = (next: Work, pause: number) => {
+      timer.current = setTimeout(() => setWork(next), pause);
+    };
+    if (isSolving) {
+      const solve: Work = { kind: "solve" };
+      setWork((now) => (now.kind === "after" ? solve : now));
+      later(solve, STALE_AFTER);
+      return;
+    }
+    setWork(trouble ? { kind: "trouble", words: trouble } : NOTHING);
+    if (after && !trouble) later({ kind: "after", words: after }, AFTER);
+  }, [trouble, isSolving, after]);
+  return work;
+}
+
+function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
+  const channel = useChannel();
+  switch (work.kind) {
+    case "trouble":
+      return (
+        <>
+          <span className="dra-chip dra-for-previous">for the previous drawing</span>
+          <Callout tone="error" title={work.words}>
+            <span className="dra-hint dra-clamp">{work.words}</span>
+          </Callout>
+        </>
+      );
+    case "after":
+      return (
+        <span className="dra-progress dra-dim dra-cut" title={work.words}>
+          {work.words} ...
+        </span>
+      );
+    case "solve": {
+      const told = [answer.progress?.text, answer.progress?.bestText].filter(Boolean).join(", ") || "Planning ...";
+      return (
+        <>
+          {answer.stale && (
+            <span className="dra-chip dra-for-previous">for the previous {answer.previous ?? "drawing"}</span>
+          )}
+          <span className="dra-progress dra-dim dra-cut" title={told}>
+            {told}
+          </span>
+          <Button data-key="cancel" onClick={() => channel.send({ type: "cancel" })}>
+            Cancel
+          </Button>
+        </>
+      );
+    }
+    default:
+      return null;
+  }
+}
 
 type State = NonNullable<AnswerRow["state"]>;
 const SIGNS: Readonly<Record<State, Sign>> = {

@@ -1,19 +1,314 @@
 // Trace mode: kube-scheduler's search on a node, step by step, on the picture of its hardware.
 
-import { useState } from "react";
-import { Button } from "../components/button";
-import { Card } from "../components/card";
-import { Choice } from "../components/choice";
-import { Lines } from "../components/lines";
+import { Fragment, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Button, classes, Icon } from "../components/button";
+import { Card, Lines, PaneProblem, type Tone } from "../components/content";
+import { Choice } from "../components/inputs";
+import { Figure } from "../components/popover";
+import type { TraceRow } from "../generated/models";
 import { FleetStrip } from "../hardware/fleet";
 import { useChannel, useTrait } from "../hardware/model";
-import { Figure } from "../view/figure";
-import { PaneProblem } from "../view/pane_problem";
-import { PredictCard } from "./predict_card";
-import { StepControls } from "./step_controls";
-import { StepList } from "./step_list";
-import { TracePicture } from "./trace_picture";
-import { useSteps } from "./use_steps";
+import { DeviceTree } from "../hardware/picture";
+import { DEVICES, devicesOf } from "../hardware/tree";
+
+// What is to be predicted, what became of the last prediction, and the score.
+function PredictCard() {
+  const { question = "", verdict = "", right = false, score = 0, asked = 0 } = useTrait("trace_prediction");
+  return (
+    <Card title="Predict first" className="dra-trace-predict">
+      {verdict && (
+        <p role="status" className="dra-toned" data-tone={right ? "ok" : "warn"} data-right={right}>
+          {verdict}
+        </p>
+      )}
+      <p>
+        {question
+          ? `${question} Click it on the picture, or move there with the arrows and press Enter.`
+          : "kube-scheduler allocates no more devices here. Show the rest without predicting."}
+      </p>
+      <p className="dra-hint">
+        Score: {score} of {asked}
+      </p>
+    </Card>
+  );
+}
+
+/** Milliseconds for which a step is shown while the trace plays. */
+const PACE = 800;
+
+interface Asked {
+  step: number;
+  total: number;
+  /** Whether no later step may be shown. */
+  isLocked: boolean;
+  /** What further keys do. */
+  more: Readonly<Record<string, () => void>>;
+  set(step: number): void;
+}
+
+function useSteps({ step, total, isLocked, more, set }: Asked) {
+  const [wantsPlay, setPlay] = useState(false);
+  const isPlaying = wantsPlay && step < total && !isLocked;
+  const go = (to: number) => set(Math.max(0, Math.min(total, to)));
+  const play = () => {
+    if (isLocked || !total) return;
+    if (!isPlaying && step >= total) go(0);
+    setPlay(!isPlaying);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a step is shown for its time, whoever renders meanwhile
+  useEffect(() => {
+    if (!isPlaying) return;
+    const timer = setTimeout(() => set(step + 1), PACE);
+    return () => clearTimeout(timer);
+  }, [isPlaying, step]);
+  const back = { ArrowLeft: () => go(step - 1), Home: () => go(0), ...more };
+  const keys: Record<string, () => void> = isLocked
+    ? back
+    : { ...back, ArrowRight: () => go(step + 1), End: () => go(total), " ": play };
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.target as HTMLElement;
+    if (event.key === " " && target.closest("button, input, summary")) return;
+    if (target.closest('input[type="radio"]')) return;
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  };
+  return { isPlaying, go, play, onKeyDown };
+}
+
+// The controls of the search: buttons and a slider that choose the present step, and predicting first.
+interface Props {
+  isPlaying: boolean;
+  onGo(step: number): void;
+  onPlay(): void;
+  onPredict(): void;
+}
+
+function StepControls({ isPlaying, onGo, onPlay, onPredict }: Props) {
+  const channel = useChannel();
+  const [trace, step, isPredicting] = [useTrait("trace"), useTrait("trace_step"), useTrait("trace_predict")];
+  const total = trace.total ?? 0;
+  const [isFirst, isLast] = [step <= 0, step >= total];
+  const locked = isPredicting ? "Predict the next device first" : "";
+  return (
+    <div className="dra-row dra-trace-controls">
+      <Button
+        icon="first"
+        label="First step"
+        title="Before the first step (Home)"
+        disabled={isFirst}
+        onClick={() => onGo(0)}
+      />
+      <Button icon="back" title="The step before (Left arrow)" disabled={isFirst} onClick={() => onGo(step - 1)}>
+        Back
+      </Button>
+      <Button
+        kind="primary"
+        title={locked || "The next step (Right arrow)"}
+        disabled={isLast || locked !== ""}
+        onClick={() => onGo(step + 1)}
+      >
+        Next
+        <Icon name="next" />
+      </Button>
+      <Button
+        title="Go to the next device that is allocated or given back"
+        disabled={isLast}
+        onClick={() => channel.send({ type: "next-allocation" })}
+      >
+        {isPredicting ? "Show without predicting" : "Next device"}
+      </Button>
+      <input
+        type="range"
+        className="dra-trace-slider"
+        aria-label="Step"
+        aria-valuetext={`step ${step} of ${total}`}
+        min={0}
+        max={total}
+        step={1}
+        value={step}
+        onChange={(event) => {
+          const to = Number(event.currentTarget.value);
+          if (!locked || to < step) onGo(to);
+        }}
+      />
+      <span className="dra-number dra-dim">
+        {step.toLocaleString("en")} of {total.toLocaleString("en")}
+      </span>
+      <Button
+        icon={isPlaying ? "pause" : "play"}
+        title={locked || (isPlaying ? "Stop (Space)" : "Play the steps (Space)")}
+        disabled={locked !== "" || total === 0}
+        onClick={onPlay}
+      >
+        {isPlaying ? "Pause" : "Play"}
+      </Button>
+      <Button pressed={isPredicting} title="Predict each device before it is shown (P)" onClick={onPredict}>
+        Predict first
+      </Button>
+    </div>
+  );
+}
+
+// The steps up to the present one: attempts that ended are folded and can be opened.
+const MARKS: Readonly<Record<string, string>> = {
+  rejected: "✕",
+  allocated: "✓",
+  "given-back": "↩",
+  alternative: "→",
+  "left-out": "…",
+  end: "■",
+};
+const TONES: Readonly<Record<string, Tone>> = { allocated: "ok", "given-back": "warn" };
+const span = (row: { first: number; last: number }) =>
+  row.first === row.last
+    ? row.first.toLocaleString("en")
+    : `${row.first.toLocaleString("en")}–${row.last.toLocaleString("en")}`;
+
+function StepList() {
+  const { total = 0 } = useTrait("trace");
+  const { rows = [], step = 0, earlier = 0 } = useTrait("trace_now");
+  const list = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the present step comes into sight when it changes
+  useLayoutEffect(() => {
+    const present = list.current?.querySelector<HTMLElement>('[aria-current="step"]');
+    const box = list.current;
+    if (box && present) box.scrollTop = present.offsetTop - box.clientHeight / 2;
+  }, [step]);
+  return (
+    <section className="dra-trace-steps dra-column" aria-label="Steps">
+      <h3>What kube-scheduler did</h3>
+      <div ref={list} className="dra-trace-scroll">
+        <table className="dra-table">
+          <thead>
+            <tr>
+              {["step", "request", "device", "result", "test"].map((head) => (
+                <th key={head} scope="col">
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {earlier > 0 && <Line words={`${earlier.toLocaleString("en")} earlier rows are not listed`} />}
+            {rows.map((row) => (
+              <Row key={row.key} row={row} depth={row.depth ?? 0} now={step} />
+            ))}
+            {step < total && <Line words={`${span({ first: step + 1, last: total })} not shown yet`} />}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Row({ row, depth, now }: { row: TraceRow; depth: number; now: number }) {
+  const channel = useChannel();
+  const opened = useTrait("trace_inside");
+  const inside = opened[row.key];
+  const isPresent = row.last === now && !row.opens;
+  return (
+    <Fragment>
+      <tr data-kind={row.kind} aria-current={isPresent ? "step" : undefined}>
+        <td>
+          <Button
+            kind="link"
+            data-key={row.key}
+            title={`Show step ${row.last}`}
+            onClick={() => channel.set({ trace_step: row.last })}
+          >
+            {span(row)}
+          </Button>
+        </td>
+        <td style={{ paddingLeft: `${6 + 12 * depth}px` }}>{row.position}</td>
+        <td>{row.devices}</td>
+        <td className="dra-toned" data-tone={TONES[row.kind]}>
+          <span aria-hidden="true">{MARKS[row.kind]}</span> {row.result}
+          {row.opens && !inside && (
+            <Button
+              kind="link"
+              icon="down"
+              className="dra-trace-open"
+              label={`Show steps ${span(row)}`}
+              title="Show the steps inside"
+              onClick={() => channel.send({ type: "open-trace-row", first: row.first, last: row.last })}
+            />
+          )}
+        </td>
+        <td>{row.why}</td>
+      </tr>
+      {inside?.map((one) => (
+        <Row key={one.key} row={one} depth={depth + 1} now={now} />
+      ))}
+    </Fragment>
+  );
+}
+
+function Line({ words }: { words: string }) {
+  return (
+    <tr>
+      <td colSpan={5} className="dra-dim">
+        {words}
+      </td>
+    </tr>
+  );
+}
+
+// The picture of the node with the devices that the search holds; the device of the present step is marked.
+const MEANING: Readonly<Record<string, string>> = {
+  rejected: "rejected in this step",
+  allocated: "allocated in this step",
+  "given-back": "given back in this step",
+};
+
+function TracePicture({ onProblem }: { onProblem(words: string): void }) {
+  const channel = useChannel();
+  const [svg, now, isPredicting] = [useTrait("trace_svg"), useTrait("trace_now"), useTrait("trace_predict")];
+  const { picked } = useTrait("trace_prediction");
+  const root = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
+  useLayoutEffect(() => {
+    for (const item of root.current?.querySelectorAll(DEVICES) ?? []) {
+      const isNow = Boolean(now.device) && devicesOf(item).includes(now.device ?? "");
+      item.classList.toggle("dra-trace-now", isNow);
+      if (isNow) item.setAttribute("data-step", now.kind ?? "");
+      else item.removeAttribute("data-step");
+      item.classList.toggle("dra-trace-picked", isPredicting && devicesOf(item).includes(picked ?? ""));
+    }
+    // only once the picture has its size
+    const frame = requestAnimationFrame(() =>
+      root.current?.querySelector(".dra-trace-now")?.scrollIntoView?.({ block: "nearest", inline: "nearest" }),
+    );
+    return () => cancelAnimationFrame(frame);
+  }, [svg, now.device, now.kind, isPredicting, picked]);
+
+  const predict = (item: Element) => {
+    const [device] = devicesOf(item);
+    if (device) channel.send({ type: "predict", device });
+    return true;
+  };
+  const meaning = MEANING[now.kind ?? ""];
+  return (
+    <div className="dra-trace-hardware dra-column">
+      <DeviceTree
+        root={root}
+        svg={svg}
+        className={classes("dra-picture", isPredicting && "is-choosing")}
+        onProblem={onProblem}
+        onDevice={isPredicting ? predict : undefined}
+      />
+      <p className="dra-hint dra-row dra-trace-legend" aria-hidden="true">
+        {meaning && (
+          <>
+            <span className="dra-swatch dra-trace-swatch" data-step={now.kind} /> {meaning}
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
 
 export function TracePane() {
   const channel = useChannel();
