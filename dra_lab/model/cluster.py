@@ -20,7 +20,7 @@ from dra_lab.model.pods import Pod
 from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
-from dra_lab.model.running import PodDisruptionBudget, RunningPod
+from dra_lab.model.running import Move, PodDisruptionBudget, RunningPod
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, grouped, node_of, pool_of
 from dra_lab.model.topologies import TopologyObject
 
@@ -43,7 +43,7 @@ class Cluster:
     `classes` that a claim's own files bring and the real cluster does not have so. `server_version` is that of the API
     server (`v1.36.2`), "" if it is not known. `profiles` are the person's own profiles of drivers, which come before
     those of dra_lab. `leaving` are pods that ran on nodes which are gone, and that every question plans
-    again, before anything else (`without_nodes`). `memo` keeps what is derived from
+    again, before anything else (`without_nodes`); `moves` says where such pods went. `memo` keeps what is derived from
     the other fields; it is no part of the value.
 
     Example:
@@ -72,6 +72,7 @@ class Cluster:
     server_version: str = ""
     profiles: Profiles = field(default_factory=dict)
     leaving: tuple[RunningPod, ...] = ()
+    moves: tuple[Move, ...] = ()
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:

@@ -129,7 +129,7 @@ def when_idle(cluster: Cluster) -> Cluster:
     claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)
     findings = tuple(finding for finding in cluster.findings if not finding.rule.startswith("claims-"))
     name = f"{cluster.name}, nothing in use"
-    return cluster.with_objects(claims=claims, claims_known=True, findings=findings, name=name)
+    return cluster.with_objects(claims=claims, claims_known=True, findings=findings, name=name, leaving=(), moves=())
 
 
 def uncordoned(cluster: Cluster, nodes: Collection[str]) -> Cluster:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
@@ -15,22 +16,30 @@ from dra_lab.planner.allowed_nodes import not_checked
 from dra_lab.planner.demand import Demand, Placed, Shape, demands_of, place_units, places_of
 
 
-def with_leaving_placed(
-    cluster: Cluster, release: KubernetesRelease, **common: Any
-) -> tuple[Cluster, tuple[Move, ...]]:
-    """Return the cluster in which pods that leave run elsewhere, and where each goes; those without a place first.
+def settled(
+    cluster: Cluster,
+    release: KubernetesRelease,
+    *,
+    time_limit: float | None = None,
+    cancel: threading.Event | None = None,
+    solver: str = "HiGHS",
+) -> Cluster:
+    """Return the cluster in which pods that left drained nodes run elsewhere; `moves` says where, and which do not.
 
-    A pod without an owner does not come back by itself, so that it gets no place. `common` are further arguments of
-    `make_plan`.
+    Pods of a higher priority go first. A pod without an owner does not come back by itself, so that it gets no place.
+    The same cluster if no pod leaves.
     """
+    if not cluster.leaving:
+        return cluster
     units = units_of(cluster.leaving)
     coming = [unit for unit in units if all(map(comes_back, unit.pods))]
     rest = cluster.with_objects(leaving=())
     demands = demands_of(coming, rest, release)
-    placed = place_units(rest, demands, release, **common)
+    placed = place_units(rest, demands, release, time_limit=time_limit, cancel=cancel, solver=solver)
     placed.why.update(dict.fromkeys({*units} - {*coming}, "it has no owner, so it does not come back by itself"))
-    moves = [*moves_of(units, demands, placed, cluster)]
-    return placed.cluster, tuple(sorted(moves, key=lambda move: (bool(move.node_to), move.pod)))
+    moves = [replace(move, drained=True) for move in moves_of(units, demands, placed, cluster)]
+    moves.sort(key=lambda move: (bool(move.node_to), move.pod))
+    return placed.cluster.with_objects(moves=(*cluster.moves, *moves))
 
 
 def comes_back(pod: RunningPod) -> bool:

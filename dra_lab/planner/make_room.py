@@ -100,14 +100,14 @@ def make_room(
         given("movable", movable, Movable)
     end = time.monotonic() + (SECONDS if time_limit is None else time_limit)
     common: dict[str, Any] = {"cancel": cancel, "solver": solver}
-    on, target, left = asked(cluster, after, drivers, release, time_limit=time_limit, **common)
+    on, target = asked(cluster, after, drivers, release, time_limit=time_limit, **common)
     workloads = workloads_of(what)
     if not workloads:
         raise InputError("what has no pods; give a drawing, a Workload or a list of them")
     final: dict[str, Any] = {"release": target, "goals": goals, "progress": progress, **common}
     plan = make_plan(on, what, time_limit=time_limit, **final)
     if plan.fits and all(plan.placed[one.name] == one.replicas for one in workloads):
-        return replace(plan, moves=left, least_moves=0)
+        return replace(plan, least_moves=0)
     priority = max(workload.priority for workload in workloads)
     units = movable_units(running_pods(on), on.budgets, movable, priority)
     allowed = {
@@ -118,12 +118,12 @@ def make_room(
     search = _Search(on, workloads, able, allowed, target, Budget(end, cancel, progress), solver)
     found = search.best()
     if found is None:
-        return replace(search.idle_plan(plan), moves=left)
+        return search.idle_plan(plan)
     moved = found.placed.cluster
     rest = None if time_limit is None else max(1.0, end - time.monotonic())
     plan = make_plan(moved, what, time_limit=rest, **final)
     moves = tuple(_ordered(on, found))
-    return replace(plan, moves=(*left, *moves), least_moves=min(search.bound, len(moves)))
+    return replace(plan, moves=(*on.moves, *moves), least_moves=min(search.bound, len(moves)))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from dra_lab.model.headroom import Headroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import as_pods, given, is_one_pod, several_pods, workload_given
@@ -88,7 +87,7 @@ def make_plan(
         >>> make_plan(cluster, Workload("pods", lesson, replicas=3), after=plan).placed
         {'pods': 2}
     """
-    on, release, moves = asked(cluster, after, drivers, release, time_limit=time_limit, cancel=cancel, solver=solver)
+    on, release = asked(cluster, after, drivers, release, time_limit=time_limit, cancel=cancel, solver=solver)
     goals = named_goals(goals)
     common: dict[str, Any] = {
         "release": release,
@@ -99,9 +98,9 @@ def make_plan(
     }
     pods = several_pods(what)
     if pods is not None:
-        return replace(plan_workloads(on, pods, node=node, goals=goals, **common), on=on, moves=moves)
+        return replace(plan_workloads(on, pods, node=node, goals=goals, **common), on=on)
     pod: Any = what
-    return replace(plan_pod(on, pod, node=node, goals=goals, **common), on=on, moves=moves)
+    return replace(plan_pod(on, pod, node=node, goals=goals, **common), on=on)
 
 
 def plan_workloads(
@@ -186,7 +185,7 @@ def how_many_more(
         Bounded(value=1, bound=1)
     """
     began = time.monotonic()
-    on, target, _ = asked(cluster, after, drivers, release, time_limit=time_limit, cancel=cancel, solver=solver)
+    on, target = asked(cluster, after, drivers, release, time_limit=time_limit, cancel=cancel, solver=solver)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     workload = workload_given("what", what)
     if workload.is_gang:
@@ -203,22 +202,21 @@ def how_many_more(
 
 def asked(
     cluster: Cluster, after: Plan | None, drivers: Any, release: KubernetesRelease | str | None, **common: Any
-) -> tuple[Cluster, KubernetesRelease, tuple[Move, ...]]:
+) -> tuple[Cluster, KubernetesRelease]:
     """Return the cluster with a person's profiles, the pods that leave drained nodes elsewhere, and those of a plan.
 
-    The release and where the pods that leave go come with it; `common` are arguments for planning these.
+    `common` are arguments for planning the pods that leave.
     """
     on = given("cluster", cluster, Cluster)
     target = on.target_release(release)
     on = on if drivers is None else on.with_profiles(own_profiles(drivers))
-    moves: tuple[Move, ...] = ()
-    if on.leaving:
-        from dra_lab.planner.leaving import with_leaving_placed
-
-        on, moves = with_leaving_placed(on, target, **common)
-    if after is None:
-        return on, target, moves
     # Fleets import the solver, which a person who only reads a cluster does not need.
-    from dra_lab.planner.fleet.after import cluster_after
+    if on.leaving:
+        from dra_lab.planner.leaving import settled
 
-    return cluster_after(on, after, target), target, moves
+        on = settled(on, target, **common)
+    if after is not None:
+        from dra_lab.planner.fleet.after import cluster_after
+
+        on = cluster_after(on, after, target)
+    return on, target

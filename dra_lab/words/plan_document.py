@@ -35,6 +35,7 @@ from dra_lab.words.facts import (
     search_end,
     sentence,
 )
+from dra_lab.words.moves_document import moves_parts
 from dra_lab.words.reason_words import (
     blocking_lines,
     finding_lines,
@@ -185,6 +186,7 @@ def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Itera
     yield from (Words(part.text) for part in _queue_sentences(after))
     if after.unread:
         yield Words(sentence(after.unread[0].upper() + after.unread[1:]))
+    yield from moves_parts(plan)
     if len(plan.workloads) > 1 or not (plan.is_one_pod or plan.gangs):
         yield workloads_table(plan)
 
