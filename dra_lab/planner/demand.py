@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,16 @@ import msgspec
 from msgspec.structs import replace
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import RunningPod
 from dra_lab.model.running_pods import Unit
+from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.planner.allowed_nodes import allowed_nodes
 from dra_lab.planner.fleet.after import reallocated
@@ -48,11 +51,11 @@ class Shape:
         own = [(len(group), [_asked(claim) for claim in group[0][1]]) for group in self.groups]
         return msgspec.json.encode((own, [_asked(claim) for claim in self.shared]))
 
-    def workload(self, replicas: int) -> Workload:
-        """Return units of this shape as a workload."""
-        name, shared = self.unit.name, [exact_sketch(claim.spec, own) for own, claim in self.shared]
+    def workload(self, replicas: int, selector: str = "") -> Workload:
+        """Return units of this shape as a workload, whose devices must all meet a selector."""
+        name, shared = self.unit.name, [_sketch(claim, own, selector) for own, claim in self.shared]
         pods = tuple(
-            PodGroup(f"pods-{number}", [exact_sketch(claim.spec, own) for own, claim in group[0][1]], len(group))
+            PodGroup(f"pods-{number}", [_sketch(claim, own, selector) for own, claim in group[0][1]], len(group))
             for number, group in enumerate(self.groups, start=1)
         )
         if len(self.unit.pods) == 1:
@@ -82,6 +85,73 @@ def shape_of(unit: Unit, there: Collection[int] = ()) -> Shape:
     return Shape(unit, tuple(map(tuple, groups.values())), tuple(shared.values()), kept, why)
 
 
+def _sketch(claim: ResourceClaim, name: str, selector: str) -> ClaimSketch:
+    """Return what a claim demands, from devices that meet a selector as well."""
+    drawn = exact_sketch(claim.spec, name)
+    if not selector:
+        return drawn
+    more = DeviceSelector(cel=CELDeviceSelector(expression=selector))
+
+    def narrowed(request: DeviceRequest) -> DeviceRequest:
+        if request.exactly is not None:
+            return replace(request, exactly=replace(request.exactly, selectors=(*request.exactly.selectors, more)))
+        ways = tuple(replace(way, selectors=(*way.selectors, more)) for way in request.first_available)
+        return replace(request, first_available=ways)
+
+    return replace(drawn, requests=tuple(map(narrowed, drawn.requests)))
+
+
+@dataclass(frozen=True, eq=False)
+class Admission:
+    """The nodes that admit each unit by its selectors, affinity, tolerations and amounts.
+
+    `cluster` is the one that was given, in which the devices of a node also say which sets of nodes it is in. Thus
+    `selectors` bind the pods of a unit to its nodes, and pods with different nodes are planned together.
+    """
+
+    cluster: Cluster
+    shapes: Mapping[Unit, Shape]
+    nodes: Mapping[Unit, frozenset[str]]
+    selectors: Mapping[frozenset[str], str]
+
+    def selector(self, unit: Unit) -> str:
+        """Return the selector that binds a unit to its nodes, "" if all nodes admit it."""
+        return self.selectors.get(self.nodes[unit], "")
+
+
+def admission_of(cluster: Cluster, units: Iterable[Unit], release: KubernetesRelease) -> Admission:
+    """Return where units may run; on a cluster that has no claims of theirs but those which pods elsewhere use."""
+    there = {id(claim) for claim in cluster.claims}
+    shapes = {unit: shape_of(unit, there) for unit in units}
+    nodes = {}
+    for unit, shape in shapes.items():
+        admitted = cluster.open_nodes
+        for pod in unit.pods:
+            spec = msgspec.to_builtins(replace(pod.pod.spec, node_name=""))  # the node where it runs is no wish
+            admitted &= allowed_nodes(cluster, spec, shape.kept, "", release).names
+        nodes[unit] = admitted
+    sets = [one for one in dict.fromkeys(nodes.values()) if one != cluster.open_nodes]
+    if not sets or cluster.network_slices:
+        return Admission(cluster, shapes, nodes, {})
+    names = {one: f"set{number}" for number, one in enumerate(sets)}
+    slices = tuple(_marked(s, [name for one, name in names.items() if s.spec.node_name in one]) for s in cluster.slices)
+    selectors = {one: f'device.attributes["{_MARK}"].{name} == true' for one, name in names.items()}
+    selectors = {one: f'"{names[one]}" in device.attributes["{_MARK}"] && {text}' for one, text in selectors.items()}
+    return Admission(cluster.with_objects(slices=slices), shapes, nodes, selectors)
+
+
+_MARK = "nodes.dra-lab.internal"
+
+
+def _marked(slice_: ResourceSlice, names: Sequence[str]) -> ResourceSlice:
+    """Return a slice whose devices have attributes for the sets of nodes that its node is in."""
+    if not names or not slice_.spec.devices:
+        return slice_
+    more = {f"{_MARK}/{name}": DeviceAttribute(bool_=True) for name in names}
+    devices = tuple(replace(device, attributes={**device.attributes, **more}) for device in slice_.spec.devices)
+    return replace(slice_, spec=replace(slice_.spec, devices=devices))
+
+
 @dataclass(frozen=True)
 class Demand:
     """Units of the same shape that may run on the same nodes."""
@@ -89,25 +159,29 @@ class Demand:
     shapes: tuple[Shape, ...]
     nodes: frozenset[str]
     priority: int
+    selector: str = ""
+
+    def is_bound(self, cluster: Cluster) -> bool:
+        """Say whether only some nodes admit the pods and no selector says so: devices that several nodes see."""
+        return not self.selector and not self.nodes >= cluster.open_nodes
 
     @cached_property
     def workload(self) -> Workload:
         """Return the workload that has a replica for each unit."""
-        return self.shapes[0].workload(len(self.shapes))
+        return self.shapes[0].workload(len(self.shapes), self.selector)
 
 
-def demands_of(units: Iterable[Unit], cluster: Cluster, release: KubernetesRelease) -> tuple[Demand, ...]:
+def demands_of(units: Iterable[Unit], admission: Admission) -> tuple[Demand, ...]:
     """Return what units ask for, equal ones together: those of a higher priority first, then those with few nodes."""
     found: dict[tuple[int, frozenset[str], str, bytes], list[Shape]] = {}
-    there = {id(claim) for claim in cluster.claims}
     for unit in units:
-        shape, nodes = shape_of(unit, there), frozenset(cluster.open_nodes)
-        for pod in unit.pods:
-            spec = msgspec.to_builtins(replace(pod.pod.spec, node_name=""))  # the node where it runs is no wish
-            nodes &= allowed_nodes(cluster, spec, shape.kept, "", release).names
+        shape, nodes = admission.shapes[unit], admission.nodes[unit]
         priority = max(pod.priority for pod in unit.pods)
         found.setdefault((priority, nodes, shape.why, shape.key), []).append(shape)
-    demands = [Demand(tuple(shapes), nodes, priority) for (priority, nodes, *_), shapes in found.items()]
+    demands = [
+        Demand(tuple(shapes), nodes, priority, admission.selectors.get(nodes, ""))
+        for (priority, nodes, *_), shapes in found.items()
+    ]
     return tuple(sorted(demands, key=lambda one: (-one.priority, len(one.nodes), one.shapes[0].unit.name)))
 
 
@@ -136,7 +210,8 @@ def place_units(cluster: Cluster, demands: Sequence[Demand], release: Kubernetes
         if demand.shapes[0].why:
             placed.why.update({shape.unit: shape.why for shape in demand.shapes})
         else:
-            parts.setdefault((demand.priority, demand.nodes), []).append(demand)
+            bound = demand.nodes if demand.is_bound(placed.cluster) else placed.cluster.open_nodes
+            parts.setdefault((demand.priority, bound), []).append(demand)
     for (_, nodes), mine in parts.items():
         take(placed, plan_on(placed.cluster, nodes, [demand.workload for demand in mine], release, common), mine)
     placed.proven = placed.proven and len(parts) < 2

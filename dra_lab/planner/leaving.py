@@ -13,7 +13,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import Move, RunningPod
 from dra_lab.model.running_pods import Unit, units_of
 from dra_lab.planner.allowed_nodes import not_checked
-from dra_lab.planner.demand import Demand, Placed, Shape, demands_of, place_units, places_of
+from dra_lab.planner.demand import Demand, Placed, Shape, admission_of, demands_of, place_units, places_of
 
 
 def settled(
@@ -34,12 +34,13 @@ def settled(
     units = units_of(cluster.leaving)
     coming = [unit for unit in units if all(map(comes_back, unit.pods))]
     rest = cluster.with_objects(leaving=())
-    demands = demands_of(coming, rest, release)
-    placed = place_units(rest, demands, release, time_limit=time_limit, cancel=cancel, solver=solver)
+    admission = admission_of(rest, coming, release)
+    demands = demands_of(coming, admission)
+    placed = place_units(admission.cluster, demands, release, time_limit=time_limit, cancel=cancel, solver=solver)
     placed.why.update(dict.fromkeys({*units} - {*coming}, "it has no owner, so it does not come back by itself"))
     moves = [replace(move, drained=True) for move in moves_of(units, demands, placed, cluster)]
     moves.sort(key=lambda move: (bool(move.node_to), move.pod))
-    return placed.cluster.with_objects(moves=(*cluster.moves, *moves))
+    return rest.with_objects(claims=placed.cluster.claims, moves=(*cluster.moves, *moves))
 
 
 def comes_back(pod: RunningPod) -> bool:

@@ -25,7 +25,18 @@ from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.planner.arguments import given, workloads_of
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.demand import Demand, Placed, demands_of, place_units, places_of, plan_on, shape_of, take
+from dra_lab.planner.demand import (
+    Admission,
+    Demand,
+    Placed,
+    admission_of,
+    demands_of,
+    place_units,
+    places_of,
+    plan_on,
+    shape_of,
+    take,
+)
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.gangs.levels import hierarchy_of
 from dra_lab.planner.leaving import notes_of
@@ -115,11 +126,20 @@ def make_room(
         for budget in on.budgets
     }
     able = [unit for unit in units if not unit.stays and not shape_of(unit).why]
-    search = _Search(on, workloads, able, allowed, target, Budget(end, cancel, progress), solver)
+    search = _Search(
+        on,
+        admission_of(without_units(on, able), able, target),
+        workloads,
+        able,
+        allowed,
+        target,
+        Budget(end, cancel, progress),
+        solver,
+    )
     found = search.best()
     if found is None:
         return search.idle_plan(plan)
-    moved = found.placed.cluster
+    moved = on.with_objects(claims=found.placed.cluster.claims)
     rest = None if time_limit is None else max(1.0, end - time.monotonic())
     plan = make_plan(moved, what, time_limit=rest, **final)
     moves = tuple(_ordered(on, found))
@@ -153,6 +173,7 @@ class _Search:
     def __init__(
         self,
         cluster: Cluster,
+        admission: Admission,
         workloads: Sequence[Workload],
         units: Sequence[Unit],
         allowed: Mapping[str, int],
@@ -160,7 +181,8 @@ class _Search:
         budget: Budget,
         solver: str,
     ) -> None:
-        self.cluster, self.units, self.release = cluster, tuple(units), release
+        self.cluster = admission.cluster.with_objects(claims=cluster.claims)
+        self.admission, self.units, self.release = admission, tuple(units), release
         self._allowed, self._budget, self._solver = allowed, budget, solver
         self._known: dict[frozenset[Unit], _Attempt] = {}
         self._coming_back: dict[Unit, bool] = {}
@@ -206,8 +228,8 @@ class _Search:
 
     def _attempt(self, chosen: frozenset[Unit]) -> _Attempt:
         rest = without_units(self.cluster, [*chosen])
-        demands = demands_of([unit for unit in self.units if unit in chosen], rest, self.release)
-        bound_to = [demand for demand in demands if not demand.nodes >= rest.open_nodes]
+        demands = demands_of([unit for unit in self.units if unit in chosen], self.admission)
+        bound_to = [demand for demand in demands if demand.is_bound(rest)]
         found = self._placed(chosen, rest, demands, bound_to)
         if found.missing and bound_to and not found.never:
             other = self._placed(chosen, rest, demands, bound_to, first=True)
@@ -351,7 +373,7 @@ class _Search:
                 for s in self.cluster.slices
             )
             rest = without_units(self.cluster, [unit]).with_objects(slices=slices)
-            placed = place_units(rest, demands_of([unit], rest, self.release), self.release, **self._common())
+            placed = place_units(rest, demands_of([unit], self.admission), self.release, **self._common())
             self._coming_back[unit] = unit in placed.pods
         return self._coming_back[unit]
 

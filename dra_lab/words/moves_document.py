@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from dra_lab.findings import sentence_case
 from dra_lab.model.plan import Plan
 from dra_lab.model.running import Move
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
-from dra_lab.words.document import Lines, Part, Sentence, Table, Words, as_markdown, printable
+from dra_lab.words.document import Item, Lines, Part, Sentence, Table, Words, as_markdown, printable
 from dra_lab.words.facts import counted, sentence
 
 
@@ -91,14 +92,14 @@ def steps_markdown(plan: Plan) -> str:
     """Return the moves as steps for a person, with kubectl lines that ask the server and change nothing."""
     moves = [move for move in plan.moves if move.node_to]
     first = [move for move in moves if move.stops_first]
-    steps: list[str] = []
-    for move in first:
-        steps += [f"Stop {move.pod} for now: another pod needs its devices.", *_commands(move)]
+    steps = [
+        Item(f"Stop {move.pod} for now, because another pod needs its devices.", code=_commands(move)) for move in first
+    ]
     for move in moves:
         where = f"to other devices of {move.node_to}" if move.node_from == move.node_to else f"to {move.node_to}"
-        steps.append(f"Move {move.pod} from {move.node_from} {where}.")
-        steps += [] if move in first else _commands(move)
-        steps += [f"Wait until it runs. {' '.join(sentence(note) for note in move.notes)}".strip()]
+        known = " ".join(sentence(sentence_case(note)) for note in move.notes)
+        code = [] if move in first else _commands(move)
+        steps.append(Item(f"Move {move.pod} from {move.node_from} {where}, and wait until it runs.", known, code=code))
     parts: list[Part] = [
         Sentence(moves_sentence(plan)),
         Words(

@@ -14,6 +14,7 @@ import yaml
 from dra_lab import ClaimSketch, Cluster, load_cluster, read_sketch
 
 DRIVER = "gpu.example.com"
+V1 = "resource.k8s.io/v1"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def objects_of(nodes: Mapping[str, int], pods: Sequence[Running], *more: dict[st
     selector = {"cel": {"expression": f"device.driver == '{DRIVER}'"}}
     found: list[dict[str, Any]] = [
         {
-            "apiVersion": "resource.k8s.io/v1",
+            "apiVersion": V1,
             "kind": "DeviceClass",
             "metadata": {"name": "gpu"},
             "spec": {"selectors": [selector]},
@@ -66,7 +67,12 @@ def objects_of(nodes: Mapping[str, int], pods: Sequence[Running], *more: dict[st
         spec = {"driver": DRIVER, "nodeName": name, "devices": devices}
         spec["pool"] = {"name": name, "generation": 1, "resourceSliceCount": 1}
         found.append(
-            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": f"{name}-gpus"}, "spec": spec}
+            {
+                "apiVersion": V1,
+                "kind": "ResourceSlice",
+                "metadata": {"name": f"{name}-gpus"},
+                "spec": spec,
+            }
         )
     return [*found, *(one for pod in pods for one in _pod_objects(pod)), *more]
 
@@ -75,7 +81,7 @@ def _pod_objects(pod: Running) -> Iterator[dict[str, Any]]:
     results = [{"request": "gpu", "driver": DRIVER, "pool": pod.node, "device": f"gpu-{gpu}"} for gpu in pod.gpus]
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [pod.node]}]}]
     yield {
-        "apiVersion": "resource.k8s.io/v1",
+        "apiVersion": V1,
         "kind": "ResourceClaim",
         "metadata": {"name": f"{pod.name}-gpus", "namespace": "team"},
         "spec": claim_spec(len(pod.gpus), together=pod.together),
@@ -114,7 +120,12 @@ def drawing(folder: Path, count: int, *, together: bool = False, name: str = "ne
     """Return the drawing of a pod that needs some GPUs."""
     path = folder / f"{name}.yaml"
     spec = {"spec": claim_spec(count, together=together)}
-    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": name}, "spec": spec}
+    claim = {
+        "apiVersion": V1,
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
     path.write_text(yaml.safe_dump(claim))
     return read_sketch(str(path))
 
@@ -177,7 +188,9 @@ def fewest_moves(case: Case) -> tuple[int, int, int]:
 
 def _fit(case: Case, moved: Sequence[Running], pods: Sequence[tuple[int, bool, str]]) -> bool:
     free = {
-        node: [gpu for gpu in range(gpus) if not any(p.node == node and gpu in p.gpus for p in case.pods if p not in moved)]
+        node: [
+            gpu for gpu in range(gpus) if not any(p.node == node and gpu in p.gpus for p in case.pods if p not in moved)
+        ]
         for node, gpus in case.nodes.items()
     }
     return _place(case, free, sorted(pods, reverse=True))
