@@ -28,9 +28,9 @@ MIG = "device.attributes['gpu.nvidia.com'].profile == '{}'"
 
 
 def ask(name: str, driver: str = GPU, count: int = 1, profile: str = "", **more) -> DeviceRequest:
-    selectors = (selector(MIG.format(profile)),) if profile else ()
-    exactly = ExactDeviceRequest(device_class_name=driver, count=count, selectors=selectors, **more)
-    return DeviceRequest(name=name, exactly=exactly)
+    if profile:
+        more["selectors"] = (selector(MIG.format(profile)),)
+    return DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=driver, count=count, **more))
 
 
 def amounts(**requests: int | str) -> CapacityRequirements:

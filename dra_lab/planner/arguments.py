@@ -35,8 +35,12 @@ def workloads_given(name: str, values: Any) -> tuple[Workload, ...]:
     """Return workloads with numbers that can be planned. Raises InputError."""
     found = listed(name, values, Workload)
     for number, workload in enumerate(found):
-        _check_workload(f"{name}[{number}]", workload)
-    _check_number(f"{name} want", "replicas", sum(workload.replicas * workload.size for workload in found))
+        _whole(f"{name}[{number}].replicas", workload.replicas)
+        _whole(f"{name}[{number}].priority", workload.priority)
+        _check_pods(f"{name}[{number}]", workload)
+    wanted = sum(workload.replicas * workload.size for workload in found)
+    if wanted > MOST_WANTED:
+        raise InputError(f"{name} want {wanted:,} replicas; at most {MOST_WANTED:,} are planned at once. Ask for fewer")
     return found
 
 
@@ -86,12 +90,6 @@ def workload_given(name: str, value: Any) -> Workload:
     return found
 
 
-def _check_workload(where: str, workload: Workload) -> None:
-    _whole(f"{where}.replicas", workload.replicas)
-    _whole(f"{where}.priority", workload.priority)
-    _check_pods(where, workload)
-
-
 def _check_pods(where: str, workload: Workload) -> None:
     for number, group in enumerate(workload.pods):
         at = f"{where}.pods[{number}]"
@@ -111,8 +109,3 @@ def _whole(where: str, value: Any) -> None:
         wrong = True
     if wrong:
         raise InputError(f"{where} is a whole number, not {value!r}")
-
-
-def _check_number(where: str, what: str, number: int) -> None:
-    if number > MOST_WANTED:
-        raise InputError(f"{where} {number:,} {what}; at most {MOST_WANTED:,} are planned at once. Ask for fewer")

@@ -25,8 +25,8 @@ from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State, Trees
 from dra_lab.planner.scan import Scan
-from dra_lab.planner.states.layouts import KnownDevices, Layouts, devices_by_group
 from dra_lab.planner.states.node_state import NodeState
+from dra_lab.planner.states.survey import KnownDevices, Layouts, devices_by_group
 
 Order = tuple[str, ...]
 """Goals, most important first."""
@@ -67,12 +67,8 @@ class BestPods:
 
     def best(self, node: NodeState, order: Order) -> Best:
         """Return the best pod on what a node offers."""
-        key = node, order
-        if key not in self.known:
-            self.known[key] = self._find_best(node, order)
-        return self.known[key]
-
-    def _find_best(self, node: NodeState, order: Order) -> Best:
+        if (node, order) in self.known:
+            return self.known[node, order]
         assert self.trees is not None, "it has states"
         state, tables = self.trees.place(node).state, self.tables(order)
         best, idle = tables.best(state), self._idle_state(node.layout)
@@ -83,7 +79,8 @@ class BestPods:
             solution = NodeSolution((), tuple(stages), copied=True)
         # Nodes on which it fits are equal whatever they would be with nothing in use.
         number = self._states.setdefault((state, idle if best is None else None), len(self._states))
-        return Best(number, idle, solution, best is not None or tables.best(idle) is not None)
+        self.known[node, order] = Best(number, idle, solution, best is not None or tables.best(idle) is not None)
+        return self.known[node, order]
 
     def tables(self, order: Order) -> PodTables:
         """Return the tables at an order of goals; among equals, the pod that leaves most to others of its kind."""

@@ -299,7 +299,7 @@ def coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
 def _coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
     # nodes that see the same far devices together: a pool that many nodes see is gone through once
     identical: dict[tuple[DeviceID, ...], list[str]] = defaultdict(list)
-    for name in _looked_at(scan):
+    for name in _examined(scan):
         identical[tuple([item.id for item in _meant(scan, name) if item.slice.spec.node_name is None])].append(name)
     seen: dict[DeviceID, list[tuple[str, ...]]] = defaultdict(list)
     for mine, nodes in identical.items():
@@ -318,7 +318,7 @@ def _coupled_devices(scan: Scan) -> Mapping[DeviceID, tuple[str, ...]]:
     return found
 
 
-def _looked_at(scan: Scan) -> Iterator[str]:
+def _examined(scan: Scan) -> Iterator[str]:
     """Yield the nodes that were looked at, because the others have no pods, and looking at them takes time again."""
     left_out = set(scan.unseen)
     return (name for name in scan.rules.nodes if name not in left_out)
@@ -332,7 +332,7 @@ def coupled_pools(scan: Scan) -> Mapping[tuple[str, str], tuple[str, ...]]:
     """
     if _POOLS not in scan.coupled:
         seen: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for name in _looked_at(scan):
+        for name in _examined(scan):
             counted = scan.views.view(name).counted
             for pool in {item.id[:2]: None for item in _meant(scan, name) if counted and item.device.consumes_counters}:
                 seen[pool].append(name)

@@ -1,31 +1,40 @@
-"""Several claims of one pod: what is counted together, and what each claim has for itself."""
+"""Several claims of one pod, as a drawing or one by one: what is counted together, and what each has for itself."""
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
-import msgspec
 import pytest
-from checked_plans import broken_rules, checked_plan
+from checked_plans import broken_rules, checked_fleet, checked_plan
 from msgspec.structs import replace as changed
-from small_nodes import a_slice, cluster, device, gpu, nic
+from random_clusters import random_fleet, random_sketch
+from random_devices import GPU, NIC
+from sharing_nodes import RELEASE, counted, node, part
+from small_nodes import a_slice, device, gpu, nic
 from small_plans import held, request, with_pod
 
-from dra_lab import ClaimSketch, KubernetesRelease, Link, Workload
+from dra_lab import (
+    ClaimSketch,
+    KubernetesRelease,
+    Link,
+    Workload,
+    frame,
+    how_many_more,
+    load_cluster,
+    picture,
+    read_sketch,
+)
 from dra_lab.errors import InputError
 from dra_lab.model.claims import (
     CapacityRequirements,
-    CELDeviceSelector,
     DeviceClaim,
-    DeviceClass,
-    DeviceClassSpec,
     DeviceRequest,
-    DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
 )
-from dra_lab.model.device import Counter, DeviceCapacity, DeviceCounterConsumption
+from dra_lab.model.device import DeviceCapacity
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import (
     Node,
@@ -36,24 +45,8 @@ from dra_lab.model.nodes import (
 )
 from dra_lab.model.placement import Placement
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.slices import CounterSet
-
-RELEASE = KubernetesRelease("1.36")
-GPU, NIC = "gpu.nvidia.com", "dra.net"
-
-
-def classes(*drivers: str):
-    return tuple(
-        DeviceClass(
-            metadata=ObjectMeta(name=driver),
-            spec=DeviceClassSpec(selectors=(DeviceSelector(CELDeviceSelector(f'device.driver == "{driver}"')),)),
-        )
-        for driver in drivers
-    )
-
-
-def node(*slices, **fields):
-    return cluster(*slices, classes=classes(GPU, NIC), **fields)
+from dra_lab.model.sketch import claims_of, pod_drawing
+from dra_lab.model.sketch_rules import check_sketch
 
 
 def gpus(count: int) -> ClaimSketch:
@@ -111,13 +104,7 @@ def test_shared_capacity_is_summed_over_claims():
 
 def test_shared_counters_are_summed_over_claims():
     """Partitions that two claims take draw on one counter, and a misfit names it."""
-    draws = (DeviceCounterConsumption(counter_set="s", counters={"memory": Counter(value=3)}),)
-    devices = a_slice(GPU, *(device(f"p-{n}", {}, consumes_counters=draws) for n in range(3)), count=2)
-    spec = msgspec.structs.replace(
-        devices.spec, devices=None, shared_counters=(CounterSet(name="s", counters={"memory": Counter(value=6)}),)
-    )
-    sets = msgspec.structs.replace(devices, metadata=ObjectMeta(name="sets"), spec=spec)
-    on = node(devices, sets)
+    on = node(*counted(*(part(f"p-{n}", memory=3) for n in range(3)), memory=6))
     assert planned(on, (gpus(1), gpus(1))).fits
     short = planned(on, (gpus(1), gpus(1), gpus(1)))
     assert not short.fits
@@ -174,20 +161,18 @@ def test_goals_may_be_one_text(goals):
     assert [goal.goal for goal in plan.goals][2] == "roots"
 
 
+OWN = ResourceClaim(ObjectMeta(name="own"), ResourceClaimSpec(DeviceClaim(requests=(request("g", GPU),))))
+
+
 def test_a_resource_claim_is_served_as_it_stands():
     """A ResourceClaim may be given among drawings; its constraints are at exactly their attributes."""
-    claim = ResourceClaim(metadata=ObjectMeta(name="own"), spec=ResourceClaimSpec())
-    spec = msgspec.structs.replace(claim.spec.devices, requests=(request("g", GPU),))
-    claim = msgspec.structs.replace(claim, spec=ResourceClaimSpec(spec))
-    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), (claim, gpus(1)))
+    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), (OWN, gpus(1)))
     assert [p.reference for p in plan.placements] == ["own:g", "gpus:gpu"]
 
 
 def test_a_resource_claim_that_is_given_twice_is_one_claim():
     """It is allocated once; that it was named twice is told."""
-    spec = DeviceClaim(requests=(request("g", GPU),))
-    claim = ResourceClaim(metadata=ObjectMeta(name="own"), spec=ResourceClaimSpec(spec))
-    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), {"a": claim, "b": claim})
+    plan = planned(node(a_slice(GPU, gpu(0), gpu(1))), {"a": OWN, "b": OWN})
     assert [str(p.device) for p in plan.placements] == [f"{GPU}/n1/gpu-0"]
     assert "claim-repeated" in {finding.rule for finding in plan.findings}
 
@@ -197,10 +182,8 @@ def allocated(name: str, node_name: str) -> ResourceClaim:
     claim = held(DeviceID(GPU, node_name, "gpu-0"))
     only = NodeSelectorRequirement(key="metadata.name", operator="In", values=(node_name,))
     selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(only,)),))
-    status = msgspec.structs.replace(
-        claim.status, allocation=msgspec.structs.replace(claim.status.allocation, node_selector=selector)
-    )
-    return msgspec.structs.replace(claim, metadata=ObjectMeta(name=name, namespace="team"), status=status)
+    status = changed(claim.status, allocation=changed(claim.status.allocation, node_selector=selector))
+    return changed(claim, metadata=ObjectMeta(name=name, namespace="team"), status=status)
 
 
 def two_nodes(*claims):
@@ -248,8 +231,8 @@ def test_devices_of_several_nodes_are_planned_from_each():
     """A device that two nodes see can be taken from either; each node is planned alone."""
     nodes = tuple(Node(metadata=ObjectMeta(name=name)) for name in ("n1", "n2"))
     shared = a_slice(GPU, gpu(0), node="fabric")
-    spec = msgspec.structs.replace(shared.spec, node_name=None, all_nodes=True)
-    on = node(msgspec.structs.replace(shared, spec=spec), a_slice(NIC, nic("a"), node="n2"), nodes=nodes)
+    spec = changed(shared.spec, node_name=None, all_nodes=True)
+    on = node(changed(shared, spec=spec), a_slice(NIC, nic("a"), node="n2"), nodes=nodes)
     plan = planned(on, gpus(1))
     assert plan.fitting_nodes == ("n1", "n2")
     both = ClaimSketch(requests=(request("gpu", GPU), request("nic", NIC)))
@@ -264,3 +247,81 @@ def test_a_device_for_admin_access_too_is_counted_once():
     plan = planned(on, (gpus(2), watch))
     unpaired = next(goal for goal in plan.goals if goal.goal == "unpaired")
     assert (unpaired.value, unpaired.bound) == (0, 0)
+
+
+@pytest.mark.parametrize("names", [("train", "serve"), ("train", "serve", "spare")], ids=["fits", "does not fit"])
+def test_texts_tables_and_pictures_name_the_claims(names):
+    """Text, frames, picture and page are there whether the pod fits or not, and say of which claim a request is."""
+    cluster, sketch = load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/gpu-nic-pairs")
+    plan = checked_plan(cluster, dict.fromkeys(names, sketch), release=KubernetesRelease("1.36"))
+    assert "train:" in str(plan)
+    taken = {("train", "gpu"), ("train", "nic"), ("serve", "gpu"), ("serve", "nic")} if plan.fits else set()
+    assert set(frame(plan)[["claim", "request"]].itertuples(index=False, name=None)) == taken
+    assert (len(frame(plan, "goals")), len(frame(plan, "reasons"))) == (len(plan.goals), len(plan.shortfalls))
+    assert str(picture(cluster, plan.node, plan=plan)).startswith("<svg")
+    assert str(picture(cluster, plan.node, plan=plan, kind="graph")).startswith("<!DOCTYPE html>")
+
+
+ON = load_cluster("sample:eks-p4d")
+FULL = "ip-192-168-158-9.ec2.internal"
+
+
+def claim(name: str, count: int) -> ClaimSketch:
+    """Return a claim for a number of GPUs."""
+    return ClaimSketch(name=name, requests=(request("gpu", "gpu.nvidia.com", count),))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_drawn_pod_has_the_plan_of_its_claims(seed):
+    """Status, node, devices and goals, on random clusters with two or three random claims."""
+    rng = random.Random(seed)
+    cluster = random_fleet(rng)
+    claims = [changed(random_sketch(rng), name=f"claim-{number}") for number in range(2 + seed % 2)]
+    drawn = checked_plan(cluster, pod_drawing("pod", claims))
+    given = checked_plan(cluster, {claim.name: claim for claim in claims})
+    assert (drawn.status, drawn.node, drawn.placements, drawn.goals) == (
+        given.status,
+        given.node,
+        given.placements,
+        given.goals,
+    )
+
+
+def test_the_plan_keeps_the_drawing_as_it_was_drawn():
+    """A view compares the drawing of the answer with that on the canvas, an empty claim included."""
+    pod = pod_drawing("pod", (claim("a", 1), claim("b", 1), ClaimSketch(name="later")))
+    assert checked_plan(ON, pod).sketch == pod
+
+
+def test_fleet_and_copies_take_the_drawing_as_the_claims_of_a_pod():
+    """A Workload of a pod's drawing has its claims."""
+    pod = pod_drawing("pod", (claim("a", 2), claim("b", 1)))
+    assert Workload("pod", pod).claims == claims_of(pod)
+    assert how_many_more(ON, Workload("pod", pod)).count == how_many_more(ON, Workload("pod", claim("c", 3))).count
+    assert checked_fleet(ON, [Workload("pod", pod, replicas=2)]).placed["pod"] == 2
+
+
+def test_each_claim_may_have_32_devices_of_its_own():
+    """The limit of a claim is no limit of the pod; one claim with as many is refused by kube-scheduler."""
+    p4d = load_cluster("sample:eks-p4d")
+    together = checked_plan(p4d, pod_drawing("pod", (claim("a", 33), claim("b", 1))))
+    assert any("32" in reason.message for reason in together.shortfalls)
+
+
+def test_a_change_that_helps_is_offered_as_a_drawing_of_the_pod():
+    """It can be applied: it has the same claims, and fits."""
+    plan = checked_plan(ON, pod_drawing("pod", (claim("a", 8), claim("b", 1))))
+    offered = [found.sketch for found in plan.suggestions if found.sketch is not None]
+    assert not plan.fits
+    assert offered
+    for sketch in offered:
+        check_sketch(sketch)
+        assert sketch.claims == ("a", "b")
+    assert checked_plan(ON, offered[0]).fits
+
+
+def test_a_pod_inside_of_a_pod_is_refused():
+    """Claims have names of one level."""
+    pod = pod_drawing("pod", (claim("a", 1), claim("b", 1)))
+    with pytest.raises(InputError, match="one pod at a time"):
+        checked_plan(ON, {"x": pod, "y": claim("y", 1)})

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import replace as changed
 
 import pytest
-from checked_plans import broken_rules, checked_plan
+import sharing_nodes
+from checked_plans import broken_rules
 from msgspec.structs import replace
-from random_devices import CPU, GPU, NIC, device_class
-from small_nodes import a_slice, cluster, device, gpu, nic
+from random_devices import CPU, GPU, NIC
+from sharing_nodes import CLASSES, RELEASE, amounts, planned
+from small_nodes import NUMA, a_slice, cluster, device, gpu, nic
 
-from dra_lab import ClaimSketch, Cluster, How, KubernetesRelease, Link
-from dra_lab.model.claims import ALL, CapacityRequirements, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from dra_lab import Cluster, How, KubernetesRelease, Link
+from dra_lab.model.claims import ALL, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.device import Device, DeviceAttribute, DeviceCapacity, DeviceTaint
-from dra_lab.model.plan import Plan, PlanStatus
-
-RELEASE = KubernetesRelease("1.36")
-CLASSES = tuple(map(device_class, (GPU, NIC, CPU)))
-NUMA = "resource.kubernetes.io/numaNode"
+from dra_lab.model.plan import PlanStatus
 
 
 def node(**drivers: list[Device]) -> Cluster:
@@ -25,19 +23,16 @@ def node(**drivers: list[Device]) -> Cluster:
     return cluster(*(a_slice(names[kind], *devices) for kind, devices in drivers.items()), classes=CLASSES)
 
 
+PAIRS = Link(name="l", requests=("g", "n"), how=How.PAIRWISE)
+
+
 def cpus(name: str, amount: int = 16, numa: int = 0) -> Device:
     capacity = {"dra.cpu/cpu": DeviceCapacity(value=amount)}
     return device(name, {NUMA: numa}, capacity=capacity, allow_multiple_allocations=True)
 
 
-def ask(name: str, driver: str, count: int = 1, cpu: int = 0, **more) -> DeviceRequest:
-    capacity = CapacityRequirements(requests={"dra.cpu/cpu": cpu}) if cpu else None
-    exactly = ExactDeviceRequest(device_class_name=driver, count=count, capacity=capacity, **more)
-    return DeviceRequest(name=name, exactly=exactly)
-
-
-def planned(found: Cluster, *requests: DeviceRequest, links: tuple[Link, ...] = ()) -> Plan:
-    return checked_plan(found, ClaimSketch(requests=requests, links=links), release=RELEASE)
+def ask(name: str, driver: str, count: int = 1, cpu: int = 0) -> DeviceRequest:
+    return sharing_nodes.ask(name, driver, count, **({"capacity": amounts(**{"dra.cpu/cpu": cpu})} if cpu else {}))
 
 
 def test_two_shares_of_one_device():
@@ -78,16 +73,15 @@ def test_split_over_numa_nodes():
     assert plan.goal("numa").value == 2
 
 
+EVERY = DeviceRequest(name="g", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL))
+
+
 def test_all_takes_every_device():
     """All takes every matching device, and fails when one of them is tainted."""
     devices = [gpu(0), gpu(1), gpu(2)]
-    request = DeviceRequest(name="g", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL))
-    assert len(planned(node(gpus=devices), request).placements) == 3
-    tainted = gpu(3)
-    tainted = Device(
-        name=tainted.name, attributes=tainted.attributes, taints=(DeviceTaint(key="x", effect="NoSchedule"),)
-    )
-    plan = planned(node(gpus=[*devices, tainted]), request)
+    assert len(planned(node(gpus=devices), EVERY).placements) == 3
+    tainted = replace(gpu(3), taints=(DeviceTaint(key="x", effect="NoSchedule"),))
+    plan = planned(node(gpus=[*devices, tainted]), EVERY)
     assert not plan.fits
     assert (plan.shortfalls[0].rule, "x:NoSchedule" in plan.shortfalls[0].message) == ("taint", True)
 
@@ -95,8 +89,7 @@ def test_all_takes_every_device():
 def test_a_plan_for_all_needs_every_pool_and_answer():
     """A request for all devices is checked against incomplete pools and failing selectors."""
     found = node(gpus=[gpu(0)])
-    every = DeviceRequest(name="g", exactly=ExactDeviceRequest(device_class_name=GPU, allocation_mode=ALL))
-    plan = planned(found, every)
+    plan = planned(found, EVERY)
     lost = changed(found, slices=(*found.slices, a_slice("lost.example", device("d"), count=2)))
     assert "plan-all" in " ".join(broken_rules(lost, plan, RELEASE))
     listed = replace(device("list"), attributes={"a": DeviceAttribute(strings=("x", "y"))})
@@ -134,10 +127,7 @@ def test_limit_of_the_whole_claim():
 def test_names_that_look_alike():
     """Names that differ only in signs (`a-b`, `a_b`) stay apart."""
     found = node(gpus=[gpu(0, "pci-0"), gpu(1, "pci_0")], nics=[nic("nic-0", "pci-0"), nic("nic_0", "pci_0")])
-    sketch = ClaimSketch(
-        requests=(ask("g", GPU, 2), ask("n", NIC, 2)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
-    )
-    plan = checked_plan(found, sketch, release=RELEASE)
+    plan = planned(found, ask("g", GPU, 2), ask("n", NIC, 2), links=(PAIRS,))
     assert plan.goal("unpaired").value == 0
     assert len({p.device for p in plan.placements}) == 4
 
@@ -145,11 +135,7 @@ def test_names_that_look_alike():
 def test_equal_devices_are_one_variable():
     """Sixty equal GPUs are one group, so a large count is as quick as a small one."""
     found = node(gpus=[gpu(n, "pci0000:10") for n in range(60)], nics=[nic(f"n{n}", "pci0000:10") for n in range(60)])
-    sketch = ClaimSketch(
-        requests=(ask("g", GPU, 8), ask("n", NIC, 24)), links=(Link(name="l", requests=("g", "n"), how=How.PAIRWISE),)
-    )
-    plan = checked_plan(found, sketch, release=RELEASE)
-    assert plan.status is PlanStatus.OPTIMAL
+    assert planned(found, ask("g", GPU, 8), ask("n", NIC, 24), links=(PAIRS,)).status is PlanStatus.OPTIMAL
 
 
 def test_three_ends_at_one_place():
@@ -179,9 +165,8 @@ def test_two_pairings_of_the_same_ends():
 
 def test_counts_that_cannot_be_paired():
     """A must-link over 2 and 3 devices does not fit and names counts that work."""
-    link = Link(name="l", requests=("g", "n"), how=How.PAIRWISE)
     found = node(gpus=[gpu(n, "r0") for n in range(4)], nics=[nic(f"n{n}", "r0") for n in range(4)])
-    plan = planned(found, ask("g", GPU, 2), ask("n", NIC, 3), links=(link,))
+    plan = planned(found, ask("g", GPU, 2), ask("n", NIC, 3), links=(PAIRS,))
     assert not plan.fits
     assert "pairwise-counts" in {finding.rule for finding in plan.findings}
 

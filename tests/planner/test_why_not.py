@@ -189,29 +189,6 @@ def test_shortage_and_fragmentation_are_distinguished():
     )
 
 
-def test_the_sample_that_does_not_fit_is_explained():
-    """Five pairs on p4d: the NICs with RDMA are the conflict, and leaving the selector out fits on three nodes."""
-    plan = checked_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
-    (conflict, everywhere) = plan.reasons.conflicts
-    assert [(e.kind, e.subject) for e in conflict.elements] == [("request", "nic"), ("selector", "nic")]
-    assert everywhere.elements == conflict.elements
-    assert conflict.smallest
-    gains = {change.title: change.fitting for change in plan.reasons.relaxations}
-    assert gains["Ask for gpu ×4 and nic ×4"] == 1
-    assert gains["Prefer the PCIe root link of gpu and nic instead of requiring it"] == 0
-    best = plan.suggestions[0]
-    assert "fits on" in best.detail
-    assert checked_plan(load_cluster("sample:eks-p4d"), best.sketch, release=RELEASE).fits
-
-
-def test_a_weaker_link_that_no_manifest_can_say_is_marked():
-    """GPUs of a p4d publish no NUMA node: a link there would help the planner alone, and the change says so."""
-    plan = checked_plan(load_cluster("sample:eks-p4d"), read_sketch("sample:eks-p4d/five-pairs"), release=RELEASE)
-    levels = [change.title for change in plan.reasons.relaxations if change.kind == "level"]
-    assert levels
-    assert all(title.endswith("(Kubernetes cannot express this)") for title in levels)
-
-
 def test_a_failing_selector_comes_first_with_a_guarded_form():
     """An attribute that only some devices have: the devices, and a selector that means the same and fails nowhere."""
     cluster = load_cluster("sample:eks-p4d")

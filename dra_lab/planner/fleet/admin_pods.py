@@ -11,11 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from dra_lab.model.goals import NODES, UNPLACED
-from dra_lab.planner.fleet.bounds import Answer
 from dra_lab.planner.fleet.master import GoalBound
 from dra_lab.planner.fleet.pack import Values, device_goals, pack
-from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.question import Work
+from dra_lab.planner.fleet.question import FleetProblem, Work
+from dra_lab.planner.fleet.site_classes import Answer
 from dra_lab.planner.fleet.sites import PodsOnNode, parts_on, plain_site
 from dra_lab.planner.states.node_state import PodTakes
 

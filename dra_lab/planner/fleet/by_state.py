@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.master_model import Column, Row
+from dra_lab.planner.fleet.master import Column, Row
 from dra_lab.planner.fleet.place_tables import GOALS_OF_PLACES
-from dra_lab.planner.fleet.pods import FleetProblem
 from dra_lab.planner.fleet.providers import SharedHardware, SharedSet, shared_hardware
-from dra_lab.planner.fleet.shared_fill import Filled, fill_shared
-from dra_lab.planner.fleet.shared_hand_out import hand_out
+from dra_lab.planner.fleet.question import FleetProblem
+from dra_lab.planner.fleet.shared_fill import Filled, fill_shared, hand_out
 from dra_lab.planner.fleet.shared_states import MOST_WAYS, NodeKey, PodStep, PodSteps, ways_of
 from dra_lab.planner.fleet.sites import PodsOnNode, Site
 

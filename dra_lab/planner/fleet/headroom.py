@@ -18,8 +18,7 @@ from dra_lab.model.sketch import Ask
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.question import Question, Work
+from dra_lab.planner.fleet.question import FleetProblem, Question, Work, look_at
 from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.eligible import is_shareable
 

@@ -26,8 +26,7 @@ from dra_lab.planner.arguments import given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.headroom import headroom_of_claim, pods_on
-from dra_lab.planner.fleet.pods import look_at
-from dra_lab.planner.fleet.question import Question, Work
+from dra_lab.planner.fleet.question import Question, Work, look_at
 from dra_lab.planner.waiting import awaited
 
 _NO_LIMIT = 10**9

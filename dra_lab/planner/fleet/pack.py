@@ -1,4 +1,4 @@
-"""The best way to put given numbers of pods on one site, with a proof; or the proof that there is none."""
+"""Given numbers of pods on one site: what counting allows, and the best way to put them there, with a proof."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.model.goals import NODES, UNPLACED
@@ -19,7 +20,45 @@ from dra_lab.planner.node.goal_table import goal_values, objectives
 from dra_lab.planner.node.lexicographic import SEARCH_WEIGHT
 from dra_lab.planner.node.milp import build_model, hopeless, is_enough, minimise_exactly
 from dra_lab.planner.node.variables import Expression, Model, OneOf, pulp, total
+from dra_lab.planner.places.counting import Counts
+from dra_lab.planner.replicas import most_replicas
 from dra_lab.planner.states.node_state import PodTakes
+
+
+def most_of_parts(site: Site, demand: Sequence[int]) -> Counts:
+    """Return the most pods of each part of a site alone; `demand` is the number of replicas wanted of each workload."""
+    caps = []
+    for at, part in enumerate(site.parts):
+        cap = demand[part.pod]
+        # A pod with admin access takes nothing.
+        if cap > 0 and not any(ask.admin_access for ask in site.problem.asks[slice(*part.asks)]):
+            one = replicated(site.problem, site.parts, [int(n == at) for n in range(len(site.parts))]).problem
+            one = replace(one, groups=tuple(group for group in one.groups if group.asks))
+            cap = min([cap, most_replicas(one), *_most_of_devices(one)])
+        caps.append(max(cap, 0))
+    return tuple(caps)
+
+
+def most_of_pods(site: Site, demand: Sequence[int]) -> Counts:
+    """Return the most pods of each workload alone, on all nodes of a member of a site."""
+    most = [0] * len(demand)
+    for part, cap in zip(site.parts, most_of_parts(site, demand), strict=True):
+        most[part.pod] += cap
+    return tuple(map(min, most, demand))
+
+
+def _most_of_devices(problem: AllocationProblem) -> Iterator[int]:
+    """Yield the most pods by the devices that requests share because no others serve them; `problem` is that of one."""
+    rows: list[tuple[frozenset[int], int]] = []
+    for indices in problem.requests:
+        able = [ask for ask in indices if ask not in problem.impossible]
+        serving = (at for at, group in enumerate(problem.groups) if not set(able).isdisjoint(group.asks))
+        rows.append((frozenset(serving), min(map(problem.need, able), default=1)))
+    for groups in {*(groups for groups, _ in rows), frozenset[int]().union(*(groups for groups, _ in rows))}:
+        need = sum(count for mine, count in rows if mine <= groups)
+        if need and not any(problem.groups[at].shareable for at in groups):
+            yield sum(problem.groups[at].size for at in groups) // need
+
 
 Values = tuple[int, ...]
 """Values of the goals of devices in their order of importance; they compare as goals do: the first decides."""

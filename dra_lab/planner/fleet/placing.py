@@ -13,14 +13,14 @@ from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.names import MARK, DeviceID
 from dra_lab.model.placement import PlacedPod, Placement
 from dra_lab.model.quantity import format_quantity
-from dra_lab.planner.fleet.bounds import Answer
-from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
+from dra_lab.planner.fleet.question import FleetPod, FleetProblem
+from dra_lab.planner.fleet.site_classes import Answer
 from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem
 from dra_lab.planner.node.goal_table import Asked, Scale, asked_of, value_placements
 from dra_lab.planner.node.solver_outcome import agreed
+from dra_lab.planner.places.counting import Counts
 from dra_lab.planner.states.node_state import PodTakes
 from dra_lab.topology.locality import localities
 

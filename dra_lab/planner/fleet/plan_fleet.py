@@ -18,8 +18,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
 from dra_lab.planner.budget import Budget, Progress
-from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.question import Clock, Question, Work
+from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.kube_scheduler import fleet_regret
 from dra_lab.planner.plan_findings import cordoned_nodes
@@ -111,7 +110,7 @@ def with_first_fit(
 
 
 def _with_first_fit(fleet: FleetProblem, plan: Plan, order: Sequence[str], budget: Budget) -> Plan:
-    from dra_lab.planner.fleet.fleet_regret import first_fit_of
+    from dra_lab.planner.fleet.first_fit import first_fit_of
 
     plan = replace(plan, first_fit=first_fit_of(fleet, plan, order, budget))
     found = fleet_regret(fleet.scan.cluster, plan)

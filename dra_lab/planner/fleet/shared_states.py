@@ -16,8 +16,8 @@ import numpy as np
 
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.fleet.pack import Values
-from dra_lab.planner.places.all_ways import AllWays, Way
 from dra_lab.planner.places.counting import maximal
+from dra_lab.planner.places.hand_out import AllWays, Way
 from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.tables import PodTables
 from dra_lab.planner.places.trees import State

@@ -12,12 +12,12 @@ import numpy as np
 
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.by_state import ByState
-from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.master_model import Column, Row
+from dra_lab.planner.fleet.master import Column, GoalBound, Mastered, Row
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.sites import PodsOnNode
 from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.node.solver_outcome import Array
+from dra_lab.planner.places.counting import Counts
 
 Placed = Iterable[tuple[Table, str, Counts]]
 """The table, member and numbers of pods of each node of a plan."""
@@ -174,6 +174,32 @@ class ClassedSites:
                     rest -= times
                     left = _less(left, {counts: times})
         return self._levels(taken, homes, shared)
+
+
+@dataclass
+class Answer:
+    """The best plan known and what is proven of it; `goals` covers all of them, in order.
+
+    `not_examined` is the number of nodes that were not examined before time was over.
+    """
+
+    goals: tuple[GoalBound, ...] = ()
+    chosen: Array | None = None
+    classed: ClassedSites = field(default_factory=ClassedSites)
+    infeasible: bool = False
+    least: Mastered | None = None
+    least_classed: ClassedSites = field(default_factory=ClassedSites)
+    not_examined: int = 0
+
+    @property
+    def proven(self) -> bool:
+        """Say whether every goal is proven."""
+        return bool(self.goals) and all(goal.proven for goal in self.goals)
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """Return the values of the goals, most important first."""
+        return tuple(goal.value for goal in self.goals)
 
 
 def classed(

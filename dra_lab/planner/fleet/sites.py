@@ -12,7 +12,7 @@ from msgspec.structs import replace as changed
 from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.question import FleetProblem
 from dra_lab.planner.fleet.together import devices_like, joint, joint_parts, problem_like, shared_nodes
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart

@@ -28,7 +28,7 @@ from dra_lab.planner.arguments import listed
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.counter_capacity import CounterCapacity
-from dra_lab.planner.fleet.pods import FleetProblem, look_at
+from dra_lab.planner.fleet.question import FleetProblem, look_at
 from dra_lab.planner.fleet.together import shared_nodes
 from dra_lab.planner.node.device_tests import is_tolerated, left_of
 from dra_lab.planner.node.eligible import Rules, is_shareable

@@ -13,11 +13,21 @@ from operator import le
 from dra_lab.errors import SolverError
 from dra_lab.model.goals import NODES, UNPLACED
 from dra_lab.planner.budget import Budget, Sizes
-from dra_lab.planner.fleet.counting import Counts, most_of_pods
-from dra_lab.planner.fleet.pack import OnePod, Packed, Takes, Values, device_goals, named, pack, size_of
-from dra_lab.planner.fleet.place_table import PlaceTable, contains, without_barred
+from dra_lab.planner.fleet.pack import (
+    OnePod,
+    Packed,
+    Takes,
+    Values,
+    device_goals,
+    most_of_pods,
+    named,
+    pack,
+    size_of,
+)
+from dra_lab.planner.fleet.place_tables import PlaceTable, contains, without_barred
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import PodsOnNode, Site
+from dra_lab.planner.places.counting import Counts
 
 _SIZES = Sizes()
 

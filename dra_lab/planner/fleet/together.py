@@ -14,7 +14,7 @@ from dra_lab.index.node_index import shape_key
 from dra_lab.index.pools import Pool, Tie, pool_of_devices, pools_of
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.pods import FleetProblem
+from dra_lab.planner.fleet.question import FleetProblem
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart, JointProblem, Where
 from dra_lab.planner.node.device_tests import CounterBooks, counter_books

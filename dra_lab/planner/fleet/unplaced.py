@@ -14,7 +14,7 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.planner.budget import Shares
-from dra_lab.planner.fleet.pods import FleetPod, FleetProblem
+from dra_lab.planner.fleet.question import FleetPod, FleetProblem
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import read_claims

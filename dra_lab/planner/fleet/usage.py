@@ -12,10 +12,8 @@ from math import ceil
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import most_of_parts
-from dra_lab.planner.fleet.pack import PodsModel, size_of
-from dra_lab.planner.fleet.pods import FleetProblem
-from dra_lab.planner.fleet.question import Question, Work
+from dra_lab.planner.fleet.pack import PodsModel, most_of_parts, size_of
+from dra_lab.planner.fleet.question import FleetProblem, Question, Work
 from dra_lab.planner.fleet.search import Solution, search
 from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of, seen_together, sites_of
 from dra_lab.planner.node.allocation_problem import AllocationProblem

@@ -8,7 +8,7 @@ from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES, UNPLACED
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.gangs.levels import WHOLE
 from dra_lab.planner.gangs.needs import GangNeed, Needs
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution
 
 
 def counts_pods(goal: str) -> bool:
@@ -41,7 +41,7 @@ def values_of(problem: GangProblem, solution: GangSolution) -> tuple[int, ...]:
     rows = [problem.profiles[problem.on[node].profile].found[counts] for node, counts in solution.nodes.items()]
     sums = map(sum, zip(*rows, strict=True)) if rows else (0 for _ in problem.device)
     device = dict(zip(problem.device, sums, strict=True))
-    return tuple(device[goal] if goal in device else _value(problem, solution, goal) for goal in problem.order)
+    return tuple(device[goal] if goal in device else _value(problem, solution, goal) for goal in problem.needs.goals)
 
 
 def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
@@ -56,21 +56,18 @@ def _value(problem: GangProblem, solution: GangSolution, goal: str) -> int:
     if name == UNPLACED:
         return wanted(needs, goal) - sum(row.total() for row in solution.ordinary)
     if name == LEVELS:
-        return sum(_domains_preferred(problem, one) for one in solution.instances)
+        domains = 0
+        for one in solution.instances:
+            for tier, groups in needs.gangs[one.need].preferences:
+                # Regions without a domain count as one.
+                regions = {region for at in groups for region, pods in one.groups[at].items() if pods}
+                domains += len({problem.keys[region][tier] for region in regions})
+        return domains
     if name == DOMAINS:
         used = {needs.counted(needs.gangs[one.need].required, one.domain) for one in solution.instances}
         return sum(tier != WHOLE for tier, _ in used)
     assert name == NODES, "every goal is counted"
     return len(solution.nodes)
-
-
-def _domains_preferred(problem: GangProblem, one: Instance) -> int:
-    """Return how many domains of its preferred levels have pods of a gang, or of its groups; none counts as one."""
-    found = 0
-    for tier, groups in problem.needs.gangs[one.need].preferences:
-        regions = {region for at in groups for region, pods in one.groups[at].items() if pods}
-        found += len({problem.keys[region][tier] for region in regions})
-    return found
 
 
 # ---------------------------------------------------------------------- what no solution undercuts
@@ -84,20 +81,24 @@ def counted_bound(problem: GangProblem, goal: str, values: Sequence[int], budget
     """
     name, priority = priority_of(goal, problem.needs)
     if name == GANGS:
-        return sum(_without_place(problem, need) for need in problem.needs.gangs if need.priority == priority)
+        missing = 0
+        for need in (need for need in problem.needs.gangs if need.priority == priority):
+            able = 0
+            for regions in problem.inside[need.required].values():
+                have = (problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
+                able += min(have, default=need.copies)
+            missing += max(0, need.copies - able)
+        return missing
     if goal in problem.device:
         return _least(problem, values, _floors(problem, problem.device.index(goal), budget))
     if name == LEVELS:
         return _least(problem, values, [0] * problem.kinds, lambda need: _preferences(problem, need))
-    return _nodes(problem, values) if name == NODES else 0
-
-
-def _without_place(problem: GangProblem, need: GangNeed) -> int:
-    able = 0
-    for regions in problem.inside[need.required].values():
-        have = (problem.pods_in(regions, kind) // pods for kind, pods in need.least_pods.items())
-        able += min(have, default=need.copies)
-    return max(0, need.copies - able)
+    nodes = 0
+    for kind in range(problem.kinds) if name == NODES else ():
+        most = max((profile.bound[kind] for profile in problem.profiles), default=0)
+        pods = _least(problem, values, [int(kind == other) for other in range(problem.kinds)])
+        nodes = max(nodes, -(-pods // most)) if most else nodes
+    return nodes
 
 
 def _floors(problem: GangProblem, goal: int, budget: Budget) -> list[int]:
@@ -136,16 +137,6 @@ def fewest(sizes: Sequence[int], pods: int) -> int:
     return found
 
 
-def _nodes(problem: GangProblem, values: Sequence[int]) -> int:
-    """Return how many nodes the pods of any one kind need."""
-    found = 0
-    for kind in range(problem.kinds):
-        most = max((profile.bound[kind] for profile in problem.profiles), default=0)
-        pods = _least(problem, values, [int(kind == other) for other in range(problem.kinds)])
-        found = max(found, -(-pods // most)) if most else found
-    return found
-
-
 def _least(
     problem: GangProblem, values: Sequence[int], pods: Sequence[int], gang: Callable[[GangNeed], int] = lambda _: 0
 ) -> int:
@@ -154,7 +145,7 @@ def _least(
     `pods` is the cost of a pod of each kind, `gang` that of a gang beside its pods.
     """
     needs, found = problem.needs, 0
-    for goal, value in zip(problem.order, values, strict=True):
+    for goal, value in zip(problem.needs.goals, values, strict=True):
         name, priority = priority_of(goal, needs)
         costs: list[int] = []
         if name == GANGS:

@@ -11,12 +11,11 @@ from operator import sub
 from typing import TypeVar
 
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.gangs.goals import fewest, values_of
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance
-from dra_lab.planner.gangs.tables import Profile, plus
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, Profile, plus
+from dra_lab.planner.places.counting import Counts
 
 T = TypeVar("T")
 

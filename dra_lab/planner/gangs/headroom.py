@@ -50,14 +50,14 @@ def headroom_of_gang(
     where: tuple[Fit, ...] = ()
     levels: dict[str, Bounded] = {}
     for level, needs in every.items():
-        rooms = _Rooms(problem.of(needs), needs.gangs[0], solver, budget)
+        headrooms = _DomainHeadroom(problem.of(needs), needs.gangs[0], solver, budget)
         if level == gang.level:
-            rooms.budget = budget.part(budget.shares.step)
-        counts = [rooms.gangs(path) for path in rooms.domains]
+            headrooms.budget = budget.part(budget.shares.step)
+        counts = [headrooms.gangs(path) for path in headrooms.nodes_of]
         count, bound = (min(MOST_COUNTED, sum(numbers)) for numbers in zip((0, 0), *counts, strict=True))
         levels[level] = counted_to(count, bound)
         if level == gang.level:
-            where = tuple(rooms.headroom(gang, path) for path in rooms.domains)
+            where = tuple(headrooms.headroom(gang, path) for path in headrooms.nodes_of)
     return Headroom(gang.name, levels[gang.level], where, levels)
 
 
@@ -91,22 +91,22 @@ def headroom_by_domain(problem: GangProblem, gangs: Sequence[Workload], solver: 
         groups = tuple(replace(group, preferred=-1) for group in place[at].groups)
         required = replace(place[at], groups=groups, preferences=(), priority=0, gangs=())
         if required not in known:
-            rooms = _Rooms(problem, required, solver, budget)
-            known[required] = [rooms.headroom(gang, path) for path in rooms.domains]
+            headrooms = _DomainHeadroom(problem, required, solver, budget)
+            known[required] = [headrooms.headroom(gang, path) for path in headrooms.nodes_of]
         for headroom in known[required]:
             replicas = headroom.replicas.at_most(gang.replicas)
             found.append(changed(headroom, workload=gang.name, replicas=replicas))
     return tuple(found)
 
 
-class _Rooms:
+class _DomainHeadroom:
     """How many gangs, and how many pods of one, each domain has: domains with the same nodes have the same."""
 
     def __init__(self, problem: GangProblem, need: GangNeed, solver: str, budget: Budget) -> None:
         self.problem, self.need, self.solver, self.budget = problem, need, solver, budget
-        self.domains: dict[Path, list[str]] = {}
+        self.nodes_of: dict[Path, list[str]] = {}
         for node, path in problem.needs.tiers[need.required].paths.items():
-            self.domains.setdefault(path, []).append(node)
+            self.nodes_of.setdefault(path, []).append(node)
         self._known: dict[object, _Bounds] = {}
 
     def headroom(self, gang: Workload, path: Path) -> Fit:
@@ -116,7 +116,7 @@ class _Rooms:
         beside = gang.size - sum(group.most for group in need.groups[: need.pods])
         most += beside if count else 0
         bound = min(gang.size, bound + (beside if count_bound or len(need.groups) > 1 else 0))
-        reasons = _lacking(self.problem, need, self.domains[path], self.budget) if most < gang.size else []
+        reasons = _lacking(self.problem, need, self.nodes_of[path], self.budget) if most < gang.size else []
         fits = Bounded(count, count_bound), Bounded(most, bound)
         return Fit(gang.name, DOMAIN, path, *fits, gang.least, gang.size, tuple(reasons))
 
@@ -140,7 +140,7 @@ class _Rooms:
         return [self.problem.pods_in(regions, group.kind) for group in self.need.groups]
 
     def _is_examined(self, path: Path) -> bool:
-        return self.problem.not_examined.isdisjoint(self.domains[path])
+        return self.problem.not_examined.isdisjoint(self.nodes_of[path])
 
     def _bounds(self, path: Path, need: GangNeed, goal: str, most: int) -> _Bounds:
         """Return how many gangs, or pods beyond their minimum, have a place in a domain, if counting allows `most`."""
@@ -161,7 +161,7 @@ class _Rooms:
         if key not in self._known:
             needs = replace(problem.needs, gangs=[need], ordinary=[])
             mine = replace(problem, cells=cells, needs=needs)
-            at = mine.order.index(goal)
+            at = mine.needs.goals.index(goal)
             *_, found = best_solution(mine, self.solver, self.budget, goals=at + 1)[1]
             wants = wanted(needs, goal)
             self._known[key] = wants - found.value, min(most, wants - (found.bound or 0))

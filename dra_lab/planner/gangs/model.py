@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import le, mul
 from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from dra_lab.model.goals import BEYOND, DOMAINS, GANGS, LEVELS, NODES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts
 from dra_lab.planner.gangs.goals import counts_pods, fewest, priority_of, wanted
 from dra_lab.planner.gangs.levels import WHOLE, Path
 from dra_lab.planner.gangs.needs import GangNeed, GroupNeed, splits
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, On, hand_out
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Instance, On
 from dra_lab.planner.node.solver import minimise, relaxed_bound
 from dra_lab.planner.node.solver_outcome import Outcome, Rows
 from dra_lab.planner.node.variables import pulp
+from dra_lab.planner.places.counting import Counts
 
 Factors = dict[Any, int]
 """Variables with their factors."""
@@ -47,7 +46,7 @@ class GangModel:
         self.pods: dict[tuple[int, int, int], Any] = {}
         self.ordinary: dict[tuple[int, int], Any] = {}
         self.cells: dict[On, dict[Counts, Any]] = {}
-        self.sums: dict[str, Factors] = {goal: {} for goal in (*problem.order, COST)}
+        self.sums: dict[str, Factors] = {goal: {} for goal in (*problem.needs.goals, COST)}
         self.constants: dict[str, int] = dict.fromkeys(self.sums, 0)
         self._taken: dict[tuple[int, int], Factors] = {}
         self._largest: dict[tuple[int, tuple[bool, ...]], tuple[Counts, ...]] = {}
@@ -235,15 +234,17 @@ class GangModel:
             each = max(self.problem.profiles[self.problem.new.slots[at].profile].bound[kind] for at in slots)
             free = sum(self.problem.there[region][kind] for region in regions)
             if each and most > free // pods:
-                slope = _slope(pods, free % pods, each, most - free // pods)
-                factors = {self.nodes[at]: -slope.denominator for at in slots}
-                self._row({**factors, gang: slope.numerator}, slope.numerator * (free // pods))
+                # How many nodes each further gang needs at least, on average over any number of them.
+                gangs = range(1, most - free // pods + 1)
+                nodes = [-(-(number * pods - free % pods) // each) for number in gangs]
+                least, number = min(zip(nodes, gangs, strict=True), key=lambda row: row[0] / row[1])
+                self._row({**{self.nodes[at]: -number for at in slots}, gang: least}, least * (free // pods))
 
     # ------------------------------------------------------------------ goals
 
     def _count(self) -> None:
         needs = self.problem.needs
-        for goal in filter(counts_pods, self.problem.order):
+        for goal in filter(counts_pods, self.problem.needs.goals):
             name, priority = priority_of(goal, needs)
             mine = {at: need for at, need in enumerate(needs.gangs) if need.priority == priority}
             self.constants[goal] = wanted(needs, goal)
@@ -311,7 +312,7 @@ class GangModel:
             for counts, variable in sorted(mine.items(), key=lambda row: (-sum(row[0]), row[0])):
                 nodes.update((next(names), counts) for _ in range(_value(variable)))
         pods = {key: count for key, v in self.pods.items() if (count := _value(v))}
-        return GangSolution(hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
+        return GangSolution(_hand_out(self.problem, gangs, groups, pods), ordinary, nodes)
 
 
 def _value(variable: Any) -> int:
@@ -332,9 +333,41 @@ def _largest(every: Iterable[Counts]) -> tuple[Counts, ...]:
     return tuple(kept)
 
 
-def _slope(pods: int, left: int, each: int, most: int) -> Fraction:
-    """Return how many nodes of `each` pods a gang needs at least on average, up to `most` gangs beside `left` pods."""
-    gangs = np.arange(1, most + 1)
-    nodes = -(-(gangs * pods - left) // each)
-    best = int(np.argmin(nodes / gangs))
-    return Fraction(int(nodes[best]), int(gangs[best]))
+def _hand_out(
+    problem: GangProblem,
+    gangs: Mapping[tuple[int, Path], int],
+    groups: Mapping[tuple[int, int, Path], int],
+    pods: Mapping[tuple[int, int, int], int],
+) -> list[Instance]:
+    """Return each gang with its pods; slices are cut where domains of their levels end.
+
+    Each need has a number of `gangs` in each domain, of `groups` in each domain of a level of theirs, and of `pods` of
+    each group in each region.
+    """
+    found = []
+    for (number, path), count in sorted(gangs.items()):
+        need = problem.needs.gangs[number]
+        regions = problem.inside[need.required][path]
+        rows: list[list[Counter[int]]] = []
+        for at, group in enumerate(need.groups):
+            mine = Counter({region: pods[number, at, region] for region in regions if (number, at, region) in pods})
+            if group.required < 0:
+                rows.append(list(_parts(problem, group, mine, count)))
+                continue
+            inner = problem.parted(regions, group.required)
+            times = {one: groups.get((number, at, one), 0) for one in inner}
+            own = {one: Counter({region: mine[region] for region in inner[one]}) for one in inner}
+            rows.append([part for one in inner for part in _parts(problem, group, own[one], times[one])])
+        found += [Instance(number, path, [row[one] for row in rows]) for one in range(count)]
+    return found
+
+
+def _parts(problem: GangProblem, group: GroupNeed, pods: Counter[int], gangs: int) -> Iterator[Counter[int]]:
+    """Yield the pods of each of several gangs: the minimum for all, and what is beyond it for the first ones."""
+    order = sorted(pods, key=lambda region: (*(str(problem.keys[region][tier]) for _, tier in group.slices), region))
+    each = iter([region for region in order for _ in range(pods[region])])
+    beyond = pods.total() - gangs * group.least
+    for _ in range(gangs):
+        more = min(beyond, group.most - group.least)
+        beyond -= more
+        yield Counter(islice(each, group.least + more))

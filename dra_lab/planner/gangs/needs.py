@@ -140,7 +140,7 @@ class _Reader:
         kinds = self.needs.kinds
         for number, known in enumerate(kinds):
             if known.claims == claims:
-                kinds[number] = replaced(known, known.replicas + more)
+                kinds[number] = Workload(known.name, claims, replicas=known.replicas + more)
                 return number
         kinds.append(Workload(f"{len(kinds)}", claims, replicas=more))
         return len(kinds) - 1
@@ -156,9 +156,15 @@ class _Reader:
         if gang.shared_claims:
             required = self._seen(hierarchy, gang.shared_claims, required)
             if self.needs.tiers[required].depth == HOST_DEPTH:
-                groups = [*map(_on_one_node, groups)]
+                # The node has the levels that its groups require.
+                groups = [
+                    replace(group, required=-1, slices=(*group.slices, (1, group.required)))
+                    if group.required >= 0
+                    else group
+                    for group in groups
+                ]
             else:
-                self._check_nested(groups, required, f"gang {gang.name!r}")
+                self._check_nested(groups, required, gang.name)
         shared, position = self._shared(gang, hierarchy, required, groups)
         preferred = self._tier(hierarchy, gang.prefer_level) if gang.prefer_level else -1
         preferences = [(preferred, tuple(dict.fromkeys(position)))] if preferred >= 0 else []
@@ -210,14 +216,14 @@ class _Reader:
             return inside
         return self._number(Tier(outer.hierarchy, outer.depth, paths), (outer.hierarchy, f"{outer.depth} {seen}"))
 
-    def _check_nested(self, groups: Sequence[GroupNeed], outer: int, where: str) -> None:
+    def _check_nested(self, groups: Sequence[GroupNeed], outer: int, gang: str) -> None:
         """Raise UnsupportedFeature if nodes that share a claim are parts of several domains of a group's level."""
         paths = self.needs.tiers[outer].paths
         for inner in (self.needs.tiers[group.required].paths for group in groups if group.required >= 0):
             pairs = {(path, paths[node]) for node, path in inner.items() if node in paths}
             if len(pairs) > len({path for path, _ in pairs}):
-                message = f"{where}: nodes that see the devices of its shared claims are in several domains of a group"
-                raise UnsupportedFeature("resourceClaims", message)
+                message = "nodes that see the devices of its shared claims are in several domains of a group"
+                raise UnsupportedFeature("resourceClaims", f"gang {gang!r}: {message}")
 
     def _group(self, group: PodGroup, gang: Workload, hierarchy: Hierarchy | None, outer: int) -> GroupNeed:
         where, most = f"group {group.name!r} of gang {gang.name!r}", group.count
@@ -298,15 +304,3 @@ def required_only(gang: Workload, hierarchies: Sequence[Hierarchy]) -> Workload:
     """Return a gang without what it prefers and its priority."""
     tree, groups = hierarchy_of(gang, hierarchies), [replace(group, prefer_level="") for group in gang.pods]
     return replace(gang, pods=tuple(groups), prefer_level="", hierarchy=tree.name if tree else "", priority=0)
-
-
-def _on_one_node(group: GroupNeed) -> GroupNeed:
-    """Return a group whose gang is on one node: of the level that it requires, it is enough that the node has it."""
-    if group.required < 0:
-        return group
-    return replace(group, required=-1, slices=(*group.slices, (1, group.required)))
-
-
-def replaced(workload: Workload, replicas: int) -> Workload:
-    """Return a workload with another number of replicas."""
-    return Workload(workload.name, workload.claims, replicas=replicas)

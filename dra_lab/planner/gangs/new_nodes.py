@@ -5,20 +5,30 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.node_type import NodeType
+from dra_lab.model.node_type import AddedNodes, NewDomains, NodeType
 from dra_lab.model.workload import Workload
 from dra_lab.planner.budget import Budget, Sizes
 from dra_lab.planner.gangs.greedy import greedy
-from dra_lab.planner.gangs.levels import HOST_DEPTH, Path
+from dra_lab.planner.gangs.levels import HOST_DEPTH, tree_with
 from dra_lab.planner.gangs.needs import Needs, read_needs, required_only
-from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Key, NewNodes, On, Slot
-from dra_lab.planner.gangs.spots import spots_of
-from dra_lab.topology.new_nodes import NewNode, hierarchies_with, new_names
+from dra_lab.planner.gangs.problem import GangProblem, GangSolution, Key, NewNodes, On, Slot, Spot
+from dra_lab.topology.new_nodes import (
+    NewNode,
+    NewPlace,
+    Path,
+    anywhere,
+    check_own_devices,
+    existing_places,
+    hierarchies_with,
+    new_names,
+    new_place,
+)
 
 
 def wanted_gangs(gangs: Sequence[Workload], *, full: bool) -> tuple[Workload, ...]:
@@ -31,58 +41,41 @@ def wanted_gangs(gangs: Sequence[Workload], *, full: bool) -> tuple[Workload, ..
     return tuple(found)
 
 
-@dataclass
-class AddQuestion:
-    """What is asked, with the ways to read it for other sets of nodes."""
+def needs_with(asked: AddedNodes, names: Mapping[str, Mapping[str, Path]]) -> Needs:
+    """Return what is asked for the nodes of the cluster and new ones, of which the paths are given.
 
-    cluster: Cluster
-    gangs: tuple[Workload, ...]
-    workloads: tuple[Workload, ...]
-    types: tuple[NodeType, ...]
-    trees: tuple[Hierarchy, ...]
-
-    def __post_init__(self) -> None:
-        """Make whole numbers of the costs: `unit` is what they are divided by."""
-        exact = [one.exact_cost for one in self.types]
-        self.unit = math.lcm(*(cost.denominator for cost in exact))
-        self.costs = tuple(int(cost * self.unit) for cost in exact)
-
-    def needs(self, names: Mapping[str, Mapping[str, Path]]) -> Needs:
-        """Return what is asked for the nodes of the cluster and new ones, of which the paths are given.
-
-        What is preferred and the priorities do not matter, because everything must fit.
-        """
-        trees = hierarchies_with(self.trees, names) if names else self.trees
-        gangs = [required_only(gang, self.trees) for gang in self.gangs]
-        return read_needs(gangs, self.workloads, trees, [*self.cluster.node_names, *names])
-
-    def keys(self, places: Sequence[Mapping[str, Path]]) -> list[Key]:
-        """Return the domain of every tier of a new node in each of some places."""
-        tiers = self.needs({f"+{at}": paths for at, paths in enumerate(places)}).tiers
-        return [tuple(tier.paths.get(f"+{at}") for tier in tiers) for at in range(len(places))]
+    What is preferred and the priorities do not matter, because everything must fit.
+    """
+    trees = hierarchies_with(asked.hierarchies, names) if names else asked.hierarchies
+    gangs = [required_only(gang, asked.hierarchies) for gang in asked.wanted]
+    return read_needs(gangs, asked.workloads, trees, [*asked.cluster.node_names, *names])
 
 
 # ---------------------------------------------------------------------- all nodes that may be of use
 
 
-def enlarged(question: AddQuestion, base: GangProblem, profiles: Sequence[int], sizes: Sizes) -> GangProblem:
+def enlarged(asked: AddedNodes, base: GangProblem, profiles: Sequence[int], sizes: Sizes) -> GangProblem:
     """Return a problem with nodes that may be added; `profiles` are those of the types, -1 if one was not examined.
 
     Single nodes have slots of their own if a gang names hosts.
     """
     domains = _useful_domains(base.needs)
-    allowed = min(domains, sizes.variables // max(1, len(question.types)))
-    spots = spots_of(question.cluster, question.types, question.trees, base.needs, allowed)
-    new = NewNodes(complete=allowed == domains or not spots.fewer)
+    allowed = min(domains, sizes.variables // max(1, len(asked.types)))
+    spots = spots_of(asked, base.needs, allowed)
+    unit = math.lcm(*(one.exact_cost.denominator for one in asked.types))
+    new = NewNodes(complete=allowed == domains or not spots.fewer, unit=unit)
+    # The domain of every tier of a new node in each spot.
+    tiers = needs_with(asked, {f"+{spot.number}": spot.place.paths for spot in spots.found}).tiers
     single = any(tier.depth == HOST_DEPTH and tier.paths for tier in base.needs.tiers)
     most_single = max(1, sizes.variables // max(1, len(spots.found)))
     regions = {key: region for region, key in enumerate(base.keys)}
     inside: dict[Hashable, list[int]] = {}
-    for spot, key in zip(spots.found, question.keys([spot.place.paths for spot in spots.found]), strict=True):
+    for spot in spots.found:
+        key = tuple(tier.paths.get(f"+{spot.number}") for tier in tiers)
         if profiles[spot.type] < 0:
             new.complete = False
             continue
-        cost, limit = question.costs[spot.type], spot.limit
+        cost, limit = int(asked.types[spot.type].exact_cost * unit), spot.limit
         # More nodes than pods are never of use.
         most = _pods(base.needs) if limit is None else min(limit, _pods(base.needs))
         new.complete = new.complete and not (single and most > most_single)
@@ -129,13 +122,13 @@ def chosen(problem: GangProblem, counts: Sequence[int]) -> dict[int, int]:
     return {number: count for number, count in sorted(found.items()) if count}
 
 
-def nodes_of(question: AddQuestion, problem: GangProblem, counts: Sequence[int]) -> list[NewNode]:
+def nodes_of(asked: AddedNodes, problem: GangProblem, counts: Sequence[int]) -> list[NewNode]:
     """Return the nodes to add with their names."""
-    taken = set(question.cluster.node_names)
+    taken = set(asked.cluster.node_names)
     spots = {slot.spot.number: slot.spot for slot in problem.new.slots}
     found = []
     for number, count in chosen(problem, counts).items():
-        one = question.types[spots[number].type]
+        one = asked.types[spots[number].type]
         for name in islice(new_names(one.name, taken), count):
             taken.add(name)
             found.append(NewNode(name, one, spots[number].place))
@@ -204,3 +197,107 @@ def _with(problem: GangProblem, able: Sequence[int]) -> tuple[GangProblem, dict[
             on[name] = On(regions.setdefault(key, len(regions)), new.profile)
             cells.setdefault(on[name], []).append(name)
     return replace(problem, cells=cells, on=on, keys=list(regions), new=NewNodes()), slot_of
+
+
+@dataclass
+class Spots:
+    """All spots of a cluster, with at most `most` new domains of each kind.
+
+    `some_of` are groups that are new domains of one kind, with how many of them may be used. `fewer` says that new
+    domains that are allowed were left out.
+    """
+
+    cluster: Cluster
+    trees: Sequence[Hierarchy]
+    needs: Needs
+    most: int
+    found: list[Spot] = field(default_factory=list)
+    some_of: list[tuple[tuple[Hashable, ...], int]] = field(default_factory=list)
+    fewer: bool = False
+    _made: dict[tuple[NewDomains, str, str], list[NewPlace]] = field(default_factory=dict)
+
+    def add(self, number: int, one: NodeType) -> None:
+        """Add the spots of a node type, given with its number.
+
+        Raises InputError for levels and domains that do not exist, and for devices that several nodes share.
+        """
+        first = len(self.found)
+        tree, level = self._level_of(one)
+        if tree is None:
+            if isinstance(one.places, Mapping) or one.new_domains is not None:
+                message = "names domains, and nothing says where the nodes of this cluster are"
+                raise InputError(f"node type {one.name!r} {message}")
+            self._add_spot(number, anywhere(self.cluster, self.trees), number, one.places)
+        else:
+            limits = _limits(one, tree, level)
+            for place in existing_places(self.cluster, self.trees, tree, level):
+                if limits[place.domain] != 0:
+                    self._add_spot(number, place, (number, place.domain), limits[place.domain])
+            if (new := one.new_domains) is not None:
+                key = new, tree.name, new.level or level
+                if key not in self._made:
+                    self._made[key] = self._make(one, new, tree, key[2])
+                for at, place in enumerate(self._made[key]):
+                    self._add_spot(number, place, (*key, at), new.nodes)
+        check_own_devices(self.cluster, one, [spot.place for spot in self.found[first:]])
+
+    def _add_spot(self, number: int, place: NewPlace, group: Hashable, limit: int | None) -> None:
+        self.found.append(Spot(len(self.found), number, place, group, limit))
+
+    def _level_of(self, one: NodeType) -> tuple[Hierarchy | None, str]:
+        """Return the hierarchy and the level to which the places of a node type belong."""
+        tree = tree_with(f"node type {one.name!r}", one.hierarchy, [one.level] if one.level else [], self.trees)
+        if tree is not None and one.level:
+            return tree, one.level
+        required = [self.needs.tiers[need.required].hierarchy for need in self.needs.gangs]
+        used = [known for name in required for known in self.trees if known.name == name]
+        tree = tree or next(iter((*used, *self.trees)), None)
+        return (tree, tree.levels[-1].name) if tree is not None and tree.domains else (None, "")
+
+    def _make(self, one: NodeType, new: NewDomains, tree: Hierarchy, level: str) -> list[NewPlace]:
+        """Return the new domains of one kind."""
+        depth = tree.level_index(level)
+        nodes_above: dict[Path, str] = {}
+        for domain in tree.at(level):
+            if not new.inside or new.inside in ("/".join(domain.parent), *domain.parent[-1:]):
+                mine = one.node if one.node in domain.nodes else ""
+                nodes_above[domain.parent] = mine or nodes_above.get(domain.parent) or domain.nodes[0]
+        if not nodes_above:
+            raise InputError(f"node type {one.name!r}: there is no domain {new.inside!r} above the level {level!r}")
+        named = [tier for tier in self.needs.tiers if tier.hierarchy and tier.paths]
+        if all(tier.hierarchy == tree.name and tier.depth > depth for tier in named):
+            # No gang names a level above it or another hierarchy, so it does not matter which domain contains it.
+            own = next((parent for parent, node in nodes_above.items() if node == one.node), next(iter(nodes_above)))
+            nodes_above = {own: nodes_above[own]}
+        self.fewer = self.fewer or new.most is None or new.most > self.most
+        made: list[NewPlace] = []
+        for node in nodes_above.values():
+            for _ in range(self.most if new.most is None else min(new.most, self.most)):
+                made.append(new_place(self.cluster, self.trees, tree, level, node, len(made) + 1))
+        if new.most is not None and len(nodes_above) > 1:
+            self.some_of.append((tuple((new, tree.name, level, at) for at in range(len(made))), new.most))
+        return made
+
+
+def spots_of(asked: AddedNodes, needs: Needs, domains: int) -> Spots:
+    """Return the spots of all node types, with at most `domains` new domains of each kind."""
+    spots = Spots(asked.cluster, asked.hierarchies, needs, domains)
+    for number, one in enumerate(asked.types):
+        spots.add(number, one)
+    return spots
+
+
+def _limits(one: NodeType, tree: Hierarchy, level: str) -> dict[Path, int | None]:
+    """Return how many nodes of a type each domain has places for."""
+    paths = [domain.path for domain in tree.at(level)]
+    if not isinstance(one.places, Mapping):
+        return dict.fromkeys(paths, one.places)
+    found: dict[Path, int | None] = dict.fromkeys(paths, 0)
+    for name, count in one.places.items():
+        mine = [path for path in paths if name in (path[-1], "/".join(path))]
+        if len(mine) != 1:
+            values = [path[-1] for path in paths]
+            advice = did_you_mean(name, values) if not mine else "; write its path, for example " + "/".join(mine[0])
+            raise InputError(f"node type {one.name!r}: {len(mine) or 'no'} domains are called {name!r}{advice}")
+        found[mine[0]] = count
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dra_lab.errors import InputError, SolverError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
@@ -29,16 +29,16 @@ from dra_lab.planner.gangs.levels import nodes_of_claims
 from dra_lab.planner.gangs.model import COST, GangModel
 from dra_lab.planner.gangs.needs import GangNeed, Needs
 from dra_lab.planner.gangs.new_nodes import (
-    AddQuestion,
     enlarged,
     missing,
+    needs_with,
     nodes_of,
     opened,
+    spots_of,
     wanted_gangs,
 )
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
-from dra_lab.planner.gangs.spots import spots_of
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
@@ -115,12 +115,11 @@ def nodes_to_add(
         if one.node:
             cluster.node_named(one.node)
     trees = tuple(levels_of(cluster) if hierarchies is None else hierarchies)
-    question = AddQuestion(cluster, wanted_gangs(gangs, full=full), workloads, types, trees)
     answer = AddedNodes(
         PlanStatus.STOPPED,
-        question.types,
-        question.gangs,
-        question.workloads,
+        types,
+        wanted_gangs(gangs, full=full),
+        workloads,
         cluster.name,
         str(release),
         cluster=cluster,
@@ -135,51 +134,47 @@ def nodes_to_add(
     if any(one and nodes_of_claims(cluster, release, one) is not None for one in shared):
         message = "several nodes see the devices of shared claims; dra-lab adds no nodes for such gangs yet"
         raise UnsupportedFeature("resourceClaims", message)
-    search = _Search(question, release, solver, budget, answer)
-    answer = search.run()
-    return replace(answer, seconds=time.monotonic() - began, parts=dict(search.clock.parts))
+    search = _Search(answer, release, solver, budget)
+    return replace(search.run(), seconds=time.monotonic() - began, parts=dict(search.clock.parts))
 
 
 @dataclass
 class _Search:
-    question: AddQuestion
+    answer: AddedNodes
     release: KubernetesRelease
     solver: str
     budget: Budget
-    answer: AddedNodes
-
-    def __post_init__(self) -> None:
-        self.clock = Clock()
+    clock: Clock = field(default_factory=Clock)
 
     def run(self) -> AddedNodes:
         """Return the answer, without its seconds."""
-        question = self.question
-        needs = question.needs({})
+        needs = needs_with(self.answer, {})
         if not any(kind.replicas for kind in needs.kinds):
             return replace(self.answer, status=PlanStatus.OPTIMAL, bound=0.0)
         base, profiles = self._tables(needs)
         lacking = missing(base, greedy(base, self.budget.part(self.budget.shares.step), by_value=False))
         self.clock.lap("greedy")
         if not lacking:
-            return self._written([], 0, 0)
-        problem = enlarged(question, base, profiles, self.budget.sizes)
-        return self._by_model(problem)
+            return self._written([], 0.0, proven=True)
+        return self._by_model(enlarged(self.answer, base, profiles, self.budget.sizes))
 
     def _tables(self, needs: Needs) -> tuple[GangProblem, list[int]]:
         """Return the problem without new nodes, and for each node type the profile of its nodes."""
-        question = self.question
+        asked = self.answer
         # The devices of a new node depend on its place only where they publish where they are.
-        spots = spots_of(question.cluster, question.types, question.trees, needs, 1)
-        places = {spot.type: spot.place for spot in reversed(spots.found)}
-        models = [NewNode(f"+{at}", question.types[at], place) for at, place in sorted(places.items())]
-        larger = with_new_nodes(question.cluster, models)
+        places = {spot.type: spot.place for spot in reversed(spots_of(asked, needs, 1).found)}
+        models = [NewNode(f"+{at}", asked.types[at], place) for at, place in sorted(places.items())]
+        larger = with_new_nodes(asked.cluster, models)
         every = problem_of(larger, needs, self.release, self.budget, self.solver, self.clock)
         every = every.decided(self.budget.part(self.budget.shares.step))
         names = {one.name for one in models}
         cells = {key: [node for node in nodes if node not in names] for key, nodes in every.cells.items()}
-        profiles = [every.on[f"+{at}"].profile if f"+{at}" in every.on else -1 for at in range(len(question.types))]
+        profiles = [every.on[f"+{at}"].profile if f"+{at}" in every.on else -1 for at in range(len(asked.types))]
         self.models = models
-        self.place_matters = _selects_places(question, needs, models)
+        # Claims may select by what devices of new nodes publish of their place, and it differs by place.
+        published = {key for one in models for key in ATTRIBUTES if one.place.values.get(key)}
+        text = repr([kind.claims for kind in needs.kinds]) + repr(asked.cluster.classes) if published else ""
+        self.place_matters = any(key.partition("/")[2] in text for key in published)
         return replace(every, cells={key: nodes for key, nodes in cells.items() if nodes}), profiles
 
     # ------------------------------------------------------------------ the best answer
@@ -187,35 +182,39 @@ class _Search:
     def _by_model(self, problem: GangProblem) -> AddedNodes:
         """Return the answer with the nodes of the model over what may exist, or more until greedy places everything."""
         model = GangModel(problem, self.solver, self.budget)
-        for goal in (goal for goal in problem.order if counts_pods(goal)):
+        for goal in (goal for goal in problem.needs.goals if counts_pods(goal)):
             model.keep(goal, 0)
         outcome = model.minimise(COST, self.budget.part(self.budget.shares.first))
         sure = not (problem.not_examined or self.place_matters) and problem.new.complete
         bound = max(0, outcome.bound or 0) if sure else 0
         self.clock.lap("model")
         if sure and outcome.infeasible:
-            shortfalls = _reasons(self.question, problem, self.models, self.release, self.budget)
+            shortfalls = _reasons(self.answer, problem, self.models, self.release, self.budget)
             return replace(self.answer, status=PlanStatus.INFEASIBLE, shortfalls=shortfalls)
         nodes = None if outcome.value is None else model.added()
         if nodes is None or not problem.closed:
             nodes = opened(problem, nodes, self.budget)
         self.clock.lap("greedy")
+        unit = problem.new.unit
         if nodes is None:
-            return replace(self.answer, bound=bound / self.question.unit)
+            return replace(self.answer, bound=bound / unit)
         cost = sum(slot.cost * count for slot, count in zip(problem.new.slots, nodes, strict=True))
         self.budget.report_step("nodes", f"cost: best {cost}, bound {bound}", cost, bound)
-        return self._written(nodes_of(self.question, problem, nodes), cost, bound if bound <= cost else None)
+        known = None if bound > cost else bound / unit
+        return self._written(nodes_of(self.answer, problem, nodes), known, proven=bound == cost)
 
     # ------------------------------------------------------------------ the answer as people read it
 
-    def _written(self, new: Sequence[NewNode], cost: int, bound: int | None) -> AddedNodes:
-        question, budget = self.question, self.budget
-        cluster = with_new_nodes(question.cluster, new) if new else question.cluster
-        trees = hierarchies_with(question.trees, {one.name: one.place.paths for one in new}) if new else question.trees
+    def _written(self, new: Sequence[NewNode], bound: float | None, *, proven: bool) -> AddedNodes:
+        asked, budget = self.answer, self.budget
+        cluster, trees = asked.cluster, asked.hierarchies
+        if new:
+            cluster = with_new_nodes(cluster, new)
+            trees = hierarchies_with(trees, {one.name: one.place.paths for one in new})
         left = budget.shares.added if budget.left is None else budget.left
         plan = plan_gangs(
             cluster,
-            [*question.gangs, *question.workloads],
+            [*asked.wanted, *asked.workloads],
             hierarchies=trees,
             release=self.release,
             time_limit=left,
@@ -224,18 +223,17 @@ class _Search:
             solver=self.solver,
         )
         self.clock.lap("plan")
-        proven = bound is not None and bound >= cost
-        findings = [*self.answer.findings, *_not_placed(plan)]
+        findings = [*asked.findings, *_not_placed(plan)]
         named = [item.name for item in cluster.topologies if item.resource.startswith("hypernodes.")]
         if named and new:
             message = "HyperNodes name their nodes; those of the new nodes must be changed or added"
             findings.append(Finding("hyper-nodes-of-new-nodes", Severity.NOTE, f"HyperNode/{named[0]}", message, ""))
         return replace(
-            self.answer,
+            asked,
             status=PlanStatus.OPTIMAL if proven else PlanStatus.FEASIBLE,
-            added=tuple(_counts(question, new)),
-            cost=cost / question.unit,
-            bound=None if bound is None else bound / question.unit,
+            added=tuple(_counts(new)),
+            cost=float(sum(one.type.exact_cost for one in new)),
+            bound=bound,
             cluster=cluster,
             hierarchies=trees,
             plan=plan,
@@ -243,21 +241,13 @@ class _Search:
         )
 
 
-def _selects_places(question: AddQuestion, needs: Needs, models: Sequence[NewNode]) -> bool:
-    """Say whether claims may select by what devices of new nodes publish of their place: it differs by place."""
-    keys = {key for one in models for key in ATTRIBUTES if one.place.values.get(key)}
-    text = repr([kind.claims for kind in needs.kinds]) + repr(question.cluster.classes) if keys else ""
-    return any(key.partition("/")[2] in text for key in keys)
-
-
-def _counts(question: AddQuestion, new: Sequence[NewNode]) -> Iterator[AddedCount]:
-    found: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
+def _counts(new: Sequence[NewNode]) -> Iterator[AddedCount]:
+    found: dict[tuple[str, tuple[str, ...], bool], list[NewNode]] = {}
     for one in new:
-        found.setdefault((one.type.name, one.place.domain, one.place.new), []).append(one.name)
-    costs = {one.name: cost for one, cost in zip(question.types, question.costs, strict=True)}
+        found.setdefault((one.type.name, one.place.domain, one.place.new), []).append(one)
     for (kind, domain, is_new), nodes in found.items():
-        cost = costs[kind] * len(nodes) / question.unit
-        yield AddedCount(kind, domain, len(nodes), cost, is_new, tuple(nodes))
+        cost = float(nodes[0].type.exact_cost * len(nodes))
+        yield AddedCount(kind, domain, len(nodes), cost, is_new, tuple(one.name for one in nodes))
 
 
 def _not_placed(plan: Plan) -> Iterator[Finding]:
@@ -276,32 +266,32 @@ def _not_placed(plan: Plan) -> Iterator[Finding]:
 
 
 def _reasons(
-    question: AddQuestion, problem: GangProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
+    asked: AddedNodes, problem: GangProblem, models: Sequence[NewNode], release: KubernetesRelease, budget: Budget
 ) -> tuple[Shortfall, ...]:
     """Return why no number of nodes helps; `models` has one new node of each type."""
     short = [need for need in problem.needs.gangs if _most_in_one(problem, need) < sum(need.least_pods.values())]
     kinds = {group.kind for need in short for group in need.groups}
-    found = [*_claims(question, problem, models, release, kinds, budget)] or [*_domains(question, problem, short)]
+    found = [*_claims(asked, problem, models, release, kinds, budget)] or [*_domains(asked, problem, short)]
     if not found:
         message = "everything fits by itself, but not together, even with every node that may be added"
         found = [Shortfall("places", "", message, advice="Allow more places or more new domains.")]
     return tuple(found)
 
 
-def _names(question: AddQuestion) -> Iterator[tuple[str, object]]:
-    for gang in question.gangs:
+def _names(asked: AddedNodes) -> Iterator[tuple[str, object]]:
+    for gang in asked.wanted:
         for group in gang.pods:
             yield f"{group.name!r} of gang {gang.name!r}", group.claims
             if group.shared_claims:
                 yield f"the shared claims of {group.name!r} of gang {gang.name!r}", group.shared_claims
         if gang.shared_claims:
             yield f"the shared claims of gang {gang.name!r}", gang.shared_claims
-    for workload in question.workloads:
+    for workload in asked.workloads:
         yield repr(workload.name), workload.claims
 
 
 def _claims(
-    question: AddQuestion,
+    asked: AddedNodes,
     problem: GangProblem,
     models: Sequence[NewNode],
     release: KubernetesRelease,
@@ -315,9 +305,9 @@ def _claims(
         able = any(problem.profiles[profile].bound[number] for profile in types)
         if able or (here >= kind.replicas and number not in short):
             continue
-        larger = when_idle(with_new_nodes(question.cluster, models))
+        larger = when_idle(with_new_nodes(asked.cluster, models))
         alone = without_nodes(larger, set(larger.node_names) - {one.name for one in models})
-        who = next((name for name, claims in _names(question) if claims == kind.claims), repr(kind.name))
+        who = next((name for name, claims in _names(asked) if claims == kind.claims), repr(kind.name))
         lacks = []
         for one in models:
             plan = plan_pod(alone, kind.claims, release=release, node=one.name, time_limit=2 * budget.shares.explain)
@@ -330,11 +320,11 @@ def _claims(
         )
 
 
-def _domains(question: AddQuestion, problem: GangProblem, short: Sequence[GangNeed]) -> Iterator[Shortfall]:
+def _domains(asked: AddedNodes, problem: GangProblem, short: Sequence[GangNeed]) -> Iterator[Shortfall]:
     """Yield the gangs that no domain can have, whatever else is placed."""
     for need in short:
         best, wanted = _most_in_one(problem, need), sum(need.least_pods.values())
-        gang = question.gangs[need.gangs[0]]
+        gang = asked.wanted[need.gangs[0]]
         level = gang.level or "cluster"
         message = f"gang {gang.name!r} needs {wanted} pods in one {level}; with every node that may be added, "
         message += f"no {level} has more than {best}"

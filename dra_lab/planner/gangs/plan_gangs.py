@@ -92,6 +92,10 @@ def plan_gangs(
         status = PlanStatus.INFEASIBLE if sure else PlanStatus.STOPPED
     headroom = headroom_by_domain(problem, gangs, solver, budget)
     clock.lap("domains")
+    missed = []
+    if number := len(problem.not_examined):
+        text = f"{number:,} nodes were not examined before the time limit; more gangs may fit there"
+        missed = [Finding("not-examined", Severity.WARNING, "", text, "Plan again with a longer time limit.")]
     return replace(
         plan,
         status=status,
@@ -99,19 +103,13 @@ def plan_gangs(
         shared=shared,
         goals=goals,
         where=headroom,
-        not_examined=len(problem.not_examined),
+        not_examined=number,
         states=len(problem.profiles),
         cordoned=len(cluster.cordoned),
-        findings=(*plan.findings, *useless, *_not_examined(len(problem.not_examined))),
+        findings=(*plan.findings, *useless, *missed),
         seconds=time.monotonic() - began,
         parts=dict(clock.parts),
     )
-
-
-def _not_examined(number: int) -> Iterator[Finding]:
-    if number:
-        message = f"{number:,} nodes were not examined before the time limit; more gangs may fit there"
-        yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
 
 
 def _with_proofs(

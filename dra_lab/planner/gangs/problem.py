@@ -3,25 +3,101 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple
 
+from msgspec.structs import replace as changed
+
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.names import DeviceID
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.fleet.counting import Counts
-from dra_lab.planner.fleet.pods import FleetProblem, look_at
-from dra_lab.planner.fleet.question import Clock, Question, Work
+from dra_lab.planner.fleet.pack import Values
+from dra_lab.planner.fleet.place_tables import place_tables
+from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
+from dra_lab.planner.fleet.search import decide_few
+from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
+from dra_lab.planner.fleet.sites import table as table_on
+from dra_lab.planner.fleet.tables import Table, site_tables
 from dra_lab.planner.gangs.levels import Path
-from dra_lab.planner.gangs.needs import GroupNeed, Needs
-from dra_lab.planner.gangs.spots import Spot
-from dra_lab.planner.gangs.tables import Profile, device_goals_of, tables_of_fleet
+from dra_lab.planner.gangs.needs import Needs
+from dra_lab.planner.node.allocation_problem import AllocationProblem
+from dra_lab.planner.places.counting import Counts
+from dra_lab.planner.scan import coupled_devices, coupled_pools
+from dra_lab.topology.new_nodes import NewPlace
 
 Key = tuple[Path | None, ...]
 """The domain of every tier."""
+
+
+class Profile:
+    """What nodes in one state hold: ways that were found, and numbers of pods that may exist.
+
+    `numbers` are None if they are too many to list. `bound` are the most pods of each kind.
+    """
+
+    def __init__(self, table: Table, limits: Table) -> None:
+        """Read the tables of what was found and of what may exist; ways are looked for when they are needed."""
+        self.table, self.limits = table, limits
+        self._steps: dict[tuple[Counts, int], list[int]] = {}
+        self.bound: Counts = self.limits.caps
+
+    def read_again(self) -> None:
+        """Forget the ways that were read: nodes in the same state share those that are found."""
+        self.__dict__.pop("found", None)
+        self._steps.clear()
+
+    @cached_property
+    def found(self) -> Mapping[Counts, Values]:
+        """Return the numbers of pods of which a way was found so far, with its values."""
+        return dict(self.table.found())
+
+    @cached_property
+    def numbers(self) -> frozenset[Counts] | None:
+        """Return all numbers of pods that may be held."""
+        numbers = self.limits.numbers()
+        return None if numbers is None else frozenset(numbers)
+
+    @cached_property
+    def floors(self) -> tuple[Values | None, ...]:
+        """Return by kind values that each hold goal by goal for every pod."""
+        return tuple(self.limits.floors())
+
+    @cached_property
+    def closed(self) -> bool:
+        """Say whether the best way for every number is known."""
+        return bool(self.limits.least() == self.found)
+
+    def most(self, kind: int) -> int:
+        """Return the most pods of a kind alone of which a way was found."""
+        return max(self.steps((0,) * len(self.bound), kind), default=0)
+
+    def steps(self, counts: Counts, kind: int) -> list[int]:
+        """Return the numbers of further pods of a kind of which a way was found beside others."""
+        if (counts, kind) not in self._steps:
+            self.table.grow_beside(counts, kind)
+            self.__dict__.pop("found", None)
+            more = range(1, self.bound[kind] - counts[kind] + 1)
+            self._steps[counts, kind] = [n for n in more if plus(counts, kind, n) in self.found]
+        return self._steps[counts, kind]
+
+    def decided(self, budget: Budget) -> Profile:
+        """Return the profile with the best way for every number, as far as there is time."""
+        for table in (self.table,) if self.table is self.limits else (self.table, self.limits):
+            for counts in table.numbers() or ():
+                if budget.reached:
+                    break
+                if table.is_open(counts):
+                    table.decide(counts, budget)
+        return Profile(self.table, self.limits)
+
+
+def plus(counts: Counts, kind: int, more: int) -> Counts:
+    """Return numbers of pods with more of one kind."""
+    return (*counts[:kind], counts[kind] + more, *counts[kind + 1 :])
 
 
 @dataclass
@@ -50,6 +126,17 @@ class On(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Spot:
+    """Nodes of one type in one place; spots of one `group` share `limit` places, any number if it is None."""
+
+    number: int
+    type: int
+    place: NewPlace
+    group: Hashable
+    limit: int | None
+
+
+@dataclass(frozen=True)
 class Slot:
     """Nodes that may be added, all in one spot, region and profile: `most` of them, `cost` each."""
 
@@ -65,13 +152,15 @@ class NewNodes:
     """The nodes that may be added.
 
     `limits` are slots with the most nodes that they have together, `some_of` slots by new domain of one kind with the
-    most domains used. `complete` says that the slots have all nodes that a cheapest answer may use.
+    most domains used. `complete` says that the slots have all nodes that a cheapest answer may use. Costs are whole
+    numbers of 1/`unit`.
     """
 
     slots: list[Slot] = field(default_factory=list)
     limits: list[tuple[tuple[int, ...], int]] = field(default_factory=list)
     some_of: list[tuple[tuple[tuple[int, ...], ...], int]] = field(default_factory=list)
     complete: bool = True
+    unit: int = 1
 
 
 @dataclass
@@ -92,14 +181,9 @@ class GangProblem:
     new: NewNodes = field(default_factory=NewNodes)
 
     @cached_property
-    def order(self) -> tuple[str, ...]:
-        """Return the names of all goals, most important first."""
-        return self.needs.goals
-
-    @cached_property
     def device(self) -> tuple[str, ...]:
-        """Return the goals of the values of nodes."""
-        return device_goals_of(self.order)
+        """Return the goals that depend on the devices taken."""
+        return tuple(goal for goal in self.needs.goals if goal in GOAL_WORDS)
 
     @property
     def kinds(self) -> int:
@@ -213,10 +297,18 @@ def problem_of(
     """Return the problem of gangs on a cluster; nodes that were not examined in time are not there."""
     fleet = look_at(cluster, needs.kinds, release, budget.part(budget.shares.first), cordoned=True)
     clock.lap("scan")
-    work = Work(Question(fleet, device_goals_of(needs.goals)), budget.part(budget.shares.step), solver, clock)
     problem = GangProblem(fleet, needs, cluster.cordoned)
+    work = Work(Question(fleet, problem.device), budget.part(budget.shares.step), solver, clock)
+    # For every node state the table of what is found, and that of what bounds it. The two differ for nodes that share
+    # devices: each is planned with its part of them and bounded as if it had all.
+    sites = sites_of(fleet)
+    tables = [(table, table) for table in _of_sites(work, [site for site in sites if not site.nodes])]
+    for site in (site for site in sites if site.nodes):
+        for part in split_sites(fleet, site.all_nodes):
+            bound = _of_sites(work, [whole_site(fleet, part.members[0])])
+            tables += zip(_of_sites(work, [part]), bound, strict=False)
     profile_of: dict[str, int] = {}
-    for number, (table, limits) in enumerate(tables_of_fleet(work)):
+    for number, (table, limits) in enumerate(tables):
         if budget.reached:
             break
         problem.profiles.append(Profile(table, limits))
@@ -225,41 +317,53 @@ def problem_of(
     return problem.put(profile_of)
 
 
-def hand_out(
-    problem: GangProblem,
-    gangs: Mapping[tuple[int, Path], int],
-    groups: Mapping[tuple[int, int, Path], int],
-    pods: Mapping[tuple[int, int, int], int],
-) -> list[Instance]:
-    """Return each gang with its pods; slices are cut where domains of their levels end.
-
-    Each need has a number of `gangs` in each domain, of `groups` in each domain of a level of theirs, and of `pods` of
-    each group in each region.
-    """
-    found = []
-    for (number, path), count in sorted(gangs.items()):
-        need = problem.needs.gangs[number]
-        regions = problem.inside[need.required][path]
-        rows: list[list[Counter[int]]] = []
-        for at, group in enumerate(need.groups):
-            mine = Counter({region: pods[number, at, region] for region in regions if (number, at, region) in pods})
-            if group.required < 0:
-                rows.append(list(_parts(problem, group, mine, count)))
-                continue
-            inner = problem.parted(regions, group.required)
-            times = {one: groups.get((number, at, one), 0) for one in inner}
-            own = {one: Counter({region: mine[region] for region in inner[one]}) for one in inner}
-            rows.append([part for one in inner for part in _parts(problem, group, own[one], times[one])])
-        found += [Instance(number, path, [row[one] for row in rows]) for one in range(count)]
-    return found
+def _of_sites(work: Work, sites: Sequence[Site]) -> list[Table]:
+    places = place_tables(work, sites, whole=True)
+    others = site_tables(work, places.rest)
+    decide_few(work, others)
+    return [*places.tables, *others]
 
 
-def _parts(problem: GangProblem, group: GroupNeed, pods: Counter[int], gangs: int) -> Iterator[Counter[int]]:
-    """Yield the pods of each of several gangs: the minimum for all, and what is beyond it for the first ones."""
-    order = sorted(pods, key=lambda region: (*(str(problem.keys[region][tier]) for _, tier in group.slices), region))
-    each = iter([region for region in order for _ in range(pods[region])])
-    beyond = pods.total() - gangs * group.least
-    for _ in range(gangs):
-        more = min(beyond, group.most - group.least)
-        beyond -= more
-        yield Counter(islice(each, group.least + more))
+def split_sites(fleet: FleetProblem, nodes: Sequence[str]) -> list[Site]:
+    """Return nodes that share devices as sites that share none: one node has each device, or pool with counters."""
+    mine, have = set(nodes), Counter[tuple[str, str]]()
+    pools: dict[tuple[str, str], str] = {}
+    devices: dict[DeviceID, str] = {}
+    for pool, seen in coupled_pools(fleet.scan).items():
+        if able := [node for node in seen if node in mine]:
+            pools[pool] = min(able, key=lambda node: (have[node, pool[0]], node))
+            have[pools[pool], pool[0]] += 1
+    for device, seen in coupled_devices(fleet.scan).items():
+        if able := [node for node in seen if node in mine]:
+            devices[device] = min(able, key=lambda node: (have[node, device.driver], node))
+            have[devices[device], device.driver] += 1
+    return [_site(fleet, node, pools, devices) for node in nodes]
+
+
+def _site(
+    fleet: FleetProblem, node: str, pools: Mapping[tuple[str, str], str], devices: Mapping[DeviceID, str]
+) -> Site:
+    problem = _part(table_on(fleet, node), pools, devices)
+
+    def free(_: str) -> Mapping[int, list[DeviceID]]:
+        return {at: list(group.devices) for at, group in enumerate(problem.groups)}
+
+    return Site((node,), parts_on(fleet, node), lambda: problem, devices=free)
+
+
+def _part(
+    problem: AllocationProblem, pools: Mapping[tuple[str, str], str], devices: Mapping[DeviceID, str]
+) -> AllocationProblem:
+    """Return a node's problem with its part; a request for all devices that needs another one cannot be served."""
+    groups, lost = [], set(problem.impossible)
+    for group in problem.groups:
+        mine = tuple(
+            device
+            for device in group.devices
+            if pools.get((device.driver, device.pool), devices.get(device, problem.node)) == problem.node
+        )
+        if len(mine) < group.size:
+            lost.update(ask for ask in group.asks if problem.asks[ask].all_devices)
+        if mine:
+            groups.append(changed(group, devices=mine))
+    return changed(problem, groups=tuple(groups), impossible=frozenset(lost))

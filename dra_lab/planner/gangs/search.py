@@ -26,7 +26,7 @@ def best_solution(
         budget = budget.until(time.monotonic() + budget.shares.improve)
     first = greedy(problem, budget.part(budget.shares.step), by_value=goals is None)
     search = _Search(problem, solver, budget, first)
-    found = search.run(problem.order[:goals])
+    found = search.run(problem.needs.goals[:goals])
     return search.solution, found
 
 
@@ -65,7 +65,10 @@ class _Search:
             if outcome.infeasible:
                 raise SolverError("the solver finds no solution where one is known; try the solver CBC")
             if outcome.value is not None and outcome.value < self.values[at]:
-                self._improve(model.read(), at)
+                solution = model.read()
+                values = values_of(self.problem, solution)
+                if values < self.values and values[: at + 1] <= self.values[: at + 1]:
+                    self.solution, self.values = solution, values
             if self.problem.closed:
                 return outcome.bound or 0 if sure else 0
         if not counts_pods(goal) or self.budget.reached:
@@ -80,11 +83,7 @@ class _Search:
             self.values = values_of(self.problem, self.solution)
         if values not in self._models:
             self._models[values] = GangModel(self.problem, self.solver, self.budget, values=values)
-            for goal, value in () if self.budget.reached else zip(self.problem.order[:at], self.values, strict=False):
+            before = () if self.budget.reached else self.problem.needs.goals[:at]
+            for goal, value in zip(before, self.values, strict=False):
                 self._models[values].keep(goal, value)
         return self._models[values]
-
-    def _improve(self, solution: GangSolution, at: int) -> None:
-        values = values_of(self.problem, solution)
-        if values < self.values and values[: at + 1] <= self.values[: at + 1]:
-            self.solution, self.values = solution, values

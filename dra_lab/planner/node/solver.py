@@ -150,13 +150,12 @@ ENGINES: dict[str, Callable[[Rows, Budget, Options | None], Claim]] = {"HiGHS": 
 
 
 class Relaxed(Struct, frozen=True):
-    """The solution of a linear model: `values` of the columns (None: none found), `prices` of the rows.
+    """The solution of a linear model: `values` of the columns, None if none was found.
 
-    `bound` is an integer that no whole values undercut, recounted from the prices; None for no bound.
+    `bound` is an integer that no whole values undercut, recounted from the prices of the rows; None for no bound.
     """
 
     values: Array | None
-    prices: Array
     bound: int | None
 
 
@@ -213,9 +212,8 @@ def relaxed_bound(rows: Rows, budget: Budget) -> int | None:
 def _relaxed(engine: Any, rows: Rows) -> Relaxed:
     solution, feasible = engine.getSolution(), int(highspy.SolutionStatus.kSolutionStatusFeasible)
     found = solution.value_valid and engine.getInfo().primal_solution_status == feasible
-    prices = np.array(solution.row_dual) if solution.dual_valid else np.zeros(len(rows.lower))
-    bound = integer_bound(rows.bound_by(prices)) if solution.dual_valid else None
-    return Relaxed(np.array(solution.col_value) if found else None, prices, bound)
+    bound = integer_bound(rows.bound_by(np.array(solution.row_dual))) if solution.dual_valid else None
+    return Relaxed(np.array(solution.col_value) if found else None, bound)
 
 
 # ---------------------------------------------------------------- HiGHS

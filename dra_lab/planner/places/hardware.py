@@ -9,8 +9,7 @@ from dra_lab.index.pools import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node_classes import Layout
-from dra_lab.planner.places.levels import NUMA, ROOT, Levels, inferred_levels, is_tree, levels_of
-from dra_lab.planner.places.partitions import parts_of
+from dra_lab.planner.places.levels import NUMA, ROOT, Levels, inferred_levels, is_tree, levels_of, parts_of
 from dra_lab.planner.places.shapes import PodAsk, Shape, Vector, ask_of_pod, counted_kind
 from dra_lab.planner.places.trees import Trees
 

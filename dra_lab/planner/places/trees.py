@@ -14,8 +14,7 @@ from typing import Any
 
 from dra_lab.index.counters_left import Counter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.places.levels import Levels, with_siblings
-from dra_lab.planner.places.partitions import in_one_order, parts_of
+from dra_lab.planner.places.levels import Levels, in_one_order, parts_of, with_siblings
 from dra_lab.planner.places.shapes import PodAsk, Slot, Vector
 from dra_lab.planner.states.node_state import NodeState, common_unit
 

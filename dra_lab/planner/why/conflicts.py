@@ -193,7 +193,13 @@ def changes(sketch: ClaimSketch, taints: Mapping[str, Iterable[str]]) -> Iterato
             title = f"Tolerate the taint {key!r} in {request}"
             yield Relaxation("taint", request, title, sketch=_with_part(sketch, request, tolerations=more))
     yield from _count_changes(sketch)
-    yield from _capacity_changes(sketch)
+    for ask in _asks(sketch):
+        for capacity, amount in ask.capacity.items():
+            if (half := Fraction(int(parse_quantity(amount) / 2))) >= 1:
+                amounts = {**ask.capacity, capacity: format_quantity(half)}
+                less = _with_part(sketch, ask.reference, capacity=CapacityRequirements(requests=amounts))
+                title = f"Ask {ask.reference} for half the {capacity}: {amounts[capacity]}"
+                yield Relaxation("capacity", ask.reference, title, sketch=less)
     for ask in _asks(sketch):
         for position, text in enumerate(ask.selectors):
             rest = (other for at, other in enumerate(ask.selectors) if at != position)
@@ -223,8 +229,11 @@ def _count_changes(sketch: ClaimSketch) -> Iterator[Relaxation]:
     """Yield one device less of a request, or of all requests that are paired with it one group less."""
     done: set[str] = set()
     counts = {request.name: asks(request)[0].count for request in sketch.requests if request.exactly is not None}
+    pairs = [set(link.requests) for link in sketch.links if link.kind.paired]
     for name in counts:
-        tied = _paired_with(sketch, name)
+        tied = {name}
+        for _ in pairs:
+            tied = tied.union(*(ends for ends in pairs if tied & ends))
         if name in done or not all(end in counts for end in tied):
             continue
         done |= tied
@@ -237,26 +246,6 @@ def _count_changes(sketch: ClaimSketch) -> Iterator[Relaxation]:
         for end, count in less.items():
             changed = _with_part(changed, end, count=count)
         yield Relaxation("count", ", ".join(less), f"Ask for {words}", sketch=changed)
-
-
-def _paired_with(sketch: ClaimSketch, name: str) -> set[str]:
-    found, more = {name}, {name}
-    while more:
-        ends = {end for link in sketch.links if link.kind.paired and more & set(link.requests) for end in link.requests}
-        more = ends - found
-        found |= more
-    return found
-
-
-def _capacity_changes(sketch: ClaimSketch) -> Iterator[Relaxation]:
-    for ask in _asks(sketch):
-        for key, text in ask.capacity.items():
-            half = Fraction(int(parse_quantity(text) / 2))
-            if half >= 1:
-                amounts = {**ask.capacity, key: format_quantity(half)}
-                changed = _with_part(sketch, ask.reference, capacity=CapacityRequirements(requests=amounts))
-                title = f"Ask {ask.reference} for half the {key}: {amounts[key]}"
-                yield Relaxation("capacity", ask.reference, title, sketch=changed)
 
 
 def _with_part(sketch: ClaimSketch, reference: str, **members: Any) -> ClaimSketch:

@@ -67,15 +67,15 @@ def node_counts(scan: Scan, nodes: Sequence[str], budget: Budget) -> Rows:
     Nodes that are equal for the claim may have different counts: more may be free than it can take.
     """
     found: dict[tuple[AskCounts, ...], list[str]] = {}
-    looks = _Looks(scan)
+    counter = _NodeCounter(scan)
     for node in nodes:
         if budget.reached:
             break
-        found.setdefault(looks.counts(node), []).append(node)
+        found.setdefault(counter.counts(node), []).append(node)
     return found
 
 
-class _Look(Struct):
+class _HardwareCounts(Struct):
     """One request on one hardware: the tests as (name, text), and how many of them each device passes.
 
     `far` has the devices that several nodes may see.
@@ -101,8 +101,8 @@ class _Look(Struct):
         return AskCounts(ask.reference, ask.count or len(self.part.listed), steps, len(self.part.errors), far)
 
 
-class _Looks:
-    """The looks at nodes, one for all that it serves (`Scan.shared_look`)."""
+class _NodeCounter:
+    """Counts the devices of nodes; those with the same hardware share what is counted (`Scan.shared_look`)."""
 
     def __init__(self, scan: Scan) -> None:
         self._scan, self._rules, classes = scan, scan.rules, scan.cluster.class_by_name
@@ -112,7 +112,7 @@ class _Looks:
             (expressions(found.spec.selectors) if found is not None else (), ask.selectors)
             for found, ask in zip(own, scan.rules.asks, strict=True)
         ]
-        self._looks: dict[Hashable, tuple[_Look, ...]] = {}
+        self._by_hardware: dict[Hashable, tuple[_HardwareCounts, ...]] = {}
         self._known: dict[Hashable, tuple[AskCounts, ...]] = {}
 
     def counts(self, node: str) -> tuple[AskCounts, ...]:
@@ -122,10 +122,10 @@ class _Looks:
         several = [at for at, selectors in enumerate(self._selectors) if max(map(len, selectors)) > 1]
         key = same, tuple(self._matched(at, item) for at in several for item in self._scan.views.view(node).devices)
         if (key, alone) not in self._known:
-            if key not in self._looks:
+            if key not in self._by_hardware:
                 found = eligibility(rules, node)
-                self._looks[key] = tuple(self._look(found, number) for number in range(len(found.asks)))
-            self._known[key, alone] = tuple(look.counts(alone) for look in self._looks[key])
+                self._by_hardware[key] = tuple(self._counts_of(found, number) for number in range(len(found.asks)))
+            self._known[key, alone] = tuple(one.counts(alone) for one in self._by_hardware[key])
         return self._known[key, alone]
 
     def _matched(self, number: int, item: PoolDevice) -> int:
@@ -137,7 +137,7 @@ class _Looks:
         first = len(of_class) if match.stage == "selector" else 0
         return (*of_class, *own).index(match.expression, first)
 
-    def _look(self, found: NodeEligibility, number: int) -> _Look:
+    def _counts_of(self, found: NodeEligibility, number: int) -> _HardwareCounts:
         part, (of_class, own) = found.asks[number], self._selectors[number]
         known = part.ask.device_class_name in self._scan.cluster.class_by_name
         musts = (link for link in self._scan.sketch.links if link.must)
@@ -162,7 +162,8 @@ class _Looks:
                     values = (place_values(places[item.id], link, seen, lists=found.lists) for link in links)
                     passed += len(list(takewhile(bool, values)))
             depths.append(passed)
-        return _Look(part, tests, depths, [at for at, item in enumerate(devices) if item.slice.spec.node_name is None])
+        far = [at for at, item in enumerate(devices) if item.slice.spec.node_name is None]
+        return _HardwareCounts(part, tests, depths, far)
 
 
 _NOUNS = {"gpu": "GPUs", "nic": "NICs", "cpu": "CPU devices", "memory": "memory devices"}

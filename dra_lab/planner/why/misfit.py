@@ -50,7 +50,7 @@ def plan_of_misfit(work: Work, pinned: str, early: Callable[[Plan], None] | None
         plan,
         status=PlanStatus.INFEASIBLE,
         findings=once((*work.findings, *compiled.findings)),
-        shortfalls=tuple(_told(scan, list(seen.values()), shortfall) for shortfall in found),
+        shortfalls=tuple(_with_published_values(scan, list(seen.values()), shortfall) for shortfall in found),
     )
     if early is not None:
         early(plan)
@@ -230,7 +230,7 @@ def _finish(scan: Scan, shortfall: Shortfall, more: str) -> Shortfall:
 # ---------------------------------------------------------------- what devices publish
 
 
-def _told(scan: Scan, seen: Seen, shortfall: Shortfall) -> Shortfall:
+def _with_published_values(scan: Scan, seen: Seen, shortfall: Shortfall) -> Shortfall:
     """Return a reason with what the devices publish, if no device at all has what a selector or link needs."""
     ask = next((ask for ask in scan.rules.asks if ask.reference == shortfall.subject), None)
     link = next((link for link in scan.sketch.links if link.name == shortfall.subject), None)
@@ -238,7 +238,13 @@ def _told(scan: Scan, seen: Seen, shortfall: Shortfall) -> Shortfall:
     if ask is not None and shortfall.rule == "selector" and not shortfall.available:
         message = sentence_case(why_no_match(scan.rules.matching, ask, seen))
     elif ask is not None and shortfall.rule == "taint":
-        message = _taint_words(scan, ask, shortfall.node)
+        taints = Counter(map(str, _taints(scan, ask, shortfall.node)))
+        found = [
+            f"the taint {taint}, which {count:,} of its devices" for taint, count in taints.most_common(MOST_VALUES)
+        ]
+        have = "have" if taints.total() > 1 else "has"
+        message = f"Request {ask.reference} does not tolerate {' or '.join(found)} on {shortfall.node} {have}"
+        message = message if found else ""
     elif ask is not None and shortfall.rule == "capacity":
         message = _amount_words(ask, _matching(scan, [ask], seen))
     elif link is not None and shortfall.rule == "link" and (message := _attribute_words(scan, link, seen)):
@@ -248,14 +254,6 @@ def _told(scan: Scan, seen: Seen, shortfall: Shortfall) -> Shortfall:
 
 def _matching(scan: Scan, asks: Sequence[Ask], seen: Seen) -> Seen:
     return [one for one in seen if any(scan.rules.matching.match(ask, *one) for ask in asks)]
-
-
-def _taint_words(scan: Scan, ask: Ask, node: str) -> str:
-    """Return the taints of the devices of a node that match a request; "" if there are none."""
-    taints = Counter(map(str, _taints(scan, ask, node)))
-    rows = [f"the taint {taint}, which {count:,} of its devices" for taint, count in taints.most_common(MOST_VALUES)]
-    have = "have" if taints.total() > 1 else "has"
-    return f"Request {ask.reference} does not tolerate {' or '.join(rows)} on {node} {have}" if rows else ""
 
 
 def _taints(scan: Scan, ask: Ask, node: str) -> list[DeviceTaint]:

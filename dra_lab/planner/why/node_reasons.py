@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, combinations, islice, product
@@ -315,7 +315,7 @@ def _together(case: NodeCase) -> Shortfall:
             positions = rest
     problem, named = _of(case.bare, positions), ", ".join(names[position] for position in positions)
     groups, need = _groups(problem, problem.requests), _need(problem, problem.requests)
-    have = _size(problem, groups)
+    have = sum(problem.groups[at].size for at in groups)
     them = f"request{'s' if len(positions) > 1 else ''} {named}"
     one = f"the {them} {'can be served one by one' if len(positions) > 1 else 'has devices enough'}, but"
     pools, drawn = counted_pools(case.eligible.pools), {name for at in groups for name, _ in problem.groups[at].draws}
@@ -360,10 +360,6 @@ def _groups(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> fr
     return frozenset(at for at, group in enumerate(problem.groups) if asks & set(group.asks))
 
 
-def _size(problem: AllocationProblem, groups: Iterable[int]) -> int:
-    return sum(problem.groups[at].size for at in groups)
-
-
 def _need(problem: AllocationProblem, requests: Sequence[Sequence[int]]) -> int:
     return sum(min(problem.need(ask) for ask in indices) for indices in requests)
 
@@ -379,7 +375,10 @@ def _rivals(problem: AllocationProblem, most: int) -> tuple[list[int], int, int]
     several = chain.from_iterable(combinations(kinds, number) for number in range(1, len(kinds) + 1))
     found = []
     for groups in (frozenset().union(*chosen) for chosen in islice(several, most)):
-        have, inside = _size(problem, groups), [at for at, own in enumerate(mine) if own <= groups]
+        have, inside = (
+            sum(problem.groups[at].size for at in groups),
+            [at for at, own in enumerate(mine) if own <= groups],
+        )
         sums = accumulate(sorted((needs[at] for at in inside), reverse=True))
         fewest = next((number for number, need in enumerate(sums, 1) if need > have), 0)
         # of as few, those that a person reads first
@@ -389,5 +388,5 @@ def _rivals(problem: AllocationProblem, most: int) -> tuple[list[int], int, int]
     if not found:
         return None
     chosen = min(found, key=lambda positions: (len(positions), positions))
-    have = _size(problem, frozenset().union(*(mine[at] for at in chosen)))
+    have = sum(problem.groups[at].size for at in frozenset().union(*(mine[at] for at in chosen)))
     return chosen, sum(needs[at] for at in chosen), have

@@ -7,13 +7,13 @@ from dataclasses import replace as replaced
 import pytest
 from checked_gangs import checked_gangs
 from msgspec.structs import replace
+from random_devices import device_class
 from random_gangs import hierarchy_of
 from small_claims import request
 from small_nodes import a_slice, cluster, device, gpu
 
 from dra_lab import ClaimSketch, Cluster, NodeType, PodGroup, Workload, nodes_to_add
 from dra_lab.errors import InputError, UnsupportedFeature
-from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.headroom import Bounded
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta
 from dra_lab.model.plan import PlanStatus
@@ -100,13 +100,7 @@ def selected(name: str, count: int, **labels: str) -> ResourceSlice:
 def networked(*slices: ResourceSlice, racks: str = "aabb", gpus: int = 1) -> Cluster:
     """Return one node with GPUs for each letter, which is its rack, with devices of networks."""
     own = nodes(*[gpus] * len(racks)).slices
-    classes = [
-        DeviceClass(
-            ObjectMeta(name=driver),
-            DeviceClassSpec((DeviceSelector(CELDeviceSelector(f'device.driver == "{driver}"')),)),
-        )
-        for driver in ("net.example.com", "gpu.nvidia.com")
-    ]
+    classes = map(device_class, ("net.example.com", "gpu.nvidia.com"))
     places = [Node(ObjectMeta(name=f"n{at}", labels={"rack": rack})) for at, rack in enumerate(racks)]
     return cluster(*own, *slices, classes=tuple(classes), nodes=tuple(places))
 

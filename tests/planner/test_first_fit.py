@@ -1,4 +1,4 @@
-"""Regret: best against first fit, goal by goal, for a pod, for each replica and for all; bandwidth only as a range."""
+"""A plan beside what kube-scheduler takes: what its first fit costs, and the same devices where they are as good."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import random
 
 import pytest
 from checked_plans import checked_fleet, checked_plan
-from random_clusters import random_cluster, random_sketch
+from random_clusters import random_cluster, random_fleet, random_sketch
 
 from dra_lab import KubernetesRelease, Workload, load_cluster, read_sketch
+from dra_lab.errors import DraLabError
 from dra_lab.model.placement import FirstFitStatus
+from dra_lab.model.release import RELEASES
 
 RELEASE = KubernetesRelease("1.36")
 
@@ -72,3 +74,40 @@ def test_a_fleet_has_its_regret_goal_by_goal_and_as_ranges(fleet):
     assert sum(share.gpus for share in regret.best) == gpus
     assert regret.paths_differ
     assert "Bandwidth from GPUs to NICs" in str(plan)
+
+
+def random_plans(seeds):
+    for seed in seeds:
+        rng = random.Random(seed)
+        try:
+            yield seed, checked_plan(random_cluster(rng), random_sketch(rng), release=RELEASES[seed % len(RELEASES)])
+        except DraLabError:
+            continue
+
+
+@pytest.mark.parametrize("first", range(0, 200, 25))
+def test_a_set_of_devices_that_is_as_good_is_the_plan(first):
+    """Then nothing is pinned, and the picture of the plan is that of the pod."""
+    ties = 0
+    for seed, plan in random_plans(range(first, first + 25)):
+        found = plan.first_fit
+        if (
+            found is None
+            or not found.placements
+            or any(finding.rule == "first-fit-breaks-link" for finding in plan.findings)
+        ):
+            continue
+        values = [[(goal.goal, goal.value, goal.unknown) for goal in goals] for goals in (found.goals, plan.goals)]
+        if values[0] == values[1]:
+            ties += 1
+            taken = [sorted((p.request, p.device) for p in placed) for placed in (found.placements, plan.placements)]
+            assert taken[0] == taken[1], seed
+    assert ties
+
+
+def test_devices_without_a_value_at_a_must_link_are_not_the_plan():
+    """The plan has none, also if kube-scheduler takes one because the other end of the link is not asked for."""
+    rng, release = random.Random("ways 382"), KubernetesRelease("1.36")
+    cluster, sketch = random_fleet(rng), random_sketch(rng)
+    plan = checked_plan(cluster, sketch, release=release)
+    assert plan.fits

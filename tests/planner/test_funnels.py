@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from checked_plans import checked_plan
+from random_devices import device_class
 from small_holders import a_claim, result
 from small_nodes import ROOT, a_slice, device, gpu, nic
 from small_plans import GPU, NIC, request
@@ -11,11 +12,7 @@ from small_plans import GPU, NIC, request
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, Link
 from dra_lab.model.claims import (
     CapacityRequirements,
-    CELDeviceSelector,
-    DeviceClass,
-    DeviceClassSpec,
     DeviceRequest,
-    DeviceSelector,
     ExactDeviceRequest,
 )
 from dra_lab.model.device import Device, DeviceCapacity
@@ -23,19 +20,11 @@ from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 
-
-def classes(*drivers: str) -> tuple[DeviceClass, ...]:
-    return tuple(
-        DeviceClass(
-            metadata=ObjectMeta(name=driver),
-            spec=DeviceClassSpec(selectors=(DeviceSelector(CELDeviceSelector(f'device.driver == "{driver}"')),)),
-        )
-        for driver in drivers
-    )
+CLASS = device_class("x.example")
 
 
 def planned(slices, *requests, links=()) -> Plan:
-    cluster = Cluster(slices=tuple(slices), classes=classes(GPU, NIC))
+    cluster = Cluster(slices=tuple(slices), classes=(*map(device_class, (GPU, NIC)), CLASS))
     return checked_plan(cluster, ClaimSketch("c", requests, links), release=KubernetesRelease("1.36"))
 
 
@@ -72,9 +61,7 @@ def test_a_refusal_is_reported_of_the_selector_that_refuses():
         a_slice("x.example", device("d", {"a": first, "b": second}), node=node)
         for node, first, second in (("a", 0, 1), ("b", 1, 0))
     ]
-    cluster = Cluster(slices=tuple(slices), classes=classes("x.example"))
-    sketch = ClaimSketch("c", (request("d", "x.example", 1, *expressions),))
-    plan = checked_plan(cluster, sketch, release=KubernetesRelease("1.36"))
+    plan = planned(slices, request("d", "x.example", 1, *expressions))
     counts = {row.node: [step.count for step in row.steps if step.test == "selector"] for row in plan.reasons.funnels}
     assert counts == {"a": [0, 0], "b": [1, 0]}
 
@@ -101,7 +88,7 @@ def test_a_device_that_several_nodes_see_counts_once():
 def left(found: Device, *, amount: int, taken: int) -> dict[str, int]:
     """The counts of a request for some of a device's cores, of which a claim holds a share."""
     held = a_claim(result("d", "x.example", share_id="1", consumed_capacity={"cores": str(taken)}))
-    cluster = Cluster(slices=(a_slice("x.example", found),), classes=classes("x.example"), claims=(held,))
+    cluster = Cluster(slices=(a_slice("x.example", found),), classes=(CLASS,), claims=(held,))
     exactly = ExactDeviceRequest(
         device_class_name="x.example", count=2, capacity=CapacityRequirements(requests={"cores": amount})
     )
