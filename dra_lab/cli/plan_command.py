@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace as changed
+
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
@@ -143,7 +145,7 @@ def _run_workloads(options: argparse.Namespace) -> int:
         }
         if options.make_room:
             plan = _with_room(options, asked, common)
-            asked = replace(asked, cluster=plan.on or asked.cluster)
+            asked = changed(asked, cluster=plan.on or asked.cluster)
         else:
             plan = plan_workloads(asked.cluster, asked.every, node=options.node, objective=options.objective, **common)
         plan = started(asked, plan, release, options.time_limit, cancel)

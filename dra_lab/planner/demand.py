@@ -34,9 +34,10 @@ Named = tuple[str, ResourceClaim]
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What a unit asks for: pods with equal claims of their own are a group, and `shared` are those of all pods.
+    """What a unit asks for.
 
-    `kept` are claims that pods elsewhere use too: they stay allocated.
+    Pods with equal claims of their own are a group, and `shared` are the claims of all pods. `kept` are claims
+    that pods elsewhere use too: they stay allocated.
     """
 
     unit: Unit

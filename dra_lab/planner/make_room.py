@@ -53,7 +53,7 @@ _AT_ONCE = 64
 """Pods for which room is looked for at once."""
 
 _EXHAUSTED = 24
-"""Up to so many units the fewest moves are proven by exhaustion, as far as there is time."""
+"""With more units the fewest moves are not proven by exhaustion."""
 
 
 @awaited
@@ -342,9 +342,9 @@ class _Search:
     def _exhausted(self, found: _Attempt | None) -> _Attempt | None:
         """Return the cheapest attempt, proven by exhaustion: each failure says that some unit outside of it must leave.
 
-        What works with some units works with more of them, because a unit may come back to its own devices. So of
-        every way one unit is outside of each largest set that is proven not to work; the cheapest set of units that
-        meets all of these is tried next, and its pods are a bound.
+        What works with some units works with more of them, because a unit may come back to its own devices. So one
+        unit outside of each largest set that is proven not to work must leave. The cheapest units that meet all of
+        these conditions are tried next, and their pods are a bound.
         """
         sets: list[frozenset[Unit]] = []
         sure = True

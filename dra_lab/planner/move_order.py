@@ -76,7 +76,7 @@ def _sum(one: Amounts, other: Amounts) -> Amounts:
 
 
 class Hardware:
-    """What the devices of a cluster have: one exclusive use, capacity for shares, and counters of partitions."""
+    """The devices of a cluster: one exclusive use of each, capacity for shares, and counters of partitions."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Read the slices of the cluster once."""

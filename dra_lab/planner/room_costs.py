@@ -25,7 +25,7 @@ from dra_lab.planner.pod_claims import expand_pod, read_claims
 Removal = tuple[Unit, ...]
 
 _SORTED = 10
-"""Up to so many units of a node all sets are sorted; of more, sets of one size come in the order of the units."""
+"""With more units on a node, sets of one size are not sorted by their pods and devices."""
 
 
 @dataclass
@@ -137,7 +137,7 @@ class RoomCosts:
             if found.value >= number:
                 node.exact[number] = removal
                 return True
-        del node.bounds[number:]  # so many never fit here
+        del node.bounds[number:]  # that many never fit here
         return True
 
     def _count(self, node: str, removal: Removal) -> Bounded:

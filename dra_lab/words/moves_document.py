@@ -103,9 +103,9 @@ def steps_markdown(plan: Plan) -> str:
     parts: list[Part] = [
         Sentence(moves_sentence(plan)),
         Words(
-            "Nothing was carried out. kube-scheduler gives a pod the first devices that pass, so a pod that is evicted "
-            "may return to the devices that were just freed: cordon the node that it leaves before, and uncordon it "
-            "when the new pods run. A Deployment that surges starts its new pod before it stops the old one, so scale "
+            "Nothing was carried out. kube-scheduler gives a pod the first devices that pass. So a pod that is evicted "
+            "may return to the devices that were just freed. Cordon the node before, and uncordon it when the new "
+            "pods run. A Deployment that surges starts its new pod before it stops the old one, so scale "
             "it down first. CPUs, memory and volumes of the new node are compared where they are known."
         ),
         moves_table(plan),
