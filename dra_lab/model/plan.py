@@ -85,8 +85,9 @@ class Plan:
     start with their manifests. Numbers of nodes: `states` differ from each other, `not_examined` were not examined
     before the time limit, and `cordoned` take no pods of gangs. `parts` are the seconds of each part of the work.
     `drawn` is the drawing of one pod as it was given. `moves` are the running pods that leave drained nodes, or
-    that move to make room; no fewer than `least_moves` can. `tracer` makes the traces of kube-scheduler's search,
-    and `on` is the cluster itself, None for a plan that was read or comes from another process.
+    that move to make room; no fewer than `least_moves` can, of `movable` pods that may; None if no room was asked
+    for. `tracer` makes the traces of kube-scheduler's search, and `on` is the cluster itself, None for a plan that
+    was read or comes from another process.
 
     Example:
         >>> from dra_lab import Workload, load_cluster, make_plan, read_sketch
@@ -123,6 +124,7 @@ class Plan:
     drawn: ClaimSketch | None = None
     moves: tuple[Move, ...] = ()
     least_moves: int | None = None
+    movable: int | None = None
     seconds: float = field(default=0.0, compare=False)
     parts: Mapping[str, float] = field(default_factory=dict, compare=False)
     tracer: Tracer | None = field(default=None, compare=False, repr=False)

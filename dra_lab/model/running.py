@@ -26,6 +26,9 @@ GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/grou
 
 DEFAULT_NAMESPACE = "default"
 
+NO_OWNER = "it has no owner"
+"""Why a pod that leaves does not come back."""
+
 
 class LabelSelector(NodeValue, frozen=True):
     """`selector` of an object: labels that match, and expressions that hold; one without either matches everything."""

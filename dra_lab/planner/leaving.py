@@ -9,8 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.pods import Pod
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.running import Move, RunningPod
+from dra_lab.model.running import NO_OWNER, Move, RunningPod
 from dra_lab.model.running_pods import Unit, units_of
 from dra_lab.planner.allowed_nodes import not_checked
 from dra_lab.planner.demand import Demand, Placed, Shape, admission_of, demands_of, place_units, places_of
@@ -37,10 +38,19 @@ def settled(
     admission = admission_of(rest, coming, release)
     demands = demands_of(coming, admission)
     placed = place_units(admission.cluster, demands, release, time_limit=time_limit, cancel=cancel, solver=solver)
-    placed.why.update(dict.fromkeys({*units} - {*coming}, "it has no owner, so it does not come back by itself"))
+    placed.why.update(dict.fromkeys({*units} - {*coming}, NO_OWNER))
     moves = [replace(move, drained=True) for move in moves_of(units, demands, placed, cluster)]
     moves.sort(key=lambda move: (bool(move.node_to), move.pod))
-    return rest.with_objects(claims=placed.cluster.claims, moves=(*cluster.moves, *moves))
+    pods = (*rest.pods, *moved_pods(moves, [pod for unit in units for pod in unit.pods]))
+    return rest.with_objects(claims=placed.cluster.claims, pods=pods, moves=(*cluster.moves, *moves))
+
+
+def moved_pods(moves: Sequence[Move], pods: Sequence[RunningPod]) -> Iterator[Pod]:
+    """Yield the pods that have a new place as pods of their new nodes."""
+    there = {move.pod: move.node_to for move in moves if move.node_to}
+    for pod in pods:
+        if pod.known and pod.name in there:
+            yield replace(pod.pod, spec=replace(pod.pod.spec, node_name=there[pod.name]))
 
 
 def comes_back(pod: RunningPod) -> bool:
@@ -74,7 +84,7 @@ def notes_of(pod: RunningPod, unit: Unit, cluster: Cluster) -> tuple[str, ...]:
         others = ", ".join(one.name for one in unit.pods if one is not pod)
         notes.append(f"it moves together with {others}")
     notes += [
-        f"PodDisruptionBudget {budget.full_name} allows {budget.allowed(1)} disruptions now"
+        f"PodDisruptionBudget {budget.full_name} allows {budget.allowed(1)} more disruption{'s' * (budget.allowed(1) != 1)}"
         for budget in cluster.budgets
         if budget.covers(pod.pod)
     ]

@@ -39,7 +39,7 @@ from dra_lab.planner.demand import (
 )
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.gangs.levels import hierarchy_of
-from dra_lab.planner.leaving import notes_of
+from dra_lab.planner.leaving import moved_pods, notes_of
 from dra_lab.planner.move_order import UnitMove, ordered_moves
 from dra_lab.planner.questions import asked, make_plan
 from dra_lab.planner.room_costs import RoomCosts, pods_in, without_units
@@ -138,12 +138,16 @@ def make_room(
     )
     found = search.best()
     if found is None:
-        return search.idle_plan(plan)
-    moved = on.with_objects(claims=found.placed.cluster.claims)
+        return replace(search.idle_plan(plan), movable=pods_in(able))
+    moves = tuple(_ordered(on, found))
+    going = {move.pod for move in moves}
+    kept = [pod for pod in on.pods if f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}" not in going]
+    pods = (*kept, *moved_pods(moves, running_pods(on)))
+    moved = on.with_objects(claims=found.placed.cluster.claims, pods=pods)
     rest = None if time_limit is None else max(1.0, end - time.monotonic())
     plan = make_plan(moved, what, time_limit=rest, **final)
-    moves = tuple(_ordered(on, found))
-    return replace(plan, moves=(*on.moves, *moves), least_moves=min(search.bound, len(moves)))
+    least = min(search.bound, len(moves))
+    return replace(plan, moves=(*on.moves, *moves), least_moves=least, movable=pods_in(able))
 
 
 @dataclass(frozen=True)

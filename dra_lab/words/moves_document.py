@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.plan import Plan
-from dra_lab.model.running import Move
+from dra_lab.model.running import NO_OWNER, Move
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import Item, Lines, Part, Sentence, Table, Words, as_markdown, printable
@@ -38,12 +38,15 @@ def _drained(moves: Sequence[Move]) -> str:
 
 
 def _has_no_place(reason: str) -> str:
-    if reason.startswith("it has no owner"):
-        return f"will not come back: {reason}"
+    if reason == NO_OWNER:
+        return f"will not come back by itself: {reason}"
     return f"has no place: {reason[:1].lower()}{reason[1:]}"
 
 
 def _room(plan: Plan, moves: Sequence[Move]) -> str:
+    if not moves and plan.movable is not None and not plan.fits:
+        may = counted(plan.movable, "running pod")
+        return f"No move makes room: {may} may move." if plan.movable else "No running pod may move to make room."
     if not moves:
         return ""
     named = some([str(move) for move in moves])

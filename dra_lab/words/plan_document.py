@@ -126,7 +126,8 @@ def short_parts(plan: Plan, cluster: Cluster | None = None, after: AfterPlan = N
         causes = [sentence(line) for line in blocking_lines(plan.reasons)] if plan.reasons else []
         yield Lines("What is in the way", causes[:1])
         yield Lines("Suggestions", [suggestion_item(suggestion) for suggestion in plan.suggestions[:MOST_SUGGESTIONS]])
-        yield Words("-v shows all reasons and suggestions, and the nodes.")
+        room = " --make-room looks for running pods that have to move." if cluster and cluster.pods else ""
+        yield Words(f"-v shows all reasons and suggestions, and the nodes.{room if plan.movable is None else ''}")
 
 
 def plan_parts(
