@@ -49,7 +49,9 @@ class Types:
     def of(self, kind: shape.Type) -> str:
         """Return the TypeScript of one type."""
         match kind:
-            case shape.StructType(cls=cls):
+            case shape.StructType(array_like=True, fields=fields):
+                return f"[{', '.join(self.of(field.type) for field in fields)}]"
+            case shape.StructType(cls=cls) | shape.DataclassType(cls=cls):
                 return self._struct(cls, kind)
             case shape.EnumType(cls=cls):
                 return " | ".join(f'"{member.value}"' for member in cls)
@@ -70,7 +72,7 @@ class Types:
         plain[shape.NoneType] = "null"
         return plain.get(type(kind), "unknown")
 
-    def _struct(self, cls: type, kind: shape.StructType) -> str:
+    def _struct(self, cls: type, kind: shape.StructType | shape.DataclassType) -> str:
         name = cls.__name__
         if name not in self.interfaces:
             self.interfaces[name] = ""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from dra_lab.cel.matching import CLASS, NO_CLASS, Matching
 from dra_lab.cel.reads import reads
 from dra_lab.cel.selector import Selector
-from dra_lab.cel.syntax_tree import Tree, children
+from dra_lab.cel.syntax_tree import Tree, walk
 from dra_lab.errors import CelError, CelRuntimeError
 from dra_lab.findings import shortened
 from dra_lab.model.claims import expressions
@@ -104,7 +104,13 @@ class _Step(NamedTuple):
 def _steps(matching: Matching, selectors: Iterable[str], devices: Seen) -> Iterator[_Step]:
     """Yield the parts of some selectors, one after the other, until no device is left."""
     for expression in selectors:
-        for part in _conjuncts(expression, matching) if devices else ():
+        if not devices:
+            return
+        try:
+            parts = list(map(matching.selector, _split(expression)))
+        except CelError:  # it cannot be taken apart
+            parts = [matching.selector(expression)]
+        for part in parts:
             passing, fails = [], False
             for one in devices:
                 try:
@@ -125,14 +131,6 @@ def _failing_words(step: _Step) -> str:
             return f"{without:,} of {len(devices):,} such devices do not publish the attribute {name}"
     words = (_attribute_words(name, step.part.tree, devices) for name in names)
     return next((one for one in words if _COMPARES in one), "")
-
-
-def _conjuncts(expression: str, matching: Matching) -> tuple[Selector, ...]:
-    """Return the parts of a selector that `&&` joins, the whole selector where it cannot be taken apart."""
-    try:
-        return tuple(map(matching.selector, _split(expression)))
-    except CelError:
-        return (matching.selector(expression),)
 
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|&&|\|\||[?()\[\]{}]', re.DOTALL)
@@ -161,7 +159,15 @@ def _values(step: _Step) -> str:
     """Return what devices publish of that which a part of a selector reads."""
     found = reads(step.part.tree)
     words = [_attribute_words(name, step.part.tree, step.reached) for name in sorted(found.attributes)]
-    words += [_capacity_words(name, step.reached) for name in sorted(found.capacity)]
+    keys = {full_name(key, driver): key for driver, device in step.reached for key in device.capacity}
+    for name in sorted(found.capacity):
+        if name not in keys:
+            words.append(f"none of them publishes the capacity {name}{_published(sorted(keys))}")
+            continue
+        amounts = [device.capacity.get(keys[name]) for _, device in step.reached]
+        present = [str(amount.value) for amount in amounts if amount is not None]
+        count = value_counts(present, missing=len(amounts) - len(present))
+        words.append(f"{name.rpartition('/')[2]} is {count}")
     if found.driver or not words:
         drivers = sorted({driver for driver, _ in step.reached})
         words.append(f"the driver is {' or '.join(drivers[:MOST_VALUES])}")
@@ -198,16 +204,6 @@ def _published(names: Sequence[str]) -> str:
     return f" (they publish {', '.join(names[:MOST_VALUES])}{more})" if names else " (they publish none)"
 
 
-def _capacity_words(name: str, devices: Seen) -> str:
-    keys = {full_name(key, driver): key for driver, device in devices for key in device.capacity}
-    if name not in keys:
-        return f"none of them publishes the capacity {name}{_published(sorted(keys))}"
-    short = name.rpartition("/")[2]
-    amounts = [device.capacity.get(keys[name]) for _, device in devices]
-    present = [str(amount.value) for amount in amounts if amount is not None]
-    return f"{short} is {value_counts(present, missing=len(amounts) - len(present))}"
-
-
 def value_counts(values: Sequence[str], *, missing: int = 0, near: str = "") -> str:
     """Return values with how many devices have each: `"A" on 8, "B" on 4`.
 
@@ -241,15 +237,14 @@ def plain(value: object) -> str:
 
 def _literal_of(root: Any, name: str) -> tuple[str, str] | None:
     """Return the kind and text of the literal with which a selector compares an attribute, None for no literal."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
+    for node in walk(root):
         if node.HasField("call") and node.call.function in _COMPARED and len(node.call.args) == 2:
             one, other = node.call.args
             for side, against in ((one, other), (other, one)):
                 if against.HasField("const") and _ends_with(side, name.rpartition("/")[2]):
-                    return _constant(against.const)
-        pending.extend(children(node))
+                    fields = (("string", "string"), ("bool", "bool"), ("int", "int"), ("double", "number"))
+                    found = ((kind, field) for field, kind in fields if against.const.HasField(field))
+                    return next(((kind, plain(getattr(against.const, field))) for kind, field in found), None)
     return None
 
 
@@ -260,10 +255,3 @@ def _ends_with(node: Any, name: str) -> bool:
         index = node.call.args[1]
         return bool(index.HasField("const") and index.const.string == name)
     return False
-
-
-def _constant(const: Any) -> tuple[str, str] | None:
-    for field, kind in (("string", "string"), ("bool", "bool"), ("int", "int"), ("double", "number")):
-        if const.HasField(field):
-            return kind, plain(getattr(const, field))
-    return None

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DRIVER, SHAREABLE
-from dra_lab.cel.syntax_tree import Tree, children, literal
+from dra_lab.cel.syntax_tree import Tree, children, literal, walk
 
 _INDEXES = ("_[_]", "_[?_]", "_?._")
 
@@ -67,19 +67,12 @@ class _Reader:
             self._scope[loop.accu_var] = path
             if len(path) > 2:
                 self._use(path)
-            self._literals(loop.accu_init)
+            self.reads.literals.update(text for node in walk(loop.accu_init) if (text := literal(node)) is not None)
             self.visit(loop.result)
             self._scope = before
             return
         for child in (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result):
             self.visit(child)
-
-    def _literals(self, node: Any) -> None:
-        text = literal(node)
-        if text is not None:
-            self.reads.literals.add(text)
-        for child in children(node):
-            self._literals(child)
 
     def _use(self, path: tuple[str, ...]) -> None:
         if path[0] == DRIVER:

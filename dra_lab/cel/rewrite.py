@@ -17,7 +17,7 @@ from dra_lab.cel.environment import DEFAULTED, DEVICE
 from dra_lab.cel.functions.declare import TIMES
 from dra_lab.cel.functions.strings import is_pattern
 from dra_lab.cel.hints import device_error
-from dra_lab.cel.syntax_tree import Tree, children, literal, type_name
+from dra_lab.cel.syntax_tree import Tree, children, literal, type_name, walk
 from dra_lab.cel.values import whole_text
 from dra_lab.errors import CelCompileError
 
@@ -41,7 +41,8 @@ def bad_literal(tree: Tree) -> tuple[str, int]:
         for why, place in () if formatted else _mixed(tree, node):
             return why, place
         # the arguments of format may differ in type, at any depth of literals
-        inside = call.function == "format" if call is not None else formatted and _is_literal(node)
+        nested = formatted and (node.HasField("list") or node.HasField("struct"))
+        inside = call.function == "format" if call is not None else nested
         pending.extend((child, inside) for child in children(node))
     return "", 0
 
@@ -89,19 +90,10 @@ def _element_type(tree: Tree, node: Any) -> str:
     return type_name(kind)
 
 
-def _is_literal(node: Any) -> bool:
-    return bool(node.HasField("list") or node.HasField("struct"))
-
-
-@lru_cache(maxsize=1)
-def _conversions() -> dict[str, Any]:
-    environment = cel.NewEnv(variables={"text": cel.Type.STRING})
-    return {function: environment.compile(f"{function}(text)") for function in _TIME_FUNCTIONS}
-
-
 @lru_cache(maxsize=256)
 def _is_time(function: str, text: str) -> bool:
-    return bool(_conversions()[function].eval(data={"text": text}).type() != cel.Type.ERROR)
+    program = cel.NewEnv(variables={"text": cel.Type.STRING}).compile(f"{function}(text)")
+    return bool(program.eval(data={"text": text}).type() != cel.Type.ERROR)
 
 
 _FIELDS = frozenset(("driver", "attributes", "capacity", "allowMultipleAllocations"))
@@ -167,9 +159,7 @@ _KEEPING = frozenset(("min", "max", "sum", "sort", "@sortByAssociatedKeys", "sli
 
 def hidden(tree: Tree) -> str:
     """Say what a tree uses that Kubernetes hides, or "": the inside of a Quantity, or making one by `Quantity{...}`."""
-    pending = [tree.root]
-    while pending:
-        node = pending.pop()
+    for node in walk(tree.root):
         made = str(node.struct.message_name) if node.HasField("struct") else ""
         if made.startswith(_OWN):
             return f"undeclared reference to {made!r}"
@@ -177,7 +167,6 @@ def hidden(tree: Tree) -> str:
             kind = tree.types.get(node.select.operand.id)
             if kind is not None and kind.message.startswith(_OWN):
                 return f"undefined field {str(node.select.field)!r} of {kind.message}"
-        pending.extend(children(node))
     return ""
 
 
@@ -222,8 +211,10 @@ def _rewrite_call(tree: Tree, node: Any, ids: list[int]) -> None:
         _wrap(tree, node, ids, "optional.ofNonZeroValue", "optional_ofNonZeroValue")
     elif call.function in _KEEPING:
         call.function += _time_suffix(tree.type_of(node))
-    elif call.function == "_+_" and not _collects(call) and _GROWING & overloads:
-        call.function = "@add"
+    elif call.function == "_+_" and _GROWING & overloads:
+        # not the `@result + [x]` that the macros `map` and `filter` expand to
+        if not call.args[0].ident.name.startswith(("@", "__result__")):
+            call.function = "@add"
     elif call.function == "_==_" and _reads_unknown(tree, call.args[0]) and tree.type_of(call.args[1]) in _SCALARS:
         _wrap(tree, call.args[0], ids, "@comparable", "k8s_@comparable_0")
     elif call.function == "string" and overloads & _ADDRESS_TEXT:
@@ -267,11 +258,6 @@ def _reads_unknown(tree: Tree, node: Any) -> bool:
     """Say whether a node is an attribute of a device, or something else that is taken out of an untyped value."""
     taken = node.HasField("select") or (node.HasField("call") and node.call.function == "_[_]")
     return taken and tree.type_of(node) in ("any", "dyn")
-
-
-def _collects(call: Any) -> bool:
-    """Say whether this is the `@result + [x]` that the macros `map` and `filter` expand to."""
-    return bool(call.args[0].ident.name.startswith(("@", "__result__")))
 
 
 def _wrap(tree: Tree, node: Any, ids: list[int], function: str, overload: str) -> None:

@@ -13,7 +13,7 @@ from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
 from dra_lab.cel.reads import Reads, decided_by_driver, reads
 from dra_lab.cel.rewrite import bad_literal, hidden, inline, prepare
-from dra_lab.cel.syntax_tree import Tree, children
+from dra_lab.cel.syntax_tree import Tree, walk
 from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError, UnsupportedFeature
 from dra_lab.model.device import Device, DeviceAttribute, has_empty_attributes, has_lists
@@ -301,13 +301,9 @@ def unknown_in(release: KubernetesRelease, expression: str) -> tuple[str, ...]:
 
 def _uses(selector: Selector) -> Iterator[tuple[str, str, str]]:
     """Yield (name, oldest release, feature gate or "") of everything that not every release has."""
-    tree: Tree = selector.tree
-    pending: list[Any] = [tree.root]
-    while pending:
-        node = pending.pop()
-        name = str(node.call.function) if node.HasField("call") else tree.variable(node)
+    for node in walk(selector.tree.root):
+        name = str(node.call.function) if node.HasField("call") else selector.tree.variable(node)
         if name in _LISTS:
             yield "sortBy" if name.startswith("@") else name, _LISTS_SINCE, ""
         elif name in _GATED:
             yield name, *_GATED[name]
-        pending.extend(children(node))

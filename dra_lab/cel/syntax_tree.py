@@ -129,6 +129,15 @@ def children(node: Any) -> Iterator[Any]:
         yield from (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result)
 
 
+def walk(root: Any) -> Iterator[Any]:
+    """Yield a node and everything below it."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(children(node))
+
+
 def type_name(type_: Any) -> str:
     """Return a checked type as CEL writes it: `bool`, `list(int)`, `kubernetes.Quantity`, `any`, `dyn`."""
     if type_.HasField("list"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dra_lab.index.in_use import Amount, counters_in_use
 from dra_lab.index.pools import Pool
@@ -13,7 +13,7 @@ from dra_lab.model.device import Device
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import format_quantity, nano, parse_quantity
-from dra_lab.model.slices import ResourceSlice, newest
+from dra_lab.model.slices import newest
 
 Counter = tuple[int, str, str]
 """A counter: the position of its pool among the node's pools with counters, its set, its name."""
@@ -53,10 +53,6 @@ def consumption(device: Device, position: int) -> Draws:
     return tuple(sorted((key, amount) for key, amount in found.items() if amount))
 
 
-_Book = Mapping[tuple[str, str], Amount]
-"""The amounts of a pool's counters, by counter set and counter."""
-
-
 @once_per_snapshot
 def without_counters(cluster: Cluster) -> Mapping[DeviceID, str]:
     """Return the devices that are not in use and cannot be allocated, with the counter that they lack.
@@ -67,27 +63,21 @@ def without_counters(cluster: Cluster) -> Mapping[DeviceID, str]:
     books: dict[tuple[str, str], dict[tuple[str, str], Amount]] = defaultdict(dict)
     for use in counters_in_use(cluster):
         books[use.driver, use.pool][use.counter_set, use.counter] = use.amount
-    drawn_on = ((pool, book) for pool, book in books.items() if any(amount.used for amount in book.values()))
-    return dict(row for pool, book in drawn_on for row in _pool(cluster, pool, book))
+    found = {}
+    for pool, book in books.items():
+        if not any(amount.used for amount in book.values()):
+            continue
+        overdrawn = next((_words(counter, amount) for counter, amount in book.items() if amount.left < 0), "")
+        for device in (one for item in newest(cluster.slices_by_pool[pool]) for one in item.spec.devices or ()):
+            name = DeviceID(*pool, device.name)
+            if device.consumes_counters and not cluster.allocated.holders(name):
+                lacks = overdrawn or _lacks(device, book)
+                if lacks:
+                    found[name] = lacks
+    return found
 
 
-def _pool(cluster: Cluster, pool: tuple[str, str], book: _Book) -> Iterator[tuple[DeviceID, str]]:
-    overdrawn = next((_words(counter, amount) for counter, amount in book.items() if amount.left < 0), "")
-    held = cluster.allocated
-    for device in _devices(cluster.slices_by_pool[pool]):
-        name = DeviceID(*pool, device.name)
-        if device.consumes_counters and name not in held.exclusive and name not in held.shares:
-            lacks = overdrawn or _lacks(device, book)
-            if lacks:
-                yield name, lacks
-
-
-def _devices(slices: tuple[ResourceSlice, ...]) -> Iterator[Device]:
-    for item in newest(slices):
-        yield from item.spec.devices or ()
-
-
-def _lacks(device: Device, book: _Book) -> str:
+def _lacks(device: Device, book: Mapping[tuple[str, str], Amount]) -> str:
     """Return the first counter of which less is left than the device draws, in words; "" for none."""
     for use in device.consumes_counters:
         for key, counter in use.counters.items():

@@ -74,11 +74,6 @@ def _with_labels(nodes: Mapping[str, Node], labels: LabelMatch) -> list[str]:
 def with_exact_members(item: HyperNode, nodes: Mapping[str, Node], hyper_nodes: Collection[str]) -> HyperNode:
     """Return a HyperNode that names each of its members, instead of patterns and labels that select them."""
     found = members_of(item, nodes, hyper_nodes)
-    members = (
-        *(Member(type="Node", selector=MemberSelector(exact_match=NameMatch(name=name))) for name in found.nodes),
-        *(
-            Member(type="HyperNode", selector=MemberSelector(exact_match=NameMatch(name=name)))
-            for name in found.hyper_nodes
-        ),
-    )
+    named = (*(("Node", name) for name in found.nodes), *(("HyperNode", name) for name in found.hyper_nodes))
+    members = tuple(Member(type=k, selector=MemberSelector(exact_match=NameMatch(name=n))) for k, n in named)
     return replace(item, spec=replace(item.spec, members=members))

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
-from dra_lab.model.memo import once_per_devices, once_per_snapshot
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pods import Pod, ResourceHealth, ResourceStatus
 from dra_lab.model.quantity import parse_quantity
@@ -38,24 +38,22 @@ def device_health(cluster: Cluster) -> Mapping[DeviceID, str]:
 
 
 def _reported(cluster: Cluster) -> Iterator[tuple[DeviceID, str]]:
-    pods = [pod for pod in cluster.pods if _statuses(pod)]
-    if not pods:
-        return
-    claims = {(claim.metadata.namespace, claim.metadata.name): claim for claim in cluster.claims}
-    for pod in pods:
-        names = _claims_of(pod)
-        for status in _statuses(pod):
+    pods = [(pod, found) for pod in cluster.pods if (found := _statuses(pod))]
+    claims = {(claim.metadata.namespace, claim.metadata.name): claim for claim in cluster.claims} if pods else {}
+    for pod, statuses in pods:
+        names = {entry.name: entry.resource_claim_name or "" for entry in pod.status.resource_claim_statuses}
+        names |= {e.name: e.resource_claim_name for e in pod.spec.resource_claims if e.resource_claim_name}
+        for status in statuses:
             entry, _, request = status.name.removeprefix(_PREFIX).partition("/")
             claim = claims.get((pod.metadata.namespace, names.get(entry, entry)))
-            if claim is not None and _is_of(claim, pod):
+            if claim is not None and _is_reserved(claim, pod):
                 for resource in status.resources:
                     device_id = _device_of(claim, request, resource)
                     if device_id is not None:
                         yield device_id, resource.health
 
 
-def _is_of(claim: ResourceClaim, pod: Pod) -> bool:
-    """Say whether a claim is reserved for a pod."""
+def _is_reserved(claim: ResourceClaim, pod: Pod) -> bool:
     name, uid = pod.metadata.name, pod.metadata.uid
     return any(
         one.resource in ("pods", "") and one.name == name and (not uid or not one.uid or one.uid == uid)
@@ -68,11 +66,6 @@ def _statuses(pod: Pod) -> tuple[ResourceStatus, ...]:
     return tuple(s for c in containers for s in c.allocated_resources_status if s.name.startswith(_PREFIX))
 
 
-def _claims_of(pod: Pod) -> dict[str, str]:
-    made = {entry.name: entry.resource_claim_name or "" for entry in pod.status.resource_claim_statuses}
-    return {**made, **{e.name: e.resource_claim_name for e in pod.spec.resource_claims if e.resource_claim_name}}
-
-
 def _device_of(claim: ResourceClaim, request: str, resource: ResourceHealth) -> DeviceID | None:
     allocation = claim.status.allocation
     results = allocation.devices.results if allocation is not None else ()
@@ -80,15 +73,11 @@ def _device_of(claim: ResourceClaim, request: str, resource: ResourceHealth) -> 
     for device_id in dict.fromkeys(meant):
         if str(device_id) == resource.resource_id:
             return device_id
-    ending = [d for d in dict.fromkeys(meant) if _ends_with(resource.resource_id, d.device)]
+    text = resource.resource_id
+    ending = [d for d in dict.fromkeys(meant) if text.endswith(d.device) and not text[: -len(d.device)][-1:].isalnum()]
     if len(ending) == 1:
         return ending[0]
     return meant[0] if len(meant) == 1 else None
-
-
-def _ends_with(text: str, name: str) -> bool:
-    before = text.removesuffix(name)
-    return before != text and not before[-1:].isalnum()
 
 
 class Amount(Struct, frozen=True):
@@ -200,8 +189,8 @@ def _with_device(cluster: Cluster, row: DeviceInUse, device: Device, item: Resou
 
 def counters_in_use(cluster: Cluster) -> tuple[CounterInUse, ...]:
     """Return the shared counters of all pools that have some, with what the devices in use draw (KEP-4815)."""
-    totals = _counter_totals(cluster)
-    if not totals:
+    pools = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.shared_counters is not None}
+    if not pools:
         return ()
     drawn: dict[tuple[str, str, str, str], Fraction] = defaultdict(Fraction)
     for device_id in {*cluster.allocated.exclusive, *cluster.allocated.shares}:
@@ -209,31 +198,15 @@ def counters_in_use(cluster: Cluster) -> tuple[CounterInUse, ...]:
         for use in known[0].consumes_counters if known else ():
             for name, counter in use.counters.items():
                 drawn[device_id.driver, device_id.pool, use.counter_set, name] += parse_quantity(counter.value)
-    return tuple(
-        CounterInUse(driver, pool, *counter, Amount(total, drawn[driver, pool, *counter]))
-        for driver, pool, counter, total in totals
-    )
-
-
-_Total = tuple[str, str, tuple[str, str], Fraction]
-
-
-@once_per_devices
-def _counter_totals(cluster: Cluster) -> tuple[_Total, ...]:
-    """Return driver, pool, counter and how much there is of it, sorted by pool."""
-    counted = (s.spec for s in cluster.slices if s.spec.shared_counters is not None)
-    return tuple(
-        (driver, pool, counter, total)
-        for driver, pool in sorted({(spec.driver, spec.pool.name) for spec in counted})
-        for counter, total in _counters(cluster.slices_by_pool[driver, pool])
-    )
-
-
-def _counters(slices: tuple[ResourceSlice, ...]) -> Iterator[tuple[tuple[str, str], Fraction]]:
-    for item in newest(slices):
-        for counter_set in item.spec.shared_counters or ():
+    found = []
+    for pool in sorted(pools):
+        for counter_set in (
+            one for item in newest(cluster.slices_by_pool[pool]) for one in item.spec.shared_counters or ()
+        ):
             for name, counter in counter_set.counters.items():
-                yield (counter_set.name, name), parse_quantity(counter.value)
+                amount = Amount(parse_quantity(counter.value), drawn[*pool, counter_set.name, name])
+                found.append(CounterInUse(*pool, counter_set.name, name, amount))
+    return tuple(found)
 
 
 def claim_name(claim: ResourceClaim) -> str:

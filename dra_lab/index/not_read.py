@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from dra_lab.errors import InputError
 from dra_lab.index.documented_classes import is_documented_only
 from dra_lab.manifests.versions import GROUP
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.reasons import Shortfall
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, asks
 
 UNREAD = ("right-missing", "kind-not-read", "dra-not-served")
 """Rules of the findings that name, as their subject, what could not be read (`sources.live.missing`)."""
@@ -32,7 +32,9 @@ def not_read(
     needed = [GROUP]
     if not cluster.slices:
         needed.append(_SLICES)
-    if not _own_classes(cluster) and not {n for s in sketches for n in _classes(s)} <= cluster.given_classes:
+    own = frozenset(cluster.class_by_name) - cluster.given_classes
+    named = {ask.device_class_name for sketch in sketches for request in sketch.requests for ask in asks(request)}
+    if all(is_documented_only(cluster, name) for name in own) and not named <= cluster.given_classes:
         needed.append(_CLASSES)
     if not cluster.nodes and (selects_nodes or cluster.network_slices):
         needed.append(_NODES)
@@ -47,14 +49,3 @@ def refuse_not_read(cluster: Cluster, sketches: Iterable[ClaimSketch], *, select
     found = not_read(cluster, sketches, selects_nodes=selects_nodes)
     if found is not None:
         raise InputError(f"not checked: {found.message}. {found.advice}")
-
-
-def _own_classes(cluster: Cluster) -> frozenset[str]:
-    named = frozenset(cluster.class_by_name) - cluster.given_classes
-    return frozenset(name for name in named if not is_documented_only(cluster, name))
-
-
-def _classes(sketch: ClaimSketch) -> Iterator[str]:
-    for request in sketch.requests:
-        asks = [request.exactly] if request.exactly is not None else request.first_available
-        yield from (ask.device_class_name for ask in asks)

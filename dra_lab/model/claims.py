@@ -385,19 +385,6 @@ class AllocatedDevices(Struct, frozen=True):
         alone = self.exclusive.get(device)
         return (alone,) if alone is not None else self.shares.get(device, ())
 
-    def differing(self, other: AllocatedDevices) -> set[DeviceID]:
-        """Return the devices whose usage differs between the two snapshots, whatever claim holds them."""
-        if self is other:
-            return set()
-        found = set(self.exclusive.keys() ^ other.exclusive.keys())
-        shared = {*self.shares, *other.shares, *self.consumed, *other.consumed}
-        return found | {
-            device
-            for device in shared
-            if self.shares.get(device) != other.shares.get(device)
-            or self.consumed.get(device) != other.consumed.get(device)
-        }
-
 
 def allocated_devices(claims: tuple[ResourceClaim, ...]) -> AllocatedDevices:
     """Sum up what claims hold through `status.allocation` (docs/semantics.md 3.14.1 to 3.14.4)."""

@@ -101,7 +101,7 @@ class SchedulerSimulation:
         # a device without a node of its own is there for several: then what stands on other nodes matters
         self.shared = bool(self.cluster.network_slices)
         self._admitted = [admitted_nodes(self.cluster, wanted) for wanted in affinity or [()] * len(self.pods)]
-        self.kinds = self._kinds(idle=idle)
+        self.kinds = self._kinds()
         self.kind_of = {name: kind for kind, names in self.kinds.items() for name in names}
 
     def admits(self, workload: int, node: str) -> bool:
@@ -121,11 +121,11 @@ class SchedulerSimulation:
                 self._known[key] = found
         return found
 
-    def _kinds(self, *, idle: bool) -> dict[Hashable, tuple[str, ...]]:
+    def _kinds(self) -> dict[Hashable, tuple[str, ...]]:
         every = [claim for pod in self.pods for claim in pod.claims]
         names = set().union(*self._admitted)
         found: dict[Hashable, list[str]] = {}
-        states = NodeStates(self.cluster, self.release, ignore_allocated=idle)
+        states = NodeStates(self.cluster, self.release, self._held)
         for number, group in enumerate(states.groups(every, cancel=self.budget.cancel)):
             for name in group:
                 if name in names:

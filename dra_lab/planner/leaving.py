@@ -83,11 +83,9 @@ def notes_of(pod: RunningPod, unit: Unit, cluster: Cluster) -> tuple[str, ...]:
     if len(unit.pods) > 1:
         others = ", ".join(one.name for one in unit.pods if one is not pod)
         notes.append(f"it moves together with {others}")
-    notes += [
-        f"PodDisruptionBudget {budget.full_name} allows {budget.allowed(1)} more disruption{'s' * (budget.allowed(1) != 1)}"
-        for budget in cluster.budgets
-        if budget.covers(pod.pod)
-    ]
+    for budget in (one for one in cluster.budgets if one.covers(pod.pod)):
+        more = budget.allowed(1)
+        notes += [f"PodDisruptionBudget {budget.full_name} allows {more} more disruption{'' if more == 1 else 's'}"]
     standalone = {one.resource_claim_name for one in pod.pod.spec.resource_claims if one.resource_claim_name}
     kept = sorted(claim.metadata.name for _, claim in pod.claims if claim.metadata.name in standalone)
     if kept:

@@ -56,14 +56,6 @@ def exact_sketch(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
     return ClaimSketch(name, devices.requests, tuple(links), devices.config)
 
 
-def pod_sketch(claims: Sequence[ResourceClaim]) -> ClaimSketch:
-    """Return the claims of one pod as one drawing, in the pod's order; with several, requests are `number:request`."""
-    drawn = [exact_sketch(claim.spec, claim.metadata.name or "claim") for claim in claims]
-    if len(drawn) == 1:
-        return drawn[0]
-    return join_sketches({str(number): sketch for number, sketch in enumerate(drawn)}, "pod")
-
-
 OneClaim = ClaimSketch | ResourceClaim
 
 

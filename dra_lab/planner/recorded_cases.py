@@ -19,7 +19,7 @@ from dra_lab.planner.node.allocation_problem import build_problem
 from dra_lab.planner.node.eligible import NodeEligibility, Rules, eligibility, refuse_claim, refuse_devices
 from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.milp import hopeless
-from dra_lab.planner.pod_claims import pod_sketch
+from dra_lab.planner.pod_claims import exact_sketch, join_sketches
 from dra_lab.scheduler.allocating import Taken
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import allocation_result
@@ -46,7 +46,10 @@ def replay_feasibility(case: Mapping[str, Any]) -> dict[str, Any]:
     # the intended rules with the gates of a case that was recorded from 1.36
     release = KubernetesRelease(INTENDED, {**_GATES_OF_1_36, **read.features})
     # each constraint at exactly its attribute
-    rules = Rules(read.cluster, pod_sketch(read.claims), release, Matching(read.cluster, release))
+    drawn = [exact_sketch(claim.spec, claim.metadata.name or "claim") for claim in read.claims]
+    several = {str(number): sketch for number, sketch in enumerate(drawn)}
+    joined = drawn[0] if len(drawn) == 1 else join_sketches(several, "pod")
+    rules = Rules(read.cluster, joined, release, Matching(read.cluster, release))
     return {"id": read.id, "results": {node.name: _answer(rules, node.name, read.claims) for node in read.nodes}}
 
 

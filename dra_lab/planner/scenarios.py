@@ -133,31 +133,27 @@ def plan_scenarios(
 
 def _answer(at: int, scenario: Scenario, cancel: threading.Event | None) -> tuple[int, ScenarioAnswer]:
     """Answer one scenario here; an error of ours is part of the answer."""
-    began, plan, failed = time.monotonic(), None, None
-    try:
-        # An event of its own: an interrupt is for all scenarios, not for the one that happens to run.
-        plan = _plan(scenario, cancel or threading.Event())
-    except DraLabError as error:
-        failed = error
-    return at, ScenarioAnswer(scenario.name, plan, failed, time.monotonic() - began)
-
-
-def _plan(scenario: Scenario, cancel: threading.Event) -> Plan:
     # The planner is imported only for an answer.
     from dra_lab.planner.questions import make_plan
 
-    plan = make_plan(
-        scenario.cluster,
-        scenario.what,
-        release=scenario.release,
-        node=scenario.node,
-        goals=scenario.goals,
-        time_limit=scenario.time_limit,
-        progress=lambda _: None,  # the bar counts scenarios
-        cancel=cancel,
-    )
-    # A plan goes back to the process that asked, which has the cluster.
-    return replace(plan, on=None)
+    began, plan, failed = time.monotonic(), None, None
+    try:
+        plan = make_plan(
+            scenario.cluster,
+            scenario.what,
+            release=scenario.release,
+            node=scenario.node,
+            goals=scenario.goals,
+            time_limit=scenario.time_limit,
+            progress=lambda _: None,  # the bar counts scenarios
+            # An event of its own: an interrupt is for all scenarios, not for the one that happens to run.
+            cancel=cancel or threading.Event(),
+        )
+        # A plan goes back to the process that asked, which has the cluster.
+        plan = replace(plan, on=None)
+    except DraLabError as error:
+        failed = error
+    return at, ScenarioAnswer(scenario.name, plan, failed, time.monotonic() - began)
 
 
 def _answers(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -104,48 +104,34 @@ def view_node(
     cluster: Cluster, node_name: str, pools: tuple[Pool, ...], held: AllocatedDevices, gates: Gates
 ) -> NodeView:
     """Return a node as the search sees it."""
-    found = [(pool_device, pool_device.device) for pool in pools for pool_device in pool.devices]
-    skips = gates.skip_groups and cluster.partitioned
-    grouped = {(p.driver, p.name): grouped_sets(cluster, p, held) for p in pools} if skips else {}
-    candidates = tuple(
-        Candidate(
-            index=index,
-            id=place.id,
-            device=device,
-            slice=place.slice,
-            on_node=place.on_node,
-            shareable=bool(device.allow_multiple_allocations) and gates.consumable_capacity,
-            hidden=_why_hidden(device, gates, grouped.get((place.id.driver, place.id.pool), frozenset())),
-            counted=bool(device.consumes_counters),
-            blocked=held.exclusive.get(place.id, ""),
-            shared=place.id in held.shares,
-            consumed=_consumed(held, place.id),
-            taints=_blocking_taints(cluster, place.id, device, gates),
-        )
-        for index, (place, device) in enumerate(found)
-    )
-    return NodeView(node_name, pools, candidates, held, cluster)
-
-
-def _why_hidden(device: Device, gates: Gates, grouped: Collection[str]) -> str:
-    if device.binding_conditions and not gates.binding_conditions:
-        return "DRADeviceBindingConditions"
-    uses = device.consumes_counters
-    if gates.skip_groups and any(use.compatibility_groups or use.counter_set in grouped for use in uses):
-        return "DRADeviceCompatibilityGroups"
-    return ""
-
-
-def _consumed(held: AllocatedDevices, device_id: DeviceID) -> Amounts:
-    amounts = held.consumed.get(device_id)
-    return {key: to_nano(amount) for key, amount in amounts.items()} if amounts else _NOTHING
-
-
-def _blocking_taints(cluster: Cluster, device_id: DeviceID, device: Device, gates: Gates) -> tuple[DeviceTaint, ...]:
-    if not gates.device_taints:
-        return ()
-    taints = cluster.taints_of(device_id, device, rules=gates.taint_rules)
-    return tuple(taint for taint in taints if taint.effect in _BLOCKING)
+    candidates: list[Candidate] = []
+    for pool in pools:
+        grouped = grouped_sets(cluster, pool, held) if gates.skip_groups and cluster.partitioned else frozenset()
+        for place in pool.devices:
+            device, hidden, uses = place.device, "", place.device.consumes_counters
+            if device.binding_conditions and not gates.binding_conditions:
+                hidden = "DRADeviceBindingConditions"
+            elif gates.skip_groups and any(use.compatibility_groups or use.counter_set in grouped for use in uses):
+                hidden = "DRADeviceCompatibilityGroups"
+            taints = cluster.taints_of(place.id, device, rules=gates.taint_rules) if gates.device_taints else ()
+            consumed = held.consumed.get(place.id)
+            candidates.append(
+                Candidate(
+                    index=len(candidates),
+                    id=place.id,
+                    device=device,
+                    slice=place.slice,
+                    on_node=place.on_node,
+                    shareable=bool(device.allow_multiple_allocations) and gates.consumable_capacity,
+                    hidden=hidden,
+                    counted=bool(uses),
+                    blocked=held.exclusive.get(place.id, ""),
+                    shared=place.id in held.shares,
+                    consumed={key: to_nano(amount) for key, amount in consumed.items()} if consumed else _NOTHING,
+                    taints=tuple(taint for taint in taints if taint.effect in _BLOCKING) if taints else (),
+                )
+            )
+    return NodeView(node_name, pools, tuple(candidates), held, cluster)
 
 
 def check_supported(view: NodeView, claims: Sequence[ResourceClaim], release: KubernetesRelease) -> None:

@@ -99,7 +99,11 @@ class Search:
                 signal = self._resume_choice(frame, signal)
             else:
                 self._stack.pop()
-                signal = self._store(frame, signal) if isinstance(frame, _PartFrame) else _FAILED
+                if isinstance(frame, _ClaimFrame):
+                    signal = _FAILED
+                elif self._memory is not None:
+                    steps, cost = self._limits.steps - frame.steps, self._limits.cost - frame.cost
+                    self._memory.keep(frame.key, self._memory.key(frame.claim, frame.request), (steps, cost, signal))
         return True
 
     @property
@@ -139,12 +143,6 @@ class Search:
             return None
         self._limits.add(found[0], found[1])
         return found[2]
-
-    def _store(self, part: _PartFrame, signal: int) -> int:
-        if self._memory is not None:
-            now = self._memory.key(part.claim, part.request)
-            self._memory.keep(part.key, now, (self._limits.steps - part.steps, self._limits.cost - part.cost, signal))
-        return signal
 
     def _enter_device(self, need: Need, request: int, k: int, position: int) -> int:
         if need.everything and not need.all_devices:
@@ -195,7 +193,10 @@ class Search:
         need, taken, verdicts = frame.need, self._books.taken_by, frame.need.verdicts
         mine = 1 << need.claim if need.admin_access else -1
         limits, begin, cost = self._limits, frame.position, self._costs[need.claim]
-        for index in self._positions(need, frame.position):
+        positions: Sequence[int] = range(begin, self._candidates)
+        if need.open is not None:
+            positions = need.open[bisect_left(need.open, begin) :] if begin else need.open
+        for index in positions:
             if taken[index] & mine:
                 continue
             verdict = verdicts[index] or self._judge.judge(need, index)
@@ -211,11 +212,6 @@ class Search:
         if need.open is None and 0 not in verdicts:
             need.open = [index for index, verdict in enumerate(verdicts) if verdict >= SIMPLE]
         return False
-
-    def _positions(self, need: Need, position: int) -> Sequence[int]:
-        if need.open is None:
-            return range(position, self._candidates)
-        return need.open[bisect_left(need.open, position) :] if position else need.open
 
 
 class RecordedSearch(Search):
@@ -271,19 +267,17 @@ class RecordedSearch(Search):
         try:
             placed = super()._place_next(frame)
         except AttemptAborted:
-            self._recorder.scan(frame.need, frame.k, range(begin, self._not_judged(frame.need, begin)), failed=False)
+            # the selector failed on the first candidate that is free and has no verdict
+            need, taken = frame.need, self._books.taken_by
+            mine = 1 << need.claim if need.admin_access else -1
+            free = (i for i in range(begin, self._candidates) if not need.verdicts[i] and not taken[i] & mine)
+            self._recorder.scan(need, frame.k, range(begin, next(free, self._candidates)), failed=False)
             raise
         end = frame.placed if placed else self._candidates
         self._recorder.scan(frame.need, frame.k, range(begin, end), failed=not placed)
         if placed:
             self._recorder.allocate(frame.need, frame.k, frame.placed, self._completes(frame))
         return placed
-
-    def _not_judged(self, need: Need, begin: int) -> int:
-        """Return the candidate whose selector failed: the first from `begin` on that is free and has no verdict."""
-        mine, taken = 1 << need.claim if need.admin_access else -1, self._books.taken_by
-        positions = range(begin, self._candidates)
-        return next((i for i in positions if not need.verdicts[i] and not taken[i] & mine), self._candidates)
 
     def _completes(self, frame: DeviceFrame) -> str:
         if frame.k + 1 < frame.need.count:

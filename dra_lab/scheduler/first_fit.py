@@ -19,7 +19,6 @@ from dra_lab.model.claims import (
     DeviceClaimConfiguration,
     DeviceClassConfiguration,
     DeviceRequestAllocationResult,
-    DeviceToleration,
     ResourceClaim,
 )
 from dra_lab.model.cluster import Cluster
@@ -68,7 +67,8 @@ def _device_result(needs: ClaimNeeds, position: int, taken: Taken, gates: Gates)
         pool=candidate.id.pool,
         device=candidate.id.device,
         admin_access=True if need.admin_access else None,
-        tolerations=tuple(map(_toleration, need.tolerations)),
+        # the API server stores the default operator
+        tolerations=tuple({"operator": "Equal"} | msgspec.to_builtins(one) for one in need.tolerations),
         binding_conditions=candidate.device.binding_conditions if binding else (),
         binding_failure_conditions=candidate.device.binding_failure_conditions if binding else (),
         share_id=None if taken.consumed is None else str(uuid.uuid5(_SHARES, share)),
@@ -76,12 +76,6 @@ def _device_result(needs: ClaimNeeds, position: int, taken: Taken, gates: Gates)
             key: format_quantity(Fraction(amount, NANO)) for key, amount in (taken.consumed or {}).items()
         },
     )
-
-
-def _toleration(toleration: DeviceToleration) -> dict[str, object]:
-    # the API server stores the default operator
-    fields: dict[str, object] = msgspec.to_builtins(toleration)
-    return {"operator": "Equal"} | fields
 
 
 def _config(needs: ClaimNeeds, picked: Sequence[Need], gates: Gates) -> tuple[dict[str, object], ...]:
@@ -200,18 +194,13 @@ def first_fit(
     gates, Cancelled once `cancel` is set.
     """
     gates = gates_of(release)
-    check_node(cluster, node_name)
+    cluster.node_named(node_name)
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)
     check_supported(view, claims, release)
     limits = SearchLimits(step_limit, time_limit, cancel, search_limit, progress)
     recorded = release.version in RECORDED_RELEASES
     return search_node(view, claims, gates, limits, recorder, recorded=recorded)
-
-
-def check_node(cluster: Cluster, node_name: str) -> None:
-    """Raise InputError for a node that is not in the cluster."""
-    cluster.node_named(node_name)
 
 
 def search_node(
@@ -232,11 +221,13 @@ def search_node(
         status, message = FirstFitStatus.ERROR, str(error)
     except SearchStopped as stop:
         status, message = FirstFitStatus.STOPPED, str(stop)
-    invalid = status is FirstFitStatus.NONE and allocations is None and view.invalid_pool is not None
+    pool, invalid = view.invalid_pool, False
     if allocations is not None:
         status = FirstFitStatus.ALLOCATED
     elif status is FirstFitStatus.NONE:
-        message = _why_none(view)
+        invalid, message = pool is not None, "cannot allocate all claims"
+        if pool is not None:
+            message = f"invalid resource pools were encountered: {pool.driver}/{pool.name}: {pool.invalid}"
     if recorder is not None:
         recorder.end(message)
     return Verdict(status, allocations, message, limits.steps, recorded, invalid, limits.cost / 1e9)
@@ -265,10 +256,3 @@ def _allocate(
         allocation_result(claim, index, books.results[index], chosen, view.node_name, gates)
         for index, claim in enumerate(needs)
     )
-
-
-def _why_none(view: NodeView) -> str:
-    pool = view.invalid_pool
-    if pool is not None:
-        return f"invalid resource pools were encountered: {pool.driver}/{pool.name}: {pool.invalid}"
-    return "cannot allocate all claims"

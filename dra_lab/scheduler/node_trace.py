@@ -56,7 +56,11 @@ def trace_claims(
             verdict = search(time_limit=left, cancel=cancel, progress=progress)
         except Cancelled as stopped:
             verdict = Verdict(FirstFitStatus.STOPPED, message=str(stopped))
-        tail = _tail(recorder.counts.steps, verdict)
+        left_out, end = recorder.counts.steps + 1, recorder.counts.steps + 2
+        tail = (
+            Step(left_out, left_out, StepKind.LEFT_OUT, counts=Counts(1)),
+            Step(end, end, StepKind.END, detail=verdict.message, counts=Counts(1)),
+        )
     recorded, held_last = recorder.counts.steps, _held(verdict, claims, recorder.counts.steps + len(tail))
 
     def look(first: int, last: int, folded: bool) -> Window:  # noqa: FBT001
@@ -73,15 +77,6 @@ def trace_claims(
     test = partial(test_device, cluster, node_name, tuple(claims), release)
     counts = recorder.counts.plus(Counts(len(tail)))
     return Trace(node_name, release.version, verdict, counts, (*recorder.rows, *tail), look, test)
-
-
-def _tail(recorded: int, verdict: Verdict) -> tuple[Step, ...]:
-    """Return the rows after the last step that is recorded: what is left out, and the end."""
-    left_out, end = recorded + 1, recorded + 2
-    return (
-        Step(left_out, left_out, StepKind.LEFT_OUT, counts=Counts(1)),
-        Step(end, end, StepKind.END, detail=verdict.message, counts=Counts(1)),
-    )
 
 
 def _held(verdict: Verdict, claims: Sequence[ResourceClaim], step: int) -> tuple[Held, ...]:

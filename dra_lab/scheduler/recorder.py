@@ -57,8 +57,6 @@ class Recorder:
         self._now: dict[int, Reason] = {}
         self._failed = ""
 
-    # -- what the tests report
-
     def begin(self, candidates: Sequence[Candidate]) -> None:
         """Take the candidates of the node."""
         self._candidates = candidates
@@ -70,8 +68,6 @@ class Recorder:
     def refused(self, index: int, reason: Reason) -> None:
         """Keep why a candidate cannot be placed now."""
         self._now[index] = reason
-
-    # -- what the search does
 
     def begin_scan(self) -> None:
         """Forget why candidates could not be placed before."""
@@ -92,11 +88,11 @@ class Recorder:
 
     def allocate(self, need: Need, k: int, index: int, completes: str) -> None:
         """Record that a device is allocated."""
-        before, row = self.counts, -1
+        before, row = self.counts, len(self.rows)
         self.counts = before.plus(Counts(1, 1, 0, 0))
-        if self._shows(self.counts.steps, self.counts.steps):
-            row = len(self.rows)
-            self._add(StepKind.ALLOCATED, need, k, index, completes=completes)
+        if not self._shows(self.counts.steps, self.counts.steps):
+            row = -1
+        self._add(StepKind.ALLOCATED, need, k, index, completes=completes)
         self._open.append(_Open(need, k, index, row, before))
         self._end_window()
         if self.counts.steps >= self._most:
@@ -106,20 +102,17 @@ class Recorder:
         """Record that the device that was allocated last is given back, because of the `limit` or of what failed."""
         need, k, index, row, before = self._open.pop()
         self.counts = self.counts.plus(Counts(1, 0, 0, 1))
-        now, why = self.counts, "" if limit else self._failed
+        why, first, counts = "" if limit else self._failed, 0, Counts(1, 0, 0, 1)
         if self._folded and row >= 0 and before.steps + 1 != self._kept_open:
-            inside = now.since(before)
+            first, counts = before.steps + 1, self.counts.since(before)
             del self.rows[row:]
-            self._add(StepKind.GIVEN_BACK, need, k, index, detail=why, first=before.steps + 1, counts=inside)
-        elif self._shows(now.steps, now.steps):
-            self._add(StepKind.GIVEN_BACK, need, k, index, detail=why, counts=Counts(1, 0, 0, 1))
+        self._add(StepKind.GIVEN_BACK, need, k, index, detail=why, first=first, counts=counts)
         self._end_window()
 
     def alternative(self, need: Need) -> None:
         """Record that the next alternative of a request is tried."""
         self.counts = self.counts.plus(Counts(1))
-        if self._shows(self.counts.steps, self.counts.steps):
-            self._add(StepKind.ALTERNATIVE, need, -1)
+        self._add(StepKind.ALTERNATIVE, need, -1)
         self._end_window()
 
     def fail(self, reference: str) -> None:
@@ -222,8 +215,10 @@ class Recorder:
         first: int = 0,
         counts: Counts | None = None,
     ) -> None:
+        """Add a row for the present step, if it is in the window."""
         last = self.counts.steps
-        devices = () if index is None else (self._candidates[index].id,)
-        counts = counts or Counts(1, int(kind is StepKind.ALLOCATED))
-        names = need.claim_name, need.reference
-        self.rows.append(Step(first or last, last, kind, *names, k + 1, devices, None, completes, detail, counts))
+        if self._shows(last, last):
+            devices = () if index is None else (self._candidates[index].id,)
+            counts = counts or Counts(1, int(kind is StepKind.ALLOCATED))
+            names = need.claim_name, need.reference
+            self.rows.append(Step(first or last, last, kind, *names, k + 1, devices, None, completes, detail, counts))

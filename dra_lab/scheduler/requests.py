@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct, field
@@ -13,7 +12,6 @@ from dra_lab.model.claims import (
     EXACT_COUNT,
     DeviceClass,
     DeviceRequest,
-    DeviceSelector,
     DeviceSubRequest,
     DeviceToleration,
     ExactDeviceRequest,
@@ -79,13 +77,15 @@ def claim_needs(index: int, claim: ResourceClaim, view: NodeView, gates: Gates) 
     """
     requests = []
     for request in claim.spec.devices.requests:
+        where = f"claim {claim.metadata.name}, request {request.name}"
         if request.first_available and not gates.prioritized_list:
             raise AttemptAborted(
-                f"claim {claim.metadata.name}, request {request.name}: it has alternatives (firstAvailable), but the "
-                "gate DRAPrioritizedList is off"
+                f"{where}: it has alternatives (firstAvailable), but the gate DRAPrioritizedList is off"
             )
-        needs = tuple(_need(index, claim, request, part, view, gates) for part in _parts(claim, request))
-        requests.append(needs)
+        parts = request.first_available or ((request.exactly,) if request.exactly is not None else ())
+        if not parts:
+            raise AttemptAborted(f"{where}: neither exactly nor firstAvailable")
+        requests.append(tuple(_need(index, claim, request, part, view, gates) for part in parts))
     found = ClaimNeeds(claim, tuple(requests))
     _add_constraints(found, view, gates)
     return found
@@ -101,14 +101,6 @@ def check_size(needs: ClaimNeeds) -> None:
         )
 
 
-def _parts(claim: ResourceClaim, request: DeviceRequest) -> Sequence[ExactDeviceRequest | DeviceSubRequest]:
-    if request.first_available:
-        return request.first_available
-    if request.exactly is None:
-        raise AttemptAborted(f"claim {claim.metadata.name}, request {request.name}: neither exactly nor firstAvailable")
-    return (request.exactly,)
-
-
 def _need(
     index: int,
     claim: ResourceClaim,
@@ -118,15 +110,27 @@ def _need(
     gates: Gates,
 ) -> Need:
     subrequest = part.name if isinstance(part, DeviceSubRequest) else ""
+    admin_access = part.admin_access if isinstance(part, ExactDeviceRequest) else None
     where = f"claim {claim.metadata.name}, request {request.name}{'/' if subrequest else ''}{subrequest}"
-    _check_part(part, where, gates)
+    if part.capacity is not None and not gates.consumable_capacity:
+        raise AttemptAborted(f"{where}: it requests capacity, but the gate DRAConsumableCapacity is off")
+    if admin_access is not None and not gates.admin_access:
+        raise AttemptAborted(f"{where}: it sets adminAccess, but the gate DRAAdminAccess is off")
+    if part.allocation_mode not in ("", EXACT_COUNT, ALL):
+        mode = part.allocation_mode
+        raise AttemptAborted(f"{where}: the allocation mode {mode!r} is not known; use ExactCount or All")
     device_class = view.cluster.class_by_name.get(part.device_class_name)
     if device_class is None:
         raise AttemptAborted(
             f"{where}: the DeviceClass {part.device_class_name!r} does not exist; the pod waits until it does"
         )
-    selectors = [(True, s) for s in _compiled(device_class.spec.selectors, where, gates)]
-    selectors += [(False, s) for s in _compiled(part.selectors, where, gates)]
+    selectors = []
+    for of_class, own in ((True, device_class.spec.selectors), (False, part.selectors)):
+        for selector in own:
+            if selector.cel is None:
+                raise AttemptAborted(f"{where}: a selector without cel; only CEL selectors are known")
+            compiled = compile_selector(selector.cel.expression, list_type_attributes=gates.list_selectors)
+            selectors.append((of_class, compiled))
     return Need(
         claim=index,
         claim_name=claim.metadata.name,
@@ -136,34 +140,11 @@ def _need(
         selectors=tuple(selectors),
         everything=part.allocation_mode == ALL,
         count=0 if part.allocation_mode == ALL else part.count or 1,
-        admin_access=bool(_admin_access(part)),
+        admin_access=bool(admin_access),
         tolerations=part.tolerations,
         capacity=part.capacity.requests if part.capacity and gates.consumable_capacity else {},
         verdicts=[0] * len(view.candidates),
     )
-
-
-def _check_part(part: ExactDeviceRequest | DeviceSubRequest, where: str, gates: Gates) -> None:
-    if part.capacity is not None and not gates.consumable_capacity:
-        raise AttemptAborted(f"{where}: it requests capacity, but the gate DRAConsumableCapacity is off")
-    if _admin_access(part) is not None and not gates.admin_access:
-        raise AttemptAborted(f"{where}: it sets adminAccess, but the gate DRAAdminAccess is off")
-    if part.allocation_mode not in ("", EXACT_COUNT, ALL):
-        mode = part.allocation_mode
-        raise AttemptAborted(f"{where}: the allocation mode {mode!r} is not known; use ExactCount or All")
-
-
-def _admin_access(part: ExactDeviceRequest | DeviceSubRequest) -> bool | None:
-    return part.admin_access if isinstance(part, ExactDeviceRequest) else None
-
-
-def _compiled(selectors: tuple[DeviceSelector, ...], where: str, gates: Gates) -> list[Selector]:
-    found = []
-    for selector in selectors:
-        if selector.cel is None:
-            raise AttemptAborted(f"{where}: a selector without cel; only CEL selectors are known")
-        found.append(compile_selector(selector.cel.expression, list_type_attributes=gates.list_selectors))
-    return found
 
 
 def _add_constraints(needs: ClaimNeeds, view: NodeView, gates: Gates) -> None:

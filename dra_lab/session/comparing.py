@@ -26,6 +26,7 @@ from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
 from dra_lab.topology.layered import with_layers
 from dra_lab.words.answer_sentence import answer_sentence
+from dra_lab.words.facts import counted
 from dra_lab.words.kept_values import values_of_plan
 from dra_lab.words.plan_json import plan_json
 
@@ -58,11 +59,6 @@ class Comparing(Job[None]):
         self._chosen: tuple[str, ...] = ()
         self._baseline: tuple[tuple[object, ...], Kept] | None = None
         self._wanted: tuple[object, ...] = ()
-
-    @property
-    def stage(self) -> str:
-        """Return what is worked out about a kept plan, "" if nothing is."""
-        return self.progress or ""
 
     @property
     def plans(self) -> tuple[Kept, ...]:
@@ -146,7 +142,8 @@ class Comparing(Job[None]):
             raise InputError("nothing is drawn yet; draw a request and keep its plan")
         if len(self._content.kept) >= MOST_KEPT:
             raise InputError(f"{MOST_KEPT} plans are kept, which is all that a file holds; remove one first")
-        own = name.strip() or next(made for made in numbered(_title(plan)) if made not in taken)
+        links = counted(len(plan.sketch.links), "link") if plan.sketch.links else "no links"
+        own = name.strip() or next(made for made in numbered(f"{plan.sketch.name}, {links}") if made not in taken)
         if own in (*taken, NOW, BASELINE):
             raise InputError(f"there is a kept plan {own!r} already; give another name")
         made = self._of_plan(plan, own, session.cluster)
@@ -164,7 +161,7 @@ class Comparing(Job[None]):
         if answer is None or not fleet.is_current:
             raise InputError("the fleet is still being planned; keep it when the answer is there")
         words = ", ".join(layer.words for layer in fleet.layers) or "As it is"
-        own = name or next(made for made in numbered(words) if made not in names)
+        own = name.strip() or next(made for made in numbered(words) if made not in names)
         made = self._of_fleet(answer, own)
         if answer.gangs is None:  # pods alone are simulated, and those of a gang start together
             self._answers[own] = answer.plan
@@ -273,7 +270,10 @@ class Comparing(Job[None]):
                 with suppress(DraLabError):
                     found = simulated(plan, answer, cluster, run.stop)
                     self._answers.pop(plan.name, None)
-                    self._session.events.post(partial(self._counted, plan, _achieved(found), found.sentence))
+                    values = {}
+                    if found.achieves is not None:
+                        values["achieved"] = KnownValue(value=int(found.achieves), bound=int(found.achieves))
+                    self._session.events.post(partial(self._counted, plan, values, found.sentence))
 
     def _planned_without_changes(self, run: Run[None], snapshot: Cluster) -> Kept:
         from dra_lab.planner.questions import plan_workloads
@@ -294,11 +294,11 @@ class Comparing(Job[None]):
         plan = plan_workloads(question.cluster, question.workloads, **common)
         return self._of_fleet(with_amounts(FleetAnswer(question, plan)), BASELINE)
 
-    def _counted(self, counted: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
-        content = self._content
+    def _counted(self, of: Kept, values: Mapping[str, KnownValue], simulation: str = "") -> None:
+        content, plain = self._content, {"name": "", "figures": {}, "simulation": ""}
         kept = (
             replace(k, figures={**k.figures, **values}, simulation=simulation or k.simulation)
-            if _is_same(k, counted)
+            if replace(k, **plain) == replace(of, **plain)  # the same plan, maybe under another name
             else k
             for k in content.kept
         )
@@ -308,12 +308,6 @@ class Comparing(Job[None]):
     def _change(self, kept: tuple[Kept, ...]) -> None:
         self._session.change(replace(self._content, kept=kept))
         self._session.events.emit("compare")
-
-
-def _is_same(kept: Kept, other: Kept) -> bool:
-    """Say whether two are the same plan, maybe under another name."""
-    plain = {"name": "", "figures": {}, "simulation": ""}
-    return replace(kept, **plain) == replace(other, **plain)
 
 
 def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, KnownValue]:
@@ -342,15 +336,3 @@ def simulated(kept: Kept, answer: Plan, cluster: Cluster, stop: threading.Event)
     target = Target(cluster.target_release(KubernetesRelease(kept.release)))
     on = fleet_cluster(cluster, kept.workloads)
     return bundle(Planned(on, answer, kept.sketch), target, cancel=stop).simulation
-
-
-def _achieved(found: Simulation) -> dict[str, KnownValue]:
-    return (
-        {} if found.achieves is None else {"achieved": KnownValue(value=int(found.achieves), bound=int(found.achieves))}
-    )
-
-
-def _title(plan: Plan) -> str:
-    """Return what a kept plan is called: the drawing's name and its links."""
-    links = len(plan.sketch.links)
-    return f"{plan.sketch.name}, {'no links' if not links else '1 link' if links == 1 else f'{links} links'}"

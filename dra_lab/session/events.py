@@ -6,41 +6,33 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 
-EVENTS = (
-    "cluster",
-    "sketch",
-    "layout",
-    "history",
-    "status",
-    "solving",
-    "progress",
-    "plan",
-    "findings",
-    "problem",
-    "ask",
-    "highlight",
-    "following",
-    "mode",
-    "fleet",
-    "fleet-progress",
-    "fleet-why",
-    "fleet-added",
-    "export",
-    "compare",
-    "look",
-    "show",
-    "copies",
-    "pending",
-)
-"""The events of a session.
-
-The cluster or drawing changed, matches were counted, a solve began, went on, or ended, or the manifest was searched.
-Something went wrong, the person is asked, or something is highlighted. The running cluster is followed, lost or no
-longer followed. Another mode is shown, the fleet or its answer changed, its solve went on, the reasons for stranded
-devices are known, or nodes to add are sought or found. An export was opened, simulated, written or closed, kept plans
-changed, a node or device is looked at, the picture shows another allocation, copies were counted,
-or the reasons of pending pods are known.
-"""
+EVENTS = {
+    "cluster": "the cluster, its what-if changes or its release changed",
+    "sketch": "the drawing changed",
+    "layout": "boxes were moved",
+    "history": "there is another step to undo or redo",
+    "status": "the devices that match each request were counted",
+    "solving": "planning began",
+    "progress": "planning, or the search of the manifest, went on",
+    "plan": "there is an answer",
+    "findings": "something else was noticed about cluster or manifest",
+    "problem": "something went wrong",
+    "ask": "the person is asked, or has answered",
+    "highlight": "something else is highlighted",
+    "following": "a running cluster is followed, lost, or no longer followed",
+    "mode": "another mode is shown",
+    "fleet": "the workloads or their answer changed",
+    "fleet-progress": "planning the workloads went on",
+    "fleet-why": "the reasons for stranded devices are known",
+    "fleet-added": "nodes to add are sought or found",
+    "export": "an export was opened, simulated, written or closed",
+    "compare": "kept plans changed",
+    "look": "a node or device is looked at",
+    "show": "the picture shows another allocation",
+    "copies": "copies were counted",
+    "pending": "the reasons of pending pods are known",
+}
+"""The events of a session, and what has happened then."""
 
 
 class Events:

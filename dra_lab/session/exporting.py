@@ -16,9 +16,7 @@ from dra_lab.exports.file_changes import FileChange, file_changes
 from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
 from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
-from dra_lab.findings import Finding
 from dra_lab.manifests.pod_templates import PodField
-from dra_lab.model.cluster import Cluster
 from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected
 from dra_lab.sketch.claim_objects import Target
@@ -36,7 +34,7 @@ Made = Callable[[Wanted, bool, threading.Event], Bundle]
 """Returns an export with what else it shall hold, with or without pins; ends early when the event is set."""
 
 
-class ExportChoice(msgspec.Struct, frozen=True):
+class ExportChoice(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """What a person chose for an export.
 
     `workload` is the path of a workload's file, "" for an `example` of a kind. `templates` are those of its pod
@@ -69,9 +67,9 @@ class Exporting:
     last write. Every change raises the session's event "export".
     """
 
-    def __init__(self, session: Answering, fleet: SessionFleet, shows_fleet: Callable[[], bool]) -> None:
-        """Take a session, its fleet, and what says whether it is shown; nothing is simulated before `open`."""
-        self._session, self._fleet, self._shows_fleet = session, fleet, shows_fleet
+    def __init__(self, session: Answering, fleet: SessionFleet) -> None:
+        """Take a session and its fleet; nothing is simulated before `open`."""
+        self._session, self._fleet = session, fleet
         self._job = Job[None](self._ended)
         self._off: Callable[[], None] | None = None
         self._about: tuple[object, ...] = ()
@@ -124,7 +122,9 @@ class Exporting:
 
     @property
     def _default_folder(self) -> str:
-        return gang_folder(self.gang) if self.gang else FLEET_FOLDER if self.of_fleet else DEFAULT_FOLDER
+        if self.gang:  # a folder for each, so that the files of two gangs do not replace each other
+            return f"{DEFAULT_FOLDER}-{object_name(self.gang)}"
+        return FLEET_FOLDER if self.of_fleet else DEFAULT_FOLDER
 
     @property
     def _example(self) -> str:
@@ -148,9 +148,12 @@ class Exporting:
         return self.pinned if self.pins else self.plain
 
     def open(self) -> None:
-        """Simulate the export of the drawing, or of all workloads in mode Fleet, after each answer until `close`."""
+        """Simulate the export after each answer until `close`.
+
+        It is that of all workloads in mode Fleet and if the drawing is a gang, else that of the drawing.
+        """
         self._leave()
-        self.of_fleet = self._shows_fleet()
+        self.of_fleet = self._session.mode == "fleet" or self._fleet.editing in drawn_gangs(self._fleet)
         if self.gang:
             self._fleet.is_exported = True
             self._fleet.ask()
@@ -196,8 +199,10 @@ class Exporting:
         self.simulate()
 
     def set_queue(self, queue: str) -> None:
-        """Give the gang another queue, in the drawing too: one undo step."""
-        set_queue(self._fleet, self.gang, queue)
+        """Give the gang another queue: one undo step, because the plan file has it too. Raises InputError."""
+        drawn = self._fleet.workload(self.gang).gang
+        if drawn is not None and drawn.queue != queue:
+            self._fleet.set_gang(self.gang, msgspec.structs.replace(drawn, queue=queue))
 
     def cancel(self) -> None:
         """Stop looking for pins, or planning the fleet; what is known stays."""
@@ -286,12 +291,25 @@ class Exporting:
         return lambda wanted, pin, stop: bundle(asked, target, wanted, pin=pin, cancel=stop, runs=runs), fits
 
     def _gang_question(self, choice: ExportChoice) -> Made:
-        """Return what makes the files of the gang. Raises what planning refused."""
+        """Return what makes the files of the gang. Raises what planning refused, and InputError without its levels."""
         if self._fleet.refusal is not None:
             raise self._fleet.refusal.with_traceback(None)
         pods = [pod for pod in self._fleet.workloads if pod.pod == self.gang]
-        planned = planned_gang(self._fleet, self.gang, self._session.cluster, tuple(not_selected(pods)))
-        self.planned = planned
+        answer, drawn = self._fleet.answer, pods[0].gang
+        if answer is None or answer.gangs is None or not self._fleet.is_current:
+            raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
+        on = answer.question.cluster
+        known = {gang.name: gang_with_levels(gang, on, gang.name) for gang in answer.plan.gangs}
+        plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
+        self.planned = planned = PlannedGang(
+            *known[self.gang],
+            plan,
+            on,
+            self._session.cluster,
+            answer.question.release,
+            queue=drawn.queue if drawn is not None else "",
+            findings=tuple(not_selected(pods)),
+        )
         pin = bool(choice.pin) and not planned.not_pinnable
         return lambda wanted, _pin, _stop: gang_bundle(
             planned, choice.scheduler, namespace=choice.namespace, pin=pin, workload=wanted.workload
@@ -343,36 +361,3 @@ def drawn_gangs(fleet: SessionFleet) -> tuple[str, ...]:
     """Return the names of the workloads that are gangs; one without a request takes no part in a plan."""
     pods = (pod for pod in fleet.workloads if pod.gang is not None)
     return tuple(pod.pod for pod in pods if any(claim.requests for claim in pod.claims))
-
-
-def exports_fleet(mode: str, fleet: SessionFleet) -> bool:
-    """Say whether the workloads are exported, not the drawing as a pod: in mode Fleet, and if the drawing is a gang."""
-    return mode == "fleet" or fleet.editing in drawn_gangs(fleet)
-
-
-def gang_folder(name: str) -> str:
-    """Return the folder of a gang's files, so that those of two gangs do not replace each other."""
-    return f"manifests-{object_name(name)}"
-
-
-def planned_gang(fleet: SessionFleet, name: str, read: Cluster, findings: tuple[Finding, ...] = ()) -> PlannedGang:
-    """Return a gang of the latest plan as its files are made from it; `read` is the cluster that the record names.
-
-    Raises InputError if there is no plan of it, or if the cluster lacks its levels.
-    """
-    answer = fleet.answer
-    if answer is None or answer.gangs is None or not fleet.is_current:
-        raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
-    cluster, drawn = answer.question.cluster, fleet.workload(name).gang
-    known = {gang.name: gang_with_levels(gang, cluster, gang.name) for gang in answer.plan.gangs}
-    plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
-    queue = drawn.queue if drawn is not None else ""
-    release = answer.question.release
-    return PlannedGang(*known[name], plan, cluster, read, release, queue=queue, findings=findings)
-
-
-def set_queue(fleet: SessionFleet, name: str, queue: str) -> None:
-    """Give a gang another queue: one undo step, because the plan file has it too. Raises InputError."""
-    drawn = fleet.workload(name).gang
-    if drawn is not None and drawn.queue != queue:
-        fleet.set_gang(name, msgspec.structs.replace(drawn, queue=queue))

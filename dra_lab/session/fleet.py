@@ -28,7 +28,6 @@ from dra_lab.topology.layered import with_layers
 
 if TYPE_CHECKING:
     from dra_lab.planner.fleet.why_stranded import WhyStranded
-    from dra_lab.session.session import Session
 
 
 class SessionFleet(Job[FleetAnswer]):
@@ -129,13 +128,37 @@ class SessionFleet(Job[FleetAnswer]):
     def set_gang(self, name: str, gang: GangDrawing | None) -> None:
         """Make a workload one gang, change its gang, or with None make it ordinary pods again.
 
-        A new gang has no pins: the planner chooses its nodes. Raises InputError or SketchError.
+        A new gang has no pins: the planner chooses its nodes. A minimum of all pods is none of its own. Raises
+        InputError or SketchError.
         """
         pod = self.workload(name)
         if gang is None:
             self._replace(replace(pod, gang=None, replicas=min(MOST_PODS, pods_of(pod))))
         else:
+            least = gang.min if gang.min and gang.min < gang.size else None
+            gang = replace(gang, min=least, queue=gang.queue.strip())
             self._replace(replace(pod, gang=gang, pins={}, replicas=1 if pod.gang is None else pod.replicas))
+
+    @property
+    def drawn_gang(self) -> GangDrawing | None:
+        """Return the gang of the workload that is drawn, None if it is none."""
+        content = self._session.history.present
+        return next((pod.gang for pod in content.workloads if pod.pod == content.editing), None)
+
+    def set_drawn_gang(self, gang: GangDrawing | None) -> None:
+        """Make the drawn pod one gang, change it, or with None make it ordinary pods again; one undo step.
+
+        A drawing that is no workload becomes one. Raises InputError if nothing is drawn, SketchError for a wrong size.
+        """
+        content = self._session.history.present
+        if self.editing:
+            self.set_gang(self.editing, gang)
+        elif not content.sketch.requests:
+            raise InputError("nothing is drawn; draw a request first, then keep its pods together")
+        elif gang is not None:
+            name = free_name(content.sketch.name, [other.pod for other in content.workloads])
+            pod = PodDrawing(pod=name, claims=claims_of(content.sketch), gang=gang)
+            self._change(replace(content, workloads=(*content.workloads, pod), editing=name))
 
     def pin(self, name: str, node: str, pods: int = 1) -> None:
         """Run some pods of a workload on a node, 0 for none that must. Raises InputError."""
@@ -297,31 +320,3 @@ def numbered(base: str, mark: str = " ") -> Iterable[str]:
     while True:
         yield f"{base}{mark}{number}"
         number += 1
-
-
-def drawn_gang(session: Session) -> GangDrawing | None:
-    """Return the gang of the workload that is drawn, None if it is none."""
-    content = session.history.present
-    return next((pod.gang for pod in content.workloads if pod.pod == content.editing), None)
-
-
-def set_drawn_gang(session: Session, gang: GangDrawing | None) -> None:
-    """Make the drawn pod one gang, change it, or with None make it ordinary pods again; one undo step.
-
-    A drawing that is no workload becomes one. Raises InputError if nothing is drawn, SketchError for a wrong size.
-    """
-    name, content = session.fleet.editing, session.history.present
-    if name:
-        session.fleet.set_gang(name, gang)
-        return
-    if not content.sketch.requests:
-        raise InputError("nothing is drawn; draw a request first, then keep its pods together")
-    if gang is not None:
-        pod = _workload(content.sketch, gang, [other.pod for other in content.workloads])
-        workloads = (*content.workloads, pod)
-        check_pods(workloads)
-        session.change(replace(content, workloads=workloads, editing=pod.pod))
-
-
-def _workload(sketch: ClaimSketch, gang: GangDrawing, taken: list[str]) -> PodDrawing:
-    return PodDrawing(pod=free_name(sketch.name, taken), claims=claims_of(sketch), gang=gang)

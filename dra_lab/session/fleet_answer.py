@@ -171,7 +171,7 @@ def fleet_yaml(question: FleetQuestion) -> str:
     from dra_lab.exports.manifests import manifest_yaml
 
     parts = [
-        f"# {pods_words(pod)} of {pod.pod}\n{manifest_yaml(claim, question.cluster, question.release).text}"
+        f"# {_pods_words(pod)} of {pod.pod}\n{manifest_yaml(claim, question.cluster, question.release).text}"
         for pod in question.pods
         for claim in pod.claims
         if claim.requests
@@ -184,7 +184,7 @@ def pods_of(pod: PodDrawing) -> int:
     return pod.replicas * (pod.gang.size if pod.gang is not None else 1)
 
 
-def pods_words(pod: PodDrawing) -> str:
+def _pods_words(pod: PodDrawing) -> str:
     """Return how many pods or gangs of a workload are wanted: `3 pods`, `2 gangs of 16 pods`."""
     if pod.gang is None:
         return counted(pod.replicas, "pod")
@@ -376,7 +376,7 @@ def _choices(question: FleetQuestion, gang: Workload, plan: Plan, stop: threadin
 
 def _verdicts(question: FleetQuestion, gang: Workload, plan: Plan, stop: threading.Event) -> GangVerdicts | str:
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
-    from dra_lab.planner.gangs.verdicts_of_gang import gang_verdicts
+    from dra_lab.planner.gangs.gang_verdicts import gang_verdicts
 
     queue = next((pod.gang.queue for pod in question.pods if pod.pod == gang.name and pod.gang is not None), "")
     if stop.is_set() or not (queue or question.cluster.queues):

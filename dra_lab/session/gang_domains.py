@@ -18,7 +18,7 @@ MOST_NAMED = 3
 Path = tuple[str, ...]
 
 
-class NodePods(Struct, frozen=True):
+class NodePods(Struct, frozen=True, array_like=True):
     """The pods of a gang on one node: planned there, and those that still fit, are kept away by the plan or by claims.
 
     `closed` says that the node is cordoned: then nothing is planned there, and `free` fit once it is uncordoned.

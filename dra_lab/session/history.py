@@ -120,10 +120,6 @@ class History(Generic[T]):
         self.present = value
         return True
 
-    def replace_present(self, value: T) -> None:
-        """Replace the present value; no step is added."""
-        self.present = value
-
     def undo(self) -> bool:
         """Go one step back; returns False when there is none."""
         if not self._past:

@@ -45,7 +45,7 @@ from dra_lab.session.preparing import (
     is_prepared,
     prepare,
 )
-from dra_lab.sources import load_cluster, load_texts, own_profiles
+from dra_lab.sources import load_cluster, own_profiles
 from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Session(Answering):
 
     def complete(self, content: Content) -> None:
         """Replace the content without an undo step: what a person kept got numbers."""
-        self.history.replace_present(content)
+        self.history.present = content
         self._drawing_changed("fleet", asks=False)
 
     def undo(self) -> bool:
@@ -163,7 +163,8 @@ class Session(Answering):
 
         Raises like `load_cluster`, keeping the present one.
         """
-        self._take(source if isinstance(source, Cluster) else load_cluster(source))
+        cluster = source if isinstance(source, Cluster) else load_cluster(source)
+        self._enter(self.history.present, cluster, self.drawing.layout)
 
     def open(self, drawing: Drawing, cluster: Cluster | None = None, *, whole: bool = False) -> None:
         """Show another drawing with its places, and with `cluster` on that one: one undo step.
@@ -180,10 +181,6 @@ class Session(Answering):
             self.show_mode(mode_of(drawing))
         else:
             self._enter(present.with_sketch(drawing.sketch), cluster, drawing.layout)
-
-    def load_texts(self, texts: Mapping[str, str]) -> None:
-        """Take the cluster of texts by file name (files dropped on the planner). Raises like `load_texts`."""
-        self._take(load_texts(dict(texts)))
 
     def follow(self) -> None:
         """Let the running cluster's changes reach the answer as they happen, until `unfollow` or another cluster.
@@ -300,9 +297,9 @@ class Session(Answering):
     @cached_property
     def exporting(self) -> Exporting:
         """Return the export that a person looks at, closed at first."""
-        from dra_lab.session.exporting import Exporting, exports_fleet
+        from dra_lab.session.exporting import Exporting
 
-        return Exporting(self, self.fleet, lambda: exports_fleet(self.mode, self.fleet))
+        return Exporting(self, self.fleet)
 
     @cached_property
     def pending(self) -> Pending:
@@ -322,10 +319,8 @@ class Session(Answering):
         """Stop following and solving; waits at most `timeout` seconds for each thread."""
         if "exporting" in vars(self):
             self.exporting.end()
-        if "comparing" in vars(self):
-            self.comparing.close()
-        if "pending" in vars(self):
-            self.pending.close()
+        for job in {"comparing", "pending"} & vars(self).keys():
+            vars(self)[job].close()
         self._live.end()
         self.fleet.close()
         self.adding.close()
@@ -360,9 +355,6 @@ class Session(Answering):
         if snapshot is not self.snapshot or layers != self._layers:
             self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(snapshot, layers)
         self.snapshot, self._layers = snapshot, layers
-
-    def _take(self, cluster: Cluster) -> None:
-        self._enter(self.history.present, cluster, self.drawing.layout)
 
     def _enter(self, content: Content, cluster: Cluster | None, layout: Mapping[str, tuple[float, float]]) -> None:
         """Begin a scene, as one undo step; without a cluster on the present one."""

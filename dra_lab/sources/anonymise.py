@@ -19,7 +19,7 @@ from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.errors import CelCompileError, CelRuntimeError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.hyper_node_members import with_exact_members
-from dra_lab.model.claims import DeviceSelector, expressions
+from dra_lab.model.claims import expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.device import Device
@@ -317,22 +317,18 @@ def changed_selectors(before: Cluster, after: Cluster) -> tuple[Finding, ...]:
 
 
 def _pairs(before: Cluster, after: Cluster) -> Iterator[tuple[str, str, str]]:
-    for one, other in zip(before.classes, after.classes, strict=True):
-        yield from _both(f"DeviceClass {other.name}", one.spec.selectors, other.spec.selectors)
+    """Yield the selectors of classes and claims: whose it is, before, after."""
+    parts = [
+        (f"DeviceClass {new.name}", old.spec.selectors, new.spec.selectors)
+        for old, new in zip(before.classes, after.classes, strict=True)
+    ]
     for claim, renamed in zip(before.claims, after.claims, strict=True):
         subject = f"ResourceClaim {renamed.metadata.namespace}/{renamed.metadata.name}"
-        requests = zip(claim.spec.devices.requests, renamed.spec.devices.requests, strict=True)
-        for request, new in requests:
-            if request.exactly and new.exactly:
-                yield from _both(subject, request.exactly.selectors, new.exactly.selectors)
-            for part, alternative in zip(request.first_available, new.first_available, strict=True):
-                yield from _both(subject, part.selectors, alternative.selectors)
-
-
-def _both(
-    subject: str, old: tuple[DeviceSelector, ...], new: tuple[DeviceSelector, ...]
-) -> Iterator[tuple[str, str, str]]:
-    yield from ((subject, *pair) for pair in zip(expressions(old), expressions(new), strict=True))
+        for was, now in zip(claim.spec.devices.requests, renamed.spec.devices.requests, strict=True):
+            ways = zip((was.exactly, *was.first_available), (now.exactly, *now.first_available), strict=True)
+            parts += [(subject, old.selectors, new.selectors) for old, new in ways if old and new]
+    for subject, one, other in parts:
+        yield from ((subject, *pair) for pair in zip(expressions(one), expressions(other), strict=True))
 
 
 def _changed(old: str, new: str, before: Cluster, after: Cluster) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -42,13 +41,21 @@ def assemble(documents: Documents, name: str, *, read_at: str = "", info: Snapsh
         first = next((str(f) for f in findings if f.rule in NOT_USED), "")
         reason = f" First problem: {first}" if first else ""
         raise SourceError(f"there are no ResourceSlices and no Nodes in {name!r}; write them with: {KUBECTL}.{reason}")
-    claims = tuple(claim for claim in _of(kept, ResourceClaim))
+    claims = _of(kept, ResourceClaim)
     if info is None:
         known = _check_claims(claims, slices, name, findings)
     else:
         read_at, known = info.captured_at, info.claims_known
         findings += findings_of(info, name)
-        findings += _check_counts(info, kept, name)
+        found = Counter(map(_kind_of, kept))
+        for kind, count in sorted(info.counts.items()):
+            if kind in KINDS and found[kind] != count:
+                message = f"{found[kind]:,} of the {count:,} captured objects of kind {kind} are left"
+                advice = (
+                    "The snapshot is damaged or was changed; capture the cluster again, or download the snapshot again."
+                )
+                where = Origin(name, object=SNAPSHOT)
+                findings.append(Finding("snapshot-incomplete", Severity.WARNING, name, message, advice, where))
     findings += check_age(read_at, name, datetime.now().astimezone())
     return Cluster(
         slices,
@@ -94,17 +101,6 @@ def _latest(documents: Documents, findings: list[Finding]) -> list[Any]:
             advice = f"The earlier one is in {before[1]}; remove one of them."
             findings.append(Finding("object-twice", Severity.WARNING, item.metadata.name, message, advice, origin))
     return [item for item, _ in seen.values()]
-
-
-def _check_counts(info: SnapshotInfo, kept: list[Any], name: str) -> Iterator[Finding]:
-    found = Counter(map(_kind_of, kept))
-    for kind, count in sorted(info.counts.items()):
-        if kind in KINDS and found[kind] != count:
-            message = f"{found[kind]:,} of the {count:,} captured objects of kind {kind} are left"
-            advice = (
-                "The snapshot is damaged or was changed; capture the cluster again, or download the snapshot again."
-            )
-            yield Finding("snapshot-incomplete", Severity.WARNING, name, message, advice, Origin(name, object=SNAPSHOT))
 
 
 def _check_claims(

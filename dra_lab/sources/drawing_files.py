@@ -38,29 +38,30 @@ def write_whole(path: Path, text: str, *, private: bool = False) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(0o600 if private else open_to_others(0o666))
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        put_whole(path, text.encode(), 0o600 if private else open_to_others(0o666))
     except OSError as error:
         raise ExportError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
 
 
-def _unchecked(text: str, source: str, document: int) -> None:
-    """Take a claim as it is."""
+def put_whole(path: Path, data: bytes, mode: int) -> None:
+    """Write a file under another name first, with the rights `mode`. Raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def read_claim(
     source: str | Path,
     from_spec: Callable[[ResourceClaimSpec, str], Drawing],
-    check: Callable[[str, str, int], None] = _unchecked,
+    check: Callable[[str, str, int], None] | None = None,
 ) -> Drawing:
     """Return what a file asks for: a drawing as it is, a ResourceClaim or ResourceClaimTemplate through `from_spec`.
 
@@ -89,7 +90,8 @@ def read_claim(
             place = error.origin or origin
             where = Origin(place.source, place.document, place.object, place.path, document.line(place.path))
             raise ManifestError(error.message, origin=where) from None
-        check(text, str(path), document.number)
+        if check is not None:
+            check(text, str(path), document.number)
         spec = claim.spec if kind == "ResourceClaim" else claim.spec.spec
         return from_spec(spec, claim.metadata.name or "claim")
     message = "it contains no ResourceClaim, ResourceClaimTemplate or drawing"

@@ -129,9 +129,10 @@ def _faults(profile: DriverProfile) -> Iterator[tuple[str, str]]:
     """Yield the path of each field that is wrong, with what is wrong and what to write."""
     if not _SUBDOMAIN.fullmatch(profile.driver):
         yield "driver", f"{profile.driver!r} is not the name of a driver; write it as in the ResourceSlices"
-    for path, kind in _kinds(profile):
-        if kind not in KINDS:
-            yield path, f"{kind!r} is not a kind; use one of {', '.join(KINDS)}"
+    for part in ("kinds", "offers"):
+        for number, rule in enumerate(getattr(profile, part)):
+            if rule.kind not in KINDS:
+                yield f"{part}[{number}].kind", f"{rule.kind!r} is not a kind; use one of {', '.join(KINDS)}"
     for level in profile.topology:
         if level not in LEVELS:
             yield f"topology.{level}", f"{level!r} is not a level; use one of {', '.join(LEVELS)}"
@@ -153,31 +154,21 @@ def _request_faults(profile: DriverProfile) -> Iterator[tuple[str, str]]:
     for number, device_class in enumerate(profile.classes):
         if not _SUBDOMAIN.fullmatch(device_class.name):
             yield f"classes[{number}].name", f"{device_class.name!r} is not the name of a DeviceClass"
-    for path, text in _selectors(profile):
-        try:
-            admit_selector(text)
-        except (CelError, UnsupportedFeature) as error:
-            yield path, f"{error.message}; correct the selector"
-
-
-def _kinds(profile: DriverProfile) -> Iterator[tuple[str, str]]:
-    yield from ((f"kinds[{number}].kind", rule.kind) for number, rule in enumerate(profile.kinds))
-    yield from ((f"offers[{number}].kind", offer.kind) for number, offer in enumerate(profile.offers))
+    for part in ("offers", "classes"):
+        for number, rule in enumerate(getattr(profile, part)):
+            for at, text in enumerate(rule.selectors):
+                try:
+                    admit_selector(text)
+                except (CelError, UnsupportedFeature) as error:
+                    yield f"{part}[{number}].selectors[{at}]", f"{error.message}; correct the selector"
 
 
 def _names(profile: DriverProfile) -> Iterator[tuple[str, str]]:
+    """Yield the names of attributes, each with its path."""
     for level, names in profile.topology.items():
         yield from ((f"topology.{level}[{number}]", name) for number, name in enumerate(names))
     for part in ("kinds", "labels", "short", "offers"):
         for number, rule in enumerate(getattr(profile, part)):
             yield from ((f"{part}[{number}].when", name) for name in rule.when)
-    for part, rules in (("labels", profile.labels), ("short", profile.short)):
-        for number, label in enumerate(rules):
-            yield from ((f"{part}[{number}].text", name) for name in PLACEHOLDER.findall(label.text))
-
-
-def _selectors(profile: DriverProfile) -> Iterator[tuple[str, str]]:
-    for number, offer in enumerate(profile.offers):
-        yield from ((f"offers[{number}].selectors[{at}]", text) for at, text in enumerate(offer.selectors))
-    for number, device_class in enumerate(profile.classes):
-        yield from ((f"classes[{number}].selectors[{at}]", text) for at, text in enumerate(device_class.selectors))
+            text = rule.text if part in ("labels", "short") else ""
+            yield from ((f"{part}[{number}].text", name) for name in PLACEHOLDER.findall(text))

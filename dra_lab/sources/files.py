@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -54,7 +54,7 @@ def read_documents(path: Path) -> Documents:
         raise SourceError(f"the folder {str(path)!r} contains no .json, .yaml or .yml file")
     if len(files) > MAX_FILES:
         raise SourceError(f"the folder {str(path)!r} contains {len(files):,} files; the limit is {MAX_FILES:,}")
-    return merge(_read_each(files))
+    return merge(_decoded(str(file), file.name, file) for file in files)
 
 
 def is_archive(name: str | Path) -> bool:
@@ -113,16 +113,11 @@ def read_standard_input() -> Documents:
     return decode_documents(up_to(sys.stdin.buffer, MAX_FILE_BYTES, STANDARD_INPUT), STANDARD_INPUT)
 
 
-def merge(parts: Iterator[Documents]) -> Documents:
+def merge(parts: Iterable[Documents]) -> Documents:
     """Return several texts' documents as one, in order."""
     collected = list(parts)
     objects = tuple(item for part in collected for item in part.objects)
     return Documents(objects, tuple(finding for part in collected for finding in part.findings))
-
-
-def _read_each(files: list[Path]) -> Iterator[Documents]:
-    for file in files:
-        yield _decoded(str(file), file.name, file)
 
 
 def _decoded(source: str, name: str, content: Path | bytes) -> Documents:

@@ -186,7 +186,15 @@ def noted(findings: tuple[Finding, ...], *, anonymised: bool) -> tuple[NotedFind
 
 def findings_of(info: SnapshotInfo, name: str) -> tuple[Finding, ...]:
     """Return what was noticed when a snapshot was captured, and that names were replaced in it."""
-    found = [_finding(note, name) for note in info.findings]
+    found = []
+    for note in info.findings:
+        known = note.severity in Severity.__members__.values()
+        severity = Severity(note.severity) if known else Severity.NOTE
+        message = (
+            note.message or f"noticed when this was captured: {note.rule}; its text was removed together with the names"
+        )
+        where = Origin(name, object=FILE)
+        found.append(Finding(note.rule, severity, note.subject or name, message, note.advice, where))
     if info.anonymised:
         message = "names and identifiers were replaced when this snapshot was captured"
         found.append(Finding("snapshot-anonymised", Severity.NOTE, name, message, "Its node names are pseudonyms."))
@@ -203,12 +211,3 @@ def check_age(read_at: str, name: str, now: datetime) -> tuple[Finding, ...]:
         return ()
     message = f"the cluster was read on {read_at[:10]}, {days:,} days ago; the free devices may have changed since"
     return (Finding("snapshot-old", Severity.WARNING, name, message, "Capture the cluster again: dra-lab capture."),)
-
-
-def _finding(note: NotedFinding, name: str) -> Finding:
-    known = note.severity in Severity.__members__.values()
-    severity = Severity(note.severity) if known else Severity.NOTE
-    message = (
-        note.message or f"noticed when this was captured: {note.rule}; its text was removed together with the names"
-    )
-    return Finding(note.rule, severity, note.subject or name, message, note.advice, Origin(name, object=FILE))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.queues import CUSTOM_KINDS
 from dra_lab.model.topologies import PLURALS
 from dra_lab.sources.archives import archive_bytes, read_archive
+from dra_lab.sources.drawing_files import put_whole
 from dra_lab.sources.files import ARCHIVES, is_archive
 from dra_lab.sources.snapshot_info import FILE, SnapshotInfo, decode_info, encode_info, kept_places, noted
 from dra_lab.sources.snapshots_kept import portable
@@ -79,7 +80,14 @@ def make_snapshot(
         file_places=kept_places(cluster.file_places),
         server_version=cluster.server_version,
     )
-    files = {FILES[kind]: _list(kind, items) for kind, items in parts.items()}
+    files = {}
+    for kind, items in parts.items():
+        # one object a line: as small as JSON is, and a change of one object is a change of one line
+        head = f'{{"apiVersion":"{KINDS[kind][0]}","kind":"{kind}",'.encode()
+        if kind in CUSTOM_KINDS:  # of several groups: they say themselves of which
+            head = f'{{"kind":"{kind}",'.encode()
+        rows = (head + msgspec.json.encode(item)[1:] for item in items)
+        files[FILES[kind]] = _LIST_HEAD + b",\n".join(rows) + _LIST_TAIL
     return Snapshot(info, dict(sorted({**files, FILE: encode_info(info)}.items())))
 
 
@@ -95,19 +103,11 @@ def write_snapshot(snapshot: Snapshot, out: Path | str) -> None:
         _check_place(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         if is_archive(out):
-            _write_file(out, archive_bytes(snapshot.files))
+            put_whole(out, archive_bytes(snapshot.files), 0o600)
         else:
             _write_folder(out, snapshot.files)
     except OSError as error:
         raise ExportError(f"{str(out)!r} cannot be written: {error.strerror or error}; nothing was changed") from None
-
-
-def _list(kind: str, items: tuple[Any, ...]) -> bytes:
-    # one object a line: as small as JSON is, and a change of one object is a change of one line
-    head = b'{"apiVersion":"%b","kind":"%b",' % (KINDS[kind][0].encode(), kind.encode())
-    if kind in CUSTOM_KINDS:  # of several groups: they say themselves of which
-        head = b'{"kind":"%b",' % kind.encode()
-    return _LIST_HEAD + b",\n".join(head + msgspec.json.encode(item)[1:] for item in items) + _LIST_TAIL
 
 
 def _source(name: str, *, anonymised: bool) -> str:
@@ -134,66 +134,33 @@ def _check_place(out: Path) -> None:
 
 
 def _is_snapshot_folder(folder: Path) -> bool:
-    try:
-        if decode_info((folder / FILE).read_bytes(), FILE) is None:
-            return False
-    except (OSError, DraLabError):
-        return False
-    return all(entry.is_file() and entry.suffix == ".json" for entry in folder.iterdir())
+    with suppress(OSError, DraLabError):
+        if decode_info((folder / FILE).read_bytes(), FILE) is not None:
+            return all(entry.is_file() and entry.suffix == ".json" for entry in folder.iterdir())
+    return False
 
 
 def _is_snapshot_archive(path: Path) -> bool:
-    try:
-        with path.open("rb") as data:
-            return any(
-                name.rpartition("/")[2] == FILE and decode_info(content, name) is not None
-                for name, content in read_archive(data, str(path))
-            )
-    except DraLabError:
-        return False
-
-
-def _write_file(out: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            _fill(file, content)
-        Path(name).replace(out)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with suppress(DraLabError), path.open("rb") as data:
+        infos = (one for one in read_archive(data, str(path)) if one[0].rpartition("/")[2] == FILE)
+        return any(decode_info(content, name) is not None for name, content in infos)
+    return False
 
 
 def _write_folder(out: Path, files: Mapping[str, bytes]) -> None:
     temporary = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".tmp"))
     try:
         for name, content in files.items():
-            with open(temporary / name, "wb", opener=_private) as file:
-                _fill(file, content)
-        _put_in_place(temporary, out)
+            put_whole(temporary / name, content, 0o600)
+        before = temporary.with_suffix(".old")
+        if out.exists():
+            out.rename(before)
+        try:
+            temporary.rename(out)
+        except BaseException:
+            if before.exists():
+                before.rename(out)
+            raise
+        shutil.rmtree(before, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _put_in_place(temporary: Path, out: Path) -> None:
-    if not out.exists():
-        temporary.rename(out)
-        return
-    before = temporary.with_suffix(".old")
-    out.rename(before)
-    try:
-        temporary.rename(out)
-    except BaseException:
-        before.rename(out)
-        raise
-    shutil.rmtree(before, ignore_errors=True)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _fill(file: Any, content: bytes) -> None:
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dra_lab.errors import InputError
@@ -33,7 +33,10 @@ def gang_with_levels(gang: Workload, cluster: Cluster, source: str) -> tuple[Wor
             if gang.hierarchy not in ("", name):
                 raise InputError(f"{gang.name}: the levels are of {gang.hierarchy} and {name}; name levels of one")
             gang = replace(gang, **{part: level, "hierarchy": name})
-    levels = [level for level in dict.fromkeys(_levels(gang)) if level not in HOSTS]
+    named = [gang.level, gang.prefer_level]
+    for group in gang.pods:
+        named += [group.level, group.prefer_level, *(level for _, level in group.slices)]
+    levels = [level for level in dict.fromkeys(named) if level not in ("", *HOSTS)]
     if gang.hierarchy and gang.hierarchy not in trees:
         raise InputError(
             f"{source}: there is no hierarchy {gang.hierarchy!r}; the cluster has: {', '.join(trees) or 'none'}"
@@ -42,7 +45,10 @@ def gang_with_levels(gang: Workload, cluster: Cluster, source: str) -> tuple[Wor
     able = [tree for tree in among if all(_has(tree, level) for level in levels)] if levels or gang.hierarchy else []
     if levels and not able:
         raise InputError(_no_level(levels, among))
-    if len({_grouping(tree, levels) for tree in able}) > 1:
+    groups = {
+        tuple(frozenset(frozenset(domain.nodes) for domain in tree.at(level)) for level in levels) for tree in able
+    }
+    if len(groups) > 1:
         ways = " or ".join(f"{tree.name}:{levels[0]}" for tree in able)
         raise InputError(f"several hierarchies have the level {levels[0]!r}, with other domains; write {ways}")
     tree = able[0] if able else None
@@ -62,18 +68,8 @@ def _name(tree: Hierarchy, level: str) -> str:
     return name if tree.level_index(name) == index else level
 
 
-def _levels(gang: Workload) -> Iterator[str]:
-    yield from filter(None, (gang.level, gang.prefer_level))
-    for group in gang.pods:
-        yield from filter(None, (group.level, group.prefer_level, *(level for _, level in group.slices)))
-
-
 def _has(tree: Hierarchy, level: str) -> bool:
     return any(level == one.key or level.casefold() == one.name.casefold() for one in tree.levels)
-
-
-def _grouping(tree: Hierarchy, levels: Sequence[str]) -> tuple[frozenset[frozenset[str]], ...]:
-    return tuple(frozenset(frozenset(domain.nodes) for domain in tree.at(level)) for level in levels)
 
 
 def _no_level(levels: Sequence[str], trees: Sequence[Hierarchy]) -> str:

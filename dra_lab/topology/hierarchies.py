@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.hyper_node_members import Members, members_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, LeftOut, Level
-from dra_lab.model.memo import once_per_devices, once_per_labels, once_per_slice
+from dra_lab.model.memo import once_per_devices, once_per_slice, once_per_snapshot
 from dra_lab.model.names import split_qualified
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.model.topologies import HyperNode, Topology, TopologyObject
+from dra_lab.model.topologies import HyperNode, Topology
 from dra_lab.topology.hierarchy_findings import hierarchy_rules, node_rules
 from dra_lab.topology.node_tree import natural_order
 from dra_lab.topology.presets import (
@@ -162,11 +161,6 @@ Values = Mapping[str, Mapping[str, str]]
 _WRITERS = {"kueue.x-k8s.io": "Kueue", "kai.scheduler": "KAI"}
 
 
-class _Found(Struct, frozen=True):
-    hierarchies: tuple[Hierarchy, ...]
-    findings: tuple[Finding, ...]
-
-
 def hierarchies(cluster: Cluster) -> tuple[Hierarchy, ...]:
     """Return the hierarchies over the nodes of a cluster.
 
@@ -186,7 +180,7 @@ def hierarchies(cluster: Cluster) -> tuple[Hierarchy, ...]:
         >>> [(tree.name, len(tree.innermost())) for tree in hierarchies(load_cluster("sample:gb200-nvl72"))]
         [('nvl72', 2), ('fabric', 2), ('NVLink', 2), ('zone', 1)]
     """
-    return _found(cluster).hierarchies
+    return _found(cluster)[0]
 
 
 def hierarchy_findings(cluster: Cluster) -> tuple[Finding, ...]:
@@ -204,31 +198,25 @@ def hierarchy_findings(cluster: Cluster) -> tuple[Finding, ...]:
         >>> [finding.rule for finding in hierarchy_findings(load_cluster("sample:gb200-nvl72"))]
         ['nodes-cordoned']
     """
-    found = _found(cluster)
-    return (*found.findings, *node_rules(cluster, found.hierarchies))
+    trees, findings = _found(cluster)
+    return (*findings, *node_rules(cluster, trees))
 
 
-def _found(cluster: Cluster) -> _Found:
-    kept = _kept(cluster)
-    if not kept or kept[0][0] != cluster.topologies:
-        kept[:] = [(cluster.topologies, _read(cluster))]
-    return kept[0][1]
-
-
-@once_per_labels
-def _kept(_cluster: Cluster) -> list[tuple[tuple[TopologyObject, ...], _Found]]:
-    """Return the latest topology objects and what was read from them, or nothing."""
-    return []
-
-
-def _read(cluster: Cluster) -> _Found:
+@once_per_snapshot
+def _found(cluster: Cluster) -> tuple[tuple[Hierarchy, ...], tuple[Finding, ...]]:
     findings: list[Finding] = []
     nodes = sorted(cluster.node_names, key=natural_order)
     topologies = [item for item in cluster.topologies if isinstance(item, Topology)]
     topologies.sort(key=lambda item: (item.name, item.group))
     values = _of_labels(cluster, {label for item in topologies for label in item.labels})
     values |= _of_attributes(cluster, findings)
-    found = [_of_topology(item, values, nodes) for item in topologies if not all(map(is_host, item.labels))]
+    found = []
+    for item in (item for item in topologies if not all(map(is_host, item.labels))):
+        inner = [level for level in item.spec.levels if not is_host(level.node_label)]
+        words = level_names([level.node_label for level in inner], [level.alias for level in inner])
+        source = f"{_WRITERS.get(item.group, item.group)} Topology {item.name}"
+        levels = [Level(word, level.node_label, source) for word, level in zip(words, inner, strict=True)]
+        found.append(_of_keys(item.name, levels, values, nodes))
     named = [{level.key for level in tree.levels} for tree in found]
     hyper = [*hyper_node_tree(cluster, nodes, findings)]
     found += hyper
@@ -241,18 +229,13 @@ def _read(cluster: Cluster) -> _Found:
             if not again and not any(_repeats(tree, other) for other in kept):
                 kept = [*kept, tree]
                 found.append(tree)
-    trees = _with_own_names(found)
-    findings += (finding for tree in trees for finding in hierarchy_rules(cluster, tree))
-    return _Found(trees, tuple(findings))
-
-
-def _with_own_names(found: Sequence[Hierarchy]) -> tuple[Hierarchy, ...]:
-    """Return hierarchies of different names: the first keeps its name, others name their source as well."""
-    named: dict[str, Hierarchy] = {}
+    # the first of a name keeps it, others name their source as well
+    trees: dict[str, Hierarchy] = {}
     for tree in found:
-        name = tree.name if tree.name not in named else f"{tree.name} ({tree.levels[0].source})"
-        named[name] = replace(tree, name=name)
-    return tuple(named.values())
+        name = tree.name if tree.name not in trees else f"{tree.name} ({tree.levels[0].source})"
+        trees[name] = replace(tree, name=name)
+    findings += (finding for tree in trees.values() for finding in hierarchy_rules(cluster, tree))
+    return tuple(trees.values()), tuple(findings)
 
 
 def _of_labels(cluster: Cluster, named: Collection[str]) -> dict[str, dict[str, str]]:
@@ -265,14 +248,6 @@ def _of_labels(cluster: Cluster, named: Collection[str]) -> dict[str, dict[str, 
             if labels[key]:
                 values.setdefault(key, {})[node.name] = labels[key]
     return values
-
-
-def _of_topology(item: Topology, values: Values, nodes: Sequence[str]) -> Hierarchy:
-    levels = [level for level in item.spec.levels if not is_host(level.node_label)]
-    keys = [level.node_label for level in levels]
-    words = level_names(keys, [level.alias for level in levels])
-    source = f"{_WRITERS.get(item.group, item.group)} Topology {item.name}"
-    return _of_keys(item.name, [Level(word, key, source) for word, key in zip(words, keys, strict=True)], values, nodes)
 
 
 def _of_preset(preset: Preset, values: Values, nodes: Sequence[str]) -> Hierarchy:
@@ -319,17 +294,14 @@ def _of_cliques(preset: Preset, values: Mapping[str, str], nodes: Sequence[str])
 def _repeats(tree: Hierarchy, other: Hierarchy) -> bool:
     """Say whether each level of a hierarchy groups its nodes as a level of another one does."""
     paths = [(path, other.path_of(node)) for domain in tree.domains for node in domain.nodes if (path := domain.path)]
+
+    def is_same(level: int, depth: int) -> bool:
+        pairs = {(mine, theirs[:depth]) for mine, theirs in paths if len(mine) == level}
+        sides = [{pair[side] for pair in pairs} for side in (0, 1)]
+        return len(pairs) == len(sides[0]) == len(sides[1]) and all(len(path) == depth for path in sides[1])
+
     depths = range(1, len(other.levels) + 1)
-    for level in range(1, len(tree.levels) + 1):
-        pairs = [(mine, theirs) for mine, theirs in paths if len(mine) == level]
-        if not any(_same_groups({(mine, theirs[:depth]) for mine, theirs in pairs}, depth) for depth in depths):
-            return False
-    return True
-
-
-def _same_groups(pairs: Collection[tuple[tuple[str, ...], tuple[str, ...]]], depth: int) -> bool:
-    theirs = {path for _, path in pairs}
-    return len(pairs) == len({path for path, _ in pairs}) == len(theirs) and all(len(path) == depth for path in theirs)
+    return all(any(is_same(level, depth) for depth in depths) for level in range(1, len(tree.levels) + 1))
 
 
 def _of_attributes(cluster: Cluster, findings: list[Finding]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -43,10 +43,22 @@ def hierarchy_rules(cluster: Cluster, tree: Hierarchy) -> Iterator[Finding]:
     for index, level in enumerate(tree.levels):
         domains = tree.at(level.key or level.name)
         if index and _reversed(tree.levels[index - 1].key, level.key, domains):
-            yield _order(tree, index)
+            outer = tree.levels[index - 1]
+            message = (
+                f"each {level.key or level.name} contains several {outer.key or outer.name}, which is the outer level"
+            )
+            advice = (
+                "Name the outermost level first. The layers of AWS are numbered inwards, the tiers of Topograph and of "
+                "HyperNodes outwards."
+            )
+            yield Finding("level-order", Severity.WARNING, tree.name, message, advice)
         elif index and level.key not in ("", CLIQUE):
             yield from _reused(tree, index, domains)
-            yield from _equal_levels(tree, index, domains)
+            parents = Counter(domain.parent for domain in domains)
+            if len(parents) > 1 and max(parents.values()) == 1:
+                message = f"each {tree.levels[index - 1].name} has one {level.name}, so both levels are the same"
+                advice = f"Leave out the level {level.name}."
+                yield Finding("level-equals-parent", Severity.NOTE, tree.name, message, advice)
         yield from _spellings(tree, index, domains)
     if tree.levels and tree.levels[-1].name != ZONE:
         yield from _sizes(tree)
@@ -66,7 +78,9 @@ def _left_out(cluster: Cluster, tree: Hierarchy) -> Iterator[Finding]:
 
 def _flavors(cluster: Cluster, tree: Hierarchy) -> Iterator[Finding]:
     """Yield the nodes that have the labels of a Topology of Kueue and not those of its ResourceFlavors."""
-    topology = next((one for one in cluster.topologies if isinstance(one, Topology) and _made(one, tree)), None)
+    made_by = tree.levels[0].source if tree.levels else ""
+    topologies = (one for one in cluster.topologies if isinstance(one, Topology))
+    topology = next((one for one in topologies if made_by == f"Kueue Topology {one.name}"), None)
     flavors = [item for item in cluster.topologies if isinstance(item, ResourceFlavor)]
     if topology is None or topology.group != "kueue.x-k8s.io" or not flavors:
         return
@@ -87,11 +101,6 @@ def _flavors(cluster: Cluster, tree: Hierarchy) -> Iterator[Finding]:
         yield Finding("flavor-hides-nodes", Severity.WARNING, tree.name, message, advice)
 
 
-def _made(item: Topology, tree: Hierarchy) -> bool:
-    """Say whether a Topology made a hierarchy: its levels name their source."""
-    return bool(tree.levels) and tree.levels[0].source == f"Kueue Topology {item.name}"
-
-
 def _reversed(outer_key: str, inner_key: str, domains: Sequence[Domain]) -> bool:
     """Say whether a level contains the level outside it."""
     if is_inside(outer_key, inner_key):
@@ -99,16 +108,6 @@ def _reversed(outer_key: str, inner_key: str, domains: Sequence[Domain]) -> bool
     pairs = {domain.path[-2:] for domain in domains}
     outer, inner = (Counter(pair[side] for pair in pairs) for side in (0, 1))
     return len(inner) > 1 and max(outer.values()) == 1 and min(inner.values()) > 1
-
-
-def _order(tree: Hierarchy, index: int) -> Finding:
-    outer, inner = tree.levels[index - 1], tree.levels[index]
-    message = f"each {inner.key or inner.name} contains several {outer.key or outer.name}, which is the outer level"
-    advice = (
-        "Name the outermost level first. The layers of AWS are numbered inwards, the tiers of Topograph and of "
-        "HyperNodes outwards."
-    )
-    return Finding("level-order", Severity.WARNING, tree.name, message, advice)
 
 
 def _reused(tree: Hierarchy, index: int, domains: Sequence[Domain]) -> Iterator[Finding]:
@@ -125,14 +124,6 @@ def _reused(tree: Hierarchy, index: int, domains: Sequence[Domain]) -> Iterator[
             "Use values that are unique in the cluster."
         )
         yield Finding("domain-name-reused", Severity.WARNING, tree.name, message, advice)
-
-
-def _equal_levels(tree: Hierarchy, index: int, domains: Sequence[Domain]) -> Iterator[Finding]:
-    parents = Counter(domain.parent for domain in domains)
-    if len(parents) > 1 and max(parents.values()) == 1:
-        outer, inner = tree.levels[index - 1].name, tree.levels[index].name
-        message = f"each {outer} has one {inner}, so both levels are the same"
-        yield Finding("level-equals-parent", Severity.NOTE, tree.name, message, f"Leave out the level {inner}.")
 
 
 def _spellings(tree: Hierarchy, index: int, domains: Sequence[Domain]) -> Iterator[Finding]:
@@ -192,7 +183,8 @@ def node_rules(cluster: Cluster, found: Sequence[Hierarchy]) -> Iterator[Finding
             yield Finding(rule, Severity.NOTE, "nodes", message, advice)
     for taint_name, names in tainted.items():
         message = f"{len(names):,} {total} have the taint {taint_name}: {some(names)}"
-        yield Finding("nodes-tainted", Severity.NOTE, "nodes", message, _TAINTED + _without_hostname(cluster))
+        advice = f"Pods need a toleration.{_without_hostname(cluster)}"
+        yield Finding("nodes-tainted", Severity.NOTE, "nodes", message, advice)
 
 
 def preferred_rules(gang: Workload, tree: Hierarchy | None) -> Iterator[Finding]:
@@ -212,9 +204,6 @@ def preferred_rules(gang: Workload, tree: Hierarchy | None) -> Iterator[Finding]
             message = f"the preferred level {preferred} has no effect, because all pods are in one {one} anyway"
             advice = f"Leave it out, or prefer a level inside {one}."
             yield Finding("gang-prefer-level", Severity.WARNING, subject, message, advice)
-
-
-_TAINTED = "Pods need a toleration."
 
 
 def _without_hostname(cluster: Cluster) -> str:

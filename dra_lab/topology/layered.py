@@ -87,31 +87,22 @@ def _with_release(cluster: Cluster, layer: Layer) -> Cluster:
     )
 
 
-def _without_device(cluster: Cluster, layer: Layer) -> Cluster:
-    """Return the cluster without one device; a claim that has it keeps its other devices."""
-    return _with_device(cluster, layer, lambda _: None, "without")
-
-
-def _with_taint(cluster: Cluster, layer: Layer) -> Cluster:
-    """Return the cluster with TAINT on one device; pods that use it already stay."""
-    return _with_device(cluster, layer, _tainted, "with a taint on")
-
-
-def _tainted(device: Device) -> Device:
-    return replace(device, taints=(*device.taints, TAINT))
-
-
-def _with_device(cluster: Cluster, layer: Layer, change: Callable[[Device], Device | None], words: str) -> Cluster:
+def _with_device(cluster: Cluster, layer: Layer, taint: DeviceTaint | None, words: str) -> Cluster:
+    """Return the cluster with a taint on one device, without it for None; claims that have the device stay."""
     wanted = _device(cluster, layer.subject)
 
     def changed(slice_: ResourceSlice) -> ResourceSlice:
         spec = slice_.spec
         if (spec.driver, spec.pool.name) != (wanted.driver, wanted.pool):
             return slice_
-        if all(device.name != wanted.device for device in spec.devices or ()):
-            return slice_
-        made = (change(device) if device.name == wanted.device else device for device in spec.devices or ())
-        return replace(slice_, spec=replace(spec, devices=tuple(device for device in made if device is not None)))
+        devices: list[Device] = []
+        for device in spec.devices or ():
+            if device.name != wanted.device:
+                devices.append(device)
+            elif taint is not None:
+                devices.append(replace(device, taints=(*device.taints, taint)))
+        same = tuple(devices) == (spec.devices or ())
+        return slice_ if same else replace(slice_, spec=replace(spec, devices=tuple(devices)))
 
     slices = tuple(changed(slice_) for slice_ in cluster.slices)
     return cluster.with_objects(slices=slices, name=f"{cluster.name} {words} {wanted.device}".strip())
@@ -179,8 +170,8 @@ _APPLY: Mapping[str, Callable[[Cluster, Layer], Cluster]] = {
     "add": _with_more,
     "drain": lambda cluster, layer: without_nodes(cluster, [layer.subject]),
     "uncordon": lambda cluster, layer: uncordoned(cluster, [layer.subject]),
-    "without": _without_device,
-    "taint": _with_taint,
+    "without": lambda cluster, layer: _with_device(cluster, layer, None, "without"),
+    "taint": lambda cluster, layer: _with_device(cluster, layer, TAINT, "with a taint on"),
     "idle": lambda cluster, _: when_idle(cluster),
     "publish-numa": _with_published_numa,
     "release": _with_release,

@@ -26,6 +26,7 @@ from dra_lab.drivers import (
     profile,
     published,
 )
+from dra_lab.index.catalogue import lookup_of
 from dra_lab.index.device_kinds import Guesses, guessed_kinds
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
@@ -229,7 +230,7 @@ def _compute(cluster: Cluster, node_name: str, memo: _Memo) -> dict[DeviceID, Lo
     # a name that two devices have is no name of either, and the driver's other devices are then named alike
     unnamed = {driver for (driver, name), count in names.items() if name and count > 1}
     return {
-        device_id: _of(device_id, locality, "" if device_id.driver in unnamed else locality.short)
+        device_id: replace(locality, device=device_id, short="" if device_id.driver in unnamed else locality.short)
         for device_id, locality in zip(devices, filled, strict=True)
     }
 
@@ -248,7 +249,12 @@ def _filled(
     if filled is None:
         if of_file is not None:
             known = [_completed(i, locality, of_file) for i, locality in zip(devices, known, strict=True)]
-        filled = memo.filled[key] = _derive(known, [item.device for item in devices.values()], memo)
+        found = _fill(known, "numaNode", "pcieRoot", "on the same PCIe root")
+        found = [
+            locality if locality.numa_node else _documented(locality, item.device, memo)
+            for locality, item in zip(found, devices.values(), strict=True)
+        ]
+        filled = memo.filled[key] = tuple(_fill(found, "socket", "numaNode", "on the same NUMA node"))
     return filled
 
 
@@ -288,15 +294,6 @@ def _completed(device_id: DeviceID, locality: Locality, of_file: FilePlaces) -> 
     return replace(locality, **changes) if changes else locality
 
 
-def _derive(known: Sequence[Locality], devices: Sequence[Device], memo: _Memo) -> tuple[Locality, ...]:
-    found = _fill(known, "numaNode", "pcieRoot", "on the same PCIe root")
-    found = [
-        locality if locality.numa_node else _documented(locality, device, memo)
-        for locality, device in zip(found, devices, strict=True)
-    ]
-    return tuple(_fill(found, "socket", "numaNode", "on the same NUMA node"))
-
-
 def _locality(driver: str, device: Device, memo: _Memo) -> Locality:
     """Return what a device publishes, without its own name; worked out once for equal devices."""
     names = memo.names.get(driver)
@@ -315,32 +312,8 @@ def _locality(driver: str, device: Device, memo: _Memo) -> Locality:
     return found
 
 
-def _of(device_id: DeviceID, locality: Locality, short: str) -> Locality:
-    return Locality(
-        device_id,
-        locality.kind,
-        locality.label,
-        locality.socket,
-        locality.numa_node,
-        locality.pcie_root,
-        locality.switch,
-        locality.address,
-        short,
-        locality.guessed,
-        locality.listed,
-    )
-
-
-def _lookup(driver: str, device: Device) -> Lookup:
-    def lookup(name: str) -> AttributeValue | None:
-        attribute = device.lookup(name, driver)
-        return None if attribute is None else attribute.value
-
-    return lookup
-
-
 def _published(driver: str, device: Device, memo: _Memo) -> Locality:
-    known, lookup = profile(driver, memo.profiles), _lookup(driver, device)
+    known, lookup = profile(driver, memo.profiles), lookup_of(driver, device)
     places = {member: _place(published(known, level, lookup)) for level, member in LEVEL_FIELDS.items()}
     address = published(known, "pciBusID", lookup)
     return Locality(
@@ -379,12 +352,18 @@ def _place(found: tuple[str, AttributeValue] | None) -> Place | None:
 
 def _fill(found: Sequence[Locality], level: str, shared: str, words: str) -> list[Locality]:
     """Derive a level for devices that lack it from those at the same `shared` place that publish it, all agreeing."""
-    publishers: dict[str | int, list[Locality]] = defaultdict(list)
+    publishers: dict[str | int, list[tuple[Locality, Place]]] = defaultdict(list)
     for locality in found:
         common, place = locality.place(shared), locality.place(level)
         if common is not None and place is not None and not place.derived:
-            publishers[common.value].append(locality)
-    derived = {value: _agreed(group, level, words) for value, group in publishers.items()}
+            publishers[common.value].append((locality, place))
+    derived: dict[str | int, Place] = {}
+    for value, group in publishers.items():
+        if len({place.value for _, place in group}) == 1:
+            kinds_here = (kind_words(_KIND_WORDS[one.kind], guessed=one.guessed) for one, _ in group)
+            names = ", ".join(dict.fromkeys(place.source for _, place in group))
+            source = f"from the {' and '.join(dict.fromkeys(kinds_here))} {words} ({names})"
+            derived[value] = Place(group[0][1].value, source, derived=True)
     filled = []
     for locality in found:
         common = locality.place(shared)
@@ -394,18 +373,9 @@ def _fill(found: Sequence[Locality], level: str, shared: str, words: str) -> lis
     return filled
 
 
-def _agreed(group: Iterable[Locality], level: str, shared: str) -> Place | None:
-    places = [place for locality in group if (place := locality.place(level)) is not None]
-    if len({place.value for place in places}) != 1:
-        return None
-    words = (kind_words(_KIND_WORDS[locality.kind], guessed=locality.guessed) for locality in group)
-    names = ", ".join(dict.fromkeys(place.source for place in places))
-    return Place(places[0].value, f"from the {' and '.join(dict.fromkeys(words))} {shared} ({names})", derived=True)
-
-
 def _documented(locality: Locality, device: Device, memo: _Memo) -> Locality:
     driver = locality.device.driver
-    known = derived_numa(profile(driver, memo.profiles), _lookup(driver, device))
+    known = derived_numa(profile(driver, memo.profiles), lookup_of(driver, device))
     if known is None:
         return locality
     return replace(locality, numa_node=Place(known[0], known[1], derived=True))

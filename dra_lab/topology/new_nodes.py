@@ -88,8 +88,9 @@ def new_place(
             first = 0
         elif one.name == tree.name:
             first = depth
-        elif path and not one.name.startswith(ZONE) and inside.issuperset(_nodes(one, path)):
-            first = len(path) - 1
+        elif path and not one.name.startswith(ZONE):
+            there = next(domain.nodes for domain in one.domains if domain.path == path)
+            first = len(path) - 1 if inside.issuperset(there) else first
         paths[one.name] = _renamed(one, path, first, number, named)
     for one in trees:
         # One label is a level of several hierarchies.
@@ -105,10 +106,6 @@ def new_place(
             if inside.issuperset(have):
                 values[key] = f"{values[key]}-new-{number}"
     return NewPlace(paths[tree.name][: depth + 1], paths, values, new=True)
-
-
-def _nodes(tree: Hierarchy, path: Path) -> Sequence[str]:
-    return next(domain.nodes for domain in tree.domains if domain.path == path)
 
 
 def _renamed(tree: Hierarchy, path: Path, first: int, number: int, named: dict[str, str]) -> Path:
@@ -243,21 +240,16 @@ def _node(cluster: Cluster, new: NewNode) -> Node:
 
 
 def _slices(cluster: Cluster, new: NewNode, pools: set[tuple[str, str]]) -> Iterator[ResourceSlice]:
+    """Yield the slices of a new node; its devices have other values of the attributes that say where it is."""
     own = cluster.slices_by_node.get(new.type.node, ()) if new.type.node else new.type.slices
     values = {key: new.place.values[key] for key in ATTRIBUTES if new.place.values.get(key)}
     for made in copied_slices(own, _original(cluster, new.type).name, new.name, pools):
-        devices = tuple(_placed(device, made.spec.driver, values) for device in made.spec.devices or ())
-        yield replace(made, spec=replace(made.spec, devices=devices)) if values else made
-
-
-def _placed(device: Device, driver: str, values: Mapping[str, str]) -> Device:
-    """Return a device with other values of the attributes that say where its node is."""
-    changed = {}
-    for key, value in values.items():
-        name = _own_name(device, driver, key)
-        if name in device.attributes:
-            changed[name] = DeviceAttribute(string=value)
-    return replace(device, attributes={**device.attributes, **changed}) if changed else device
+        devices: list[Device] = []
+        for device in made.spec.devices or ():
+            named = {_own_name(device, made.spec.driver, key): value for key, value in values.items()}
+            changed = {name: DeviceAttribute(string=v) for name, v in named.items() if name in device.attributes}
+            devices.append(replace(device, attributes={**device.attributes, **changed}) if changed else device)
+        yield replace(made, spec=replace(made.spec, devices=tuple(devices))) if values else made
 
 
 def _own_name(device: Device, driver: str, key: str) -> str:

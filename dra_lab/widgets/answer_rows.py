@@ -22,17 +22,9 @@ from dra_lab.words.drawing_words import request_sentence
 from dra_lab.words.facts import GLOSSARY, goal_number, goal_words, search_end
 from dra_lab.words.reason_words import bandwidth_lines, blocking_lines, funnel_tables, no_help_lines, source_lines
 from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
-from dra_lab.words.verdict import Tile, fixes, goal_title, tiles
+from dra_lab.words.verdict import Fix, Tile, fixes, goal_title, tiles
 
 State = Literal["fits", "misfit", "empty", "error", "stopped", "solving"]
-
-
-class FixCard(Row, frozen=True):
-    """A change that makes the claim fit: what to do, what it brings; `id` applies it."""
-
-    title: str
-    id: str
-    brings: str = ""
 
 
 class ProgressRow(Row, frozen=True):
@@ -58,7 +50,7 @@ class AnswerRow(Row, frozen=True):
     scheduler: str = ""
     differs: bool = False
     tiles: tuple[Tile, ...] = ()
-    fixes: tuple[FixCard, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     tried: str = ""
     stale: bool = False
     progress: ProgressRow | None = None
@@ -100,12 +92,12 @@ class ReasonRow(Row, frozen=True):
 
 
 class SuggestionRow(Row, frozen=True):
-    """A change that would help; `id` applies it, "" where it can only be read."""
+    """A change that would help; `number` applies it, None where it can only be read."""
 
     title: str
     detail: str = ""
     source: str = ""
-    id: str = ""
+    number: int | None = None
 
 
 class BadgeRow(Row, frozen=True):
@@ -157,7 +149,7 @@ def answer_row(
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
         tiles=tiles(plan, headroom, counting=counting, simulated=simulated),
-        fixes=tuple(FixCard(title=fix.title, brings=fix.brings, id=str(fix.number)) for fix in fixes(plan)),
+        fixes=fixes(plan),
         tried=tried[0] if tried else "",
         stale=stale or bool(trouble),
         progress=reported,
@@ -204,7 +196,7 @@ def suggestion_rows(plan: Plan | None) -> tuple[SuggestionRow, ...]:
             title=suggestion.title,
             detail=suggestion.detail,
             source=suggestion.source,
-            id=str(number) if suggestion.selectors or suggestion.sketch is not None else "",
+            number=number if suggestion.selectors or suggestion.sketch is not None else None,
         )
         for number, suggestion in enumerate(plan.suggestions if plan is not None else ())
     )

@@ -18,11 +18,11 @@ from dra_lab.model.decoding import from_builtins
 from dra_lab.model.sketch import ClaimSketch, PodDrawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session import Session
-from dra_lab.session.fleet import drawn_gang, set_drawn_gang
+from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.history import History
 from dra_lab.widgets.canvas_rows import CanvasStatus, PaletteRow, ProblemRow, palette_rows, problem_rows, status_rows
-from dra_lab.widgets.gang_rows import GangRow, asked_gang, first_gang, gang_row
-from dra_lab.widgets.messages import Row, on, wire
+from dra_lab.widgets.gang_rows import GangRow, first_gang, gang_row
+from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import drawing_parts
 from dra_lab.words.document import Part
@@ -107,7 +107,7 @@ class CanvasGang(Pane):
         self.when(self._show_gang, "history", "cluster", "sketch")
 
     def _show_gang(self) -> None:
-        drawn = drawn_gang(self.session)
+        drawn = self.session.fleet.drawn_gang
         if drawn is None:
             self.view.gang = {}
             return
@@ -118,27 +118,16 @@ class CanvasGang(Pane):
     def make_gang(self) -> None:
         """Make the drawn pod one gang of all its pods in one domain of the innermost level."""
         session = self.session
-        if drawn_gang(session) is None:
+        if session.fleet.drawn_gang is None:
             pods = session.fleet.workload(session.fleet.editing).replicas if session.fleet.editing else 1
-            set_drawn_gang(session, first_gang(session.cluster, pods if pods > 1 else FIRST_PODS))
+            session.fleet.set_drawn_gang(first_gang(session.cluster, pods if pods > 1 else FIRST_PODS))
 
-    @on
-    def set_gang(
-        self,
-        size: int,
-        min: int = 0,  # noqa: A002  the field of the message
-        level: str = "",
-        hierarchy: str = "",
-        prefer: str = "",
-        queue: str = "",
-    ) -> None:
-        """Change the gang of the drawn pod: `min` 0 stands for all pods, `size` 0 for no gang."""
-        set_drawn_gang(self.session, asked_gang(size, min, level, hierarchy, prefer, queue))
+    set_gang = calls(SessionFleet.set_drawn_gang, "fleet", tag="set-gang")
 
 
 def drawn_gang_words(session: Session) -> str:
     """Return who answers for the gang of the drawn pod: Plan answers for one pod."""
-    drawn = drawn_gang(session)
+    drawn = session.fleet.drawn_gang
     if drawn is None:
         return ""
     number = session.fleet.workload(session.fleet.editing).replicas

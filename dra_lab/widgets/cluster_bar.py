@@ -10,20 +10,18 @@ import traitlets
 from dra_lab.findings import sentence_case
 from dra_lab.model.pod_reason import PodReason
 from dra_lab.model.release import RELEASES
-from dra_lab.session import MODES
+from dra_lab.session import MODES, Session
+from dra_lab.session.exporting import Exporting
 from dra_lab.session.job import Job
 from dra_lab.session.preparing import is_checked
-from dra_lab.sources.live import PREFIX, Context, contexts
+from dra_lab.sources.live import PREFIX, Context, Following, contexts
 from dra_lab.widgets.cluster_opening import ClusterOpening, OfferRow
 from dra_lab.widgets.cluster_rows import (
     MOST_NODES,
     AskRow,
     CountsRow,
-    DetailRow,
     FindingRow,
-    FollowRow,
     MeterRow,
-    ModeRow,
     NodeUseRow,
     SourceRow,
     counts,
@@ -34,7 +32,7 @@ from dra_lab.widgets.cluster_rows import (
     read_words,
     source_rows,
 )
-from dra_lab.widgets.messages import Row, on, wire
+from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import source_parts
 from dra_lab.words.cluster_document import first_words, summary
@@ -92,20 +90,20 @@ class ClusterShown(Pane):
     meters: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[MeterRow])
     node_use: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[NodeUseRow])
     read_at = traitlets.Unicode("").tag(sync=True)
-    details: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[DetailRow])
-    follow = traitlets.Dict().tag(sync=True, value=FollowRow)
+    details: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[tuple[str, str]])
+    follow = traitlets.Dict().tag(sync=True, value=Following)
     release = traitlets.Unicode("").tag(sync=True)
     releases: traitlets.List[Any] = traitlets.List(list(RELEASES)).tag(sync=True, value=list[str])
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
     counts = traitlets.Dict().tag(sync=True, value=CountsRow)
     example = traitlets.Bool(False).tag(sync=True)
-    modes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[ModeRow])
+    modes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[tuple[str, str]])
     ask = traitlets.Dict().tag(sync=True, value=AskRow)
     what_if: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
 
     def _begin(self) -> None:
         self._contexts: tuple[Context, ...] = ()
-        self.assign(modes=[ModeRow(name=name, label=label) for name, label in MODES.items()])
+        self.assign(modes=[*MODES.items()])
         self.when(self._show_cluster, "cluster")
         self.when(self._show_following, "cluster", "following")
         self.when(self._show_findings, "cluster", "plan", "findings")
@@ -129,13 +127,13 @@ class ClusterShown(Pane):
     def _show_following(self) -> None:
         following = self.session.following
         can = self.session.snapshot.name.startswith(PREFIX)
-        self.assign(follow=FollowRow(following.state.value, following.reason) if can else FollowRow())
+        self.assign(follow=following if can else {})
         self._show_details()
 
     def _show_details(self) -> None:
         """Show what is open, line by line, and why no changes come of a cluster that is followed."""
         following = self.session.following
-        why = DetailRow(label="Followed", value=f"{following.state.value}: {following.reason}")
+        why = "Followed", f"{following.state.value}: {following.reason}"
         rows = detail_rows(self.session.cluster, self.view.summary)
         self.assign(details=(*rows, *((why,) if following.reason else ())))
 
@@ -154,6 +152,10 @@ class ClusterShown(Pane):
 
     # ------------------------------------------------------------ what the person did
 
+    show_mode = calls(Session.show_mode, tag="mode")
+    show_export = calls(Exporting.open, "exporting", tag="show-export")
+    set_release = calls(Session.set_release, tag="release")
+
     @on(tag="sources")
     def list_sources(self) -> None:
         """Read the contexts of the kubeconfig: the choice of a cluster has opened."""
@@ -170,16 +172,6 @@ class ClusterShown(Pane):
             # Ending waits for the connections to close, which must not hold up the kernel.
             threading.Thread(target=self.session.unfollow, name="dra-lab unfollow", daemon=True).start()
 
-    @on(tag="mode")
-    def show_mode(self, name: str) -> None:
-        """Show another mode of the planner."""
-        self.session.show_mode(name)
-
-    @on
-    def show_export(self) -> None:
-        """Show the Export sheet."""
-        self.session.exporting.open()
-
     @on
     def start_empty(self) -> None:
         """Clear the example's drawing."""
@@ -190,11 +182,6 @@ class ClusterShown(Pane):
     def dismiss_example(self) -> None:
         """Keep the example and hide the line about it."""
         self.view.example = self.session.example = False
-
-    @on(tag="release")
-    def set_release(self, value: str) -> None:
-        """Write manifests for another release of Kubernetes."""
-        self.session.set_release(value)
 
     @on
     def undo_what_if(self) -> None:

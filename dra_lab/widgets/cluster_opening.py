@@ -27,18 +27,11 @@ if TYPE_CHECKING:
     from dra_lab.session.drawables import Drawable, Drawables
 
 
-class DrawableRow(Row, frozen=True):
-    """A drawing that a file holds: what it is called, and what it comes from."""
-
-    label: str
-    detail: str = ""
-
-
 class OfferRow(Row, frozen=True):
-    """What the files that were given hold to be opened as a drawing, with a sentence about them; "" for no offer."""
+    """The labels and details of what files hold to be opened as a drawing, with a sentence about them, "" for none."""
 
     text: str = ""
-    options: tuple[DrawableRow, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
 
 
 class FileSize(Struct, frozen=True, forbid_unknown_fields=True):
@@ -206,7 +199,7 @@ class ClusterOpening(Pane):
             self._refuse(" ".join((*found.notes, "Give the files of the pod and of its claims together.")))
             return
         self._offered = found.found
-        rows = tuple(DrawableRow(label=one.label, detail=one.detail) for one in found.found)
+        rows = tuple((one.label, one.detail) for one in found.found)
         what = "1 drawing" if len(rows) == 1 else f"{len(rows)} drawings; the canvas shows one at a time"
         words = f"{source} contains no cluster. It contains {what}."
         self.assign(offer=OfferRow(text=" ".join((words, *found.notes)), options=rows))

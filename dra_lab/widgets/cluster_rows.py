@@ -23,20 +23,6 @@ from dra_lab.words.facts import KINDS
 from dra_lab.words.rule_catalogue import rule_catalogue
 
 
-class FollowRow(Row, frozen=True):
-    """Whether a running cluster is followed (off, connecting, live, lost, stopped), and why not; "" for others."""
-
-    state: str = ""
-    reason: str = ""
-
-
-class ModeRow(Row, frozen=True):
-    """One mode of the planner screen: its name and what the bar calls it."""
-
-    name: str
-    label: str
-
-
 class AskRow(Row, frozen=True):
     """A question to the person and its answers as (id, label); without text there is no question."""
 
@@ -55,13 +41,6 @@ class SourceRow(Row, frozen=True):
     group: str = ""
     detail: str = ""
     example: bool = False
-
-
-class DetailRow(Row, frozen=True):
-    """One line about the present cluster: what, and how much, when or who."""
-
-    label: str
-    value: str
 
 
 class MeterRow(Row, frozen=True):
@@ -86,10 +65,11 @@ class NodeUseRow(Row, frozen=True):
 
 def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[SourceRow, ...]:
     """Return what can be picked: the contexts of the kubeconfig, the shipped samples, and the present cluster."""
-    rows = [
-        SourceRow(value=context.source, label=context.name, group="Running clusters", detail=_context_detail(context))
-        for context in known
-    ]
+    rows = []
+    for one in known:
+        parts = (one.server, f"as {one.who}" if one.who else "", "current context" if one.current else "")
+        detail = " · ".join(filter(None, parts))
+        rows.append(SourceRow(value=one.source, label=one.name, group="Running clusters", detail=detail))
     for sample in samples():
         value = f"{PREFIX}{sample.name}"
         rows.append(SourceRow(value=value, label=sample.title, group="Samples", detail=sample.teaches))
@@ -102,12 +82,7 @@ def source_rows(cluster: Cluster, known: Sequence[Context] = ()) -> tuple[Source
     return tuple(rows)
 
 
-def _context_detail(context: Context) -> str:
-    parts = (context.server, f"as {context.who}" if context.who else "", "current context" if context.current else "")
-    return " · ".join(part for part in parts if part)
-
-
-def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
+def detail_rows(cluster: Cluster, summary: str) -> tuple[tuple[str, str], ...]:
     """Return what was read, when and as whom, line by line: all of what the bar may have no room for, and `summary`."""
     devices = sum(len(item.spec.devices or ()) for item in cluster.slices)
     kinds = (
@@ -124,10 +99,10 @@ def detail_rows(cluster: Cluster, summary: str) -> tuple[DetailRow, ...]:
         ("In short", summary),
         ("Read", ", ".join(f"{count:,} {_plural(word, count)}" for word, count in kinds if count)),
         ("Topology", hierarchy_line(cluster, known=True)),
-        ("At", _read_on(cluster)),
+        ("At", datetime.fromisoformat(cluster.read_at).strftime("%Y-%m-%d %H:%M") if cluster.read_at else ""),
         ("As", cluster.read_as),
     ]
-    return tuple(DetailRow(label=label, value=value) for label, value in rows if value)
+    return tuple((label, value) for label, value in rows if value)
 
 
 def _plural(word: str, count: int) -> str:
@@ -135,19 +110,6 @@ def _plural(word: str, count: int) -> str:
         return word
     head, space, rest = word.partition(" ")
     return f"{head}{'es' if head.endswith('s') else 's'}{space}{rest}"
-
-
-def _read_on(cluster: Cluster) -> str:
-    return datetime.fromisoformat(cluster.read_at).strftime("%Y-%m-%d %H:%M") if cluster.read_at else ""
-
-
-def read_at(cluster: Cluster) -> str:
-    """Return the time of day at which a cluster was read, with the date when it was not today; "" for samples."""
-    if not cluster.read_at:
-        return ""
-    moment = datetime.fromisoformat(cluster.read_at)
-    today = datetime.now(moment.tzinfo).date()
-    return moment.strftime("%H:%M" if moment.date() == today else "%Y-%m-%d %H:%M")
 
 
 METERS = ("gpu", "nic")
@@ -206,9 +168,13 @@ def node_use_rows(cluster: Cluster, release: KubernetesRelease) -> tuple[NodeUse
 
 
 def read_words(cluster: Cluster) -> str:
-    """Return when a cluster was read, and as whom."""
-    moment = read_at(cluster)
-    return f"{moment} as {cluster.read_as}" if moment and cluster.read_as else moment
+    """Return the time of day at which a cluster was read, with the date if it was not today, and as whom."""
+    if not cluster.read_at:
+        return ""
+    moment = datetime.fromisoformat(cluster.read_at)
+    is_today = moment.date() == datetime.now(moment.tzinfo).date()
+    words = moment.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M")
+    return f"{words} as {cluster.read_as}" if cluster.read_as else words
 
 
 class FindingRow(Row, frozen=True):
@@ -241,24 +207,23 @@ MAX_FINDINGS = 300
 
 def finding_rows(findings: Sequence[Finding]) -> tuple[FindingRow, ...]:
     """Return findings in words, at most MAX_FINDINGS of them and a row that counts the others."""
-    rows = tuple(map(_finding_row, findings[:MAX_FINDINGS]))
+    rows, rules = [], rule_catalogue()
+    for one in findings[:MAX_FINDINGS]:
+        about = rules.get(one.rule)
+        row = FindingRow(
+            severity=one.severity.value,
+            message=one.message,
+            subject=one.subject,
+            advice=one.advice,
+            origin=str(one.origin) if one.origin else "",
+            rule=one.rule,
+            help=(about.means, about.cause, about.remedy, about.page) if about else (),
+        )
+        rows.append(row)
     if (more := len(findings) - MAX_FINDINGS) > 0:
         note = f"{more:,} more findings"
-        return (*rows, FindingRow(severity="note", message=note, advice="lab.findings has all of them."))
-    return rows
-
-
-def _finding_row(finding: Finding) -> FindingRow:
-    entry = rule_catalogue().get(finding.rule)
-    return FindingRow(
-        severity=finding.severity.value,
-        message=finding.message,
-        subject=finding.subject,
-        advice=finding.advice,
-        origin=str(finding.origin) if finding.origin else "",
-        rule=finding.rule,
-        help=(entry.means, entry.cause, entry.remedy, entry.page) if entry else (),
-    )
+        rows.append(FindingRow(severity="note", message=note, advice="lab.findings has all of them."))
+    return tuple(rows)
 
 
 def counts(findings: Iterable[Finding], *, checking: bool = False) -> CountsRow:

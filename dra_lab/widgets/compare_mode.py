@@ -13,14 +13,14 @@ from dra_lab.model.placement import Placement
 from dra_lab.model.plan import PlanStatus, plan_of_pod
 from dra_lab.model.sketch import Kept, KnownValue
 from dra_lab.session import Session
-from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW
+from dra_lab.session.comparing import BASELINE, MOST_COMPARED, NOW, Comparing
 from dra_lab.session.fleet_answer import AMOUNTS
 from dra_lab.topology.layered import with_possible_layers
 from dra_lab.topology.locality import Place, localities
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane, latest_plan
 from dra_lab.words.comparison import (
-    Cell,
+    ComparisonRow,
     comparison_csv,
     comparison_rows,
     comparison_sentence,
@@ -29,16 +29,6 @@ from dra_lab.words.comparison import (
 )
 from dra_lab.words.document import as_markdown
 from dra_lab.words.facts import GLOSSARY, KINDS
-
-
-class CompareLine(Row, frozen=True):
-    """One row of the comparison: a cell per plan; `meaning` says what it counts."""
-
-    key: str
-    label: str
-    cells: tuple[Cell, ...]
-    differs: bool = False
-    meaning: str = ""
 
 
 class ChipRow(Row, frozen=True):
@@ -86,13 +76,14 @@ class ComparedPlan(Row, frozen=True):
 class CompareRow(Row, frozen=True):
     """Compare mode; {} while another mode is shown. The table is ready to be copied in both forms.
 
-    `every` are the names of all kept plans, of which `plans` are shown.
+    `every` are the names of all kept plans, of which `plans` are shown; `meanings` say what each line counts.
     """
 
     sentence: str
     stage: str = ""
     plans: tuple[ComparedPlan, ...] = ()
-    lines: tuple[CompareLine, ...] = ()
+    lines: tuple[ComparisonRow, ...] = ()
+    meanings: dict[str, str] = {}
     most: int = 4
     every: tuple[str, ...] = ()
     markdown: str = ""
@@ -129,6 +120,11 @@ class CompareMode(Pane):
 
     # ------------------------------------------------------------ what the person did
 
+    remove_kept = calls(Comparing.remove, "comparing", tag="remove-kept")
+    rename_kept = calls(Comparing.rename, "comparing", tag="rename-kept")
+    restore_kept = calls(Comparing.restore, "comparing", tag="restore-kept")
+    choose_kept = calls(Comparing.choose, "comparing", tag="choose-kept")
+
     @on
     def keep_for_compare(self, name: str = "") -> None:
         """Keep the present plan for comparing, under a name or "" for one made of the drawing or the changes."""
@@ -140,46 +136,18 @@ class CompareMode(Pane):
             raise InputError("there is no answer yet; keep the plan when it is there")
         self.session.comparing.keep(plan, name)
 
-    @on
-    def remove_kept(self, name: str) -> None:
-        """Forget a kept plan."""
-        self.session.comparing.remove(name)
-
-    @on
-    def rename_kept(self, name: str, to: str) -> None:
-        """Give a kept plan another name."""
-        self.session.comparing.rename(name, to)
-
-    @on
-    def restore_kept(self, name: str) -> None:
-        """Make a kept plan's drawing the present one."""
-        self.session.comparing.restore(name)
-
-    @on
-    def choose_kept(self, names: tuple[str, ...] = ()) -> None:
-        """Show these kept plans side by side."""
-        self.session.comparing.choose(names)
-
 
 def compare_row(session: Session) -> CompareRow:
     """Return what Compare mode shows of a session."""
     comparing = session.comparing
     plans = comparing.columns
-    lines = [
-        CompareLine(
-            key=row.key,
-            label=row.label,
-            differs=row.differs,
-            meaning=GLOSSARY[row.key],
-            cells=row.cells,
-        )
-        for row in comparison_rows(plans)
-    ]
+    lines = tuple(comparison_rows(plans))
     return CompareRow(
         sentence=comparison_sentence(plans),
-        stage=comparing.stage,
+        stage=comparing.progress or "",
         plans=tuple(_column(session, kept, plans[0]) for kept in plans),
-        lines=tuple(lines),
+        lines=lines,
+        meanings={row.key: GLOSSARY[row.key] for row in lines},
         most=MOST_COMPARED,
         every=tuple(kept.name for kept in comparing.every),
         markdown=as_markdown([comparison_table(plans)]) if plans else "",

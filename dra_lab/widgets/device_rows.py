@@ -39,9 +39,6 @@ class HeatMap(Row, frozen=True):
     cells: tuple[HeatCell, ...] = ()
 
 
-Fit = Literal["best", "worse", "no", "unknown"]
-
-
 class FleetItem(Row, frozen=True):
     """A node, or a type of identical nodes that `id`, its first node, stands for; `nodes` counts them.
 
@@ -51,7 +48,7 @@ class FleetItem(Row, frozen=True):
     id: str
     label: str
     nodes: int = 1
-    fit: Fit = "unknown"
+    fit: NodeFit = NodeFit.UNKNOWN
     pinned: bool = False
     detail: str = ""
     word: str = ""
@@ -99,13 +96,6 @@ MAX_DEVICES = 1000
 
 MOST_TILES = 64
 """Nodes up to which each has a tile of its own; above, identical nodes share a row."""
-
-_FITS: Mapping[NodeFit, Fit] = {
-    NodeFit.BEST: "best",
-    NodeFit.WORSE: "worse",
-    NodeFit.NO: "no",
-    NodeFit.UNKNOWN: "unknown",
-}
 
 
 def device_table(cluster: Cluster, node: str = "") -> DeviceTable:
@@ -167,16 +157,24 @@ def fleet(cluster: Cluster, plan: Plan | None, pinned: str = "") -> Fleet:
     tiles = []
     for name in cluster.node_names:
         node_class = class_of.get(name, NodeClass((name,), NodeFit.UNKNOWN))
-        fit, detail = _FITS[node_class.fit], _detail(node_class)
         word = _word(node_class, *use[name], is_mixed=is_mixed)
         if nearest is not None and name == first:
             word = f"{nearest.available:,} of {counted(nearest.needed, 'pair')}"
-        tiles.append(FleetItem(id=name, label=labels[name], fit=fit, pinned=name == pinned, detail=detail, word=word))
+        tiles.append(
+            FleetItem(
+                id=name,
+                label=labels[name],
+                fit=node_class.fit,
+                pinned=name == pinned,
+                detail=_detail(node_class),
+                word=word,
+            )
+        )
     tiles.sort(key=lambda tile: (tile.id != first, _ORDER.index(tile.fit), natural_order(tile.id)))
     return Fleet(kind="tiles", items=tuple(tiles), total=total, best=best)
 
 
-_ORDER: tuple[Fit, ...] = ("best", "worse", "unknown", "no")
+_ORDER = (NodeFit.BEST, NodeFit.WORSE, NodeFit.UNKNOWN, NodeFit.NO)
 
 
 def node_use(cluster: Cluster, node: str) -> tuple[bool, bool]:
@@ -232,7 +230,7 @@ def _class_item(node_class: NodeClass, pinned: str) -> FleetItem:
         id=name,
         label=node_class.label or (f"like {name}" if len(node_class.nodes) > 1 else name),
         nodes=len(node_class.nodes),
-        fit=_FITS[node_class.fit],
+        fit=node_class.fit,
         pinned=name == pinned,
         detail=_detail(node_class),
     )
@@ -251,7 +249,5 @@ def _detail(node_class: NodeClass) -> str:
 
 def equal_nodes(plan: Plan | None, node: str) -> int:
     """Return how many nodes are equal to a node for the plan's drawing, itself included."""
-    for node_class in plan.node_classes if plan is not None else ():
-        if node in node_class.nodes:
-            return len(node_class.nodes)
-    return 1
+    classes = plan.node_classes if plan is not None else ()
+    return next((len(one.nodes) for one in classes if node in one.nodes), 1)

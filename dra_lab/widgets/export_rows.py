@@ -15,7 +15,6 @@ from dra_lab.exports.gangs.gang_files import SCHEDULERS
 from dra_lab.exports.readme import EXTRA_FILES
 from dra_lab.exports.simulation import Simulation
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.decoding import from_builtins
 from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.placement import YOURS, measured_path
@@ -24,7 +23,7 @@ from dra_lab.model.release import RELEASES
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
-from dra_lab.session.exporting import Exporting
+from dra_lab.session.exporting import ExportChoice, Exporting
 from dra_lab.session.outputs import POD_PINS
 from dra_lab.sketch.claim_objects import MEANING
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows
@@ -84,20 +83,6 @@ class PinRow(Row, frozen=True):
     price: str
 
 
-class ChoiceRow(Row, frozen=True):
-    """What a person chose for the export."""
-
-    release: str = ""
-    api_version: str = "v1"
-    kind: str = "template"
-    namespace: str = ""
-    example: str = "pod"
-    workload: str = ""
-    container: str = ""
-    patch: bool = False
-    folder: str = ""
-
-
 class MeasureRow(Row, frozen=True):
     """What can be measured: the bandwidth without links in words, and the folder that the two Jobs go to."""
 
@@ -140,7 +125,8 @@ class ExportRow(Row, frozen=True):
     """
 
     name: str
-    choice: ChoiceRow
+    choice: ExportChoice
+    release: str = ""
     fleet: int = 0
     cluster: str = ""
     stage: str = ""
@@ -269,9 +255,8 @@ def export_row(session: Session) -> ExportRow:
         name=f"{gang.name}, {gang.words}" if gang is not None else _title(names) if names else session.sketch.name,
         fleet=len(names),
         cluster=session.cluster.name,
-        choice=msgspec.structs.replace(
-            from_builtins(choice, ChoiceRow, from_attributes=True), release=release.version, folder=exporting.folder
-        ),
+        choice=msgspec.structs.replace(choice, folder=exporting.folder),
+        release=release.version,
         releases=RELEASES,
         stage=exporting.stage,
         problem=exporting.problem,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import traitlets
@@ -21,15 +21,11 @@ from dra_lab.widgets.export_rows import (
     _measure_folder,
     export_row,
 )
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.facts import EXPORT_TERMS
 from dra_lab.words.scheduler_sentences import Simulated, scheduler_sentences
 from dra_lab.words.verdict import Tone
-
-if TYPE_CHECKING:
-    from dra_lab.session.exporting import Exporting
-
 
 _REST = 1.0
 """Seconds without an edit after which the export is simulated."""
@@ -172,20 +168,10 @@ class ExportSheet(Pane):
 
     # ------------------------------------------------------------ what the person did
 
-    @on
-    def show_export(self) -> None:
-        """Show the Export sheet."""
-        self.session.exporting.open()
-
-    @on
-    def close_export(self) -> None:
-        """Close the Export sheet."""
-        self.session.exporting.close()
-
-    @on
-    def cancel_export(self) -> None:
-        """Stop looking for pins."""
-        self.session.exporting.cancel()
+    show_export = calls(Exporting.open, "exporting", tag="show-export")
+    close_export = calls(Exporting.close, "exporting", tag="close-export")
+    cancel_export = calls(Exporting.cancel, "exporting", tag="cancel-export")
+    use_measured = calls(Session.measured, tag="use-measured")
 
     @on(choice=ExportChoice)
     def choose_export(self, release: str | None = None, **choice: Any) -> None:
@@ -226,11 +212,6 @@ class ExportSheet(Pane):
         _check_link(folder)
         exporting.written = measure(self.session, folder, namespace=exporting.choice.namespace)
         self._show_export()
-
-    @on
-    def use_measured(self, near: float, far: float) -> None:
-        """Use these bandwidths, with the link and without it, in place of the published range."""
-        self.session.measured(near, far)
 
 
 def _check_link(folder: str) -> None:

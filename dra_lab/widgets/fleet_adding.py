@@ -18,7 +18,7 @@ from dra_lab.session.adding import Adding, AddingQuestion, largest, level_of, tr
 from dra_lab.topology.hierarchy_findings import plural
 from dra_lab.widgets.cluster_rows import FindingRow, finding_rows, hardware_types
 from dra_lab.widgets.gang_rows import LevelRow, level_rows
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.document import number_words
 from dra_lab.words.facts import sentence
@@ -91,15 +91,9 @@ class FleetAdding(Pane):
         if self.session.mode == "fleet":
             self.assign(fleet_adding=adding_row(self.session))
 
-    @on
-    def find_nodes(self) -> None:
-        """Find the nodes that have to be added at least cost."""
-        self.session.adding.find()
-
-    @on
-    def stop_finding(self) -> None:
-        """Stop finding nodes; the best answer so far stays."""
-        self.session.adding.cancel()
+    find_nodes = calls(Adding.find, "adding", tag="find-nodes")
+    stop_finding = calls(Adding.cancel, "adding", tag="stop-finding")
+    add_found_nodes = calls(Adding.add_found, "adding", tag="add-found-nodes")
 
     @on
     def set_node_type(self, node: str, cost: str = "1", places: str = _ANY) -> None:
@@ -121,11 +115,6 @@ class FleetAdding(Pane):
         if domains < 0 or nodes < 1:
             raise InputError("enter 0 or more new domains, with places for 1 node or more each")
         self._change(domains=domains, nodes=nodes, hierarchy=hierarchy, level=level)
-
-    @on
-    def add_found_nodes(self) -> None:
-        """Add the nodes that were found, as what-if changes."""
-        self.session.adding.add_found()
 
     @property
     def _addable(self) -> Addable:

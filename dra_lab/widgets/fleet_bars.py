@@ -64,16 +64,13 @@ class Bars:
     def nodes(self, kind: str, only: Iterable[str] | None = None) -> tuple[BarRow, ...]:
         """Return a bar for each node to show, or of `only`, that has devices of a kind, by name."""
         known = self.by_kind.get(kind, {})
-        wanted = filter(self._is_shown, known) if only is None else (name for name in only if name in known)
-        names = sorted(wanted, key=natural_order)
-        return tuple(self._row(name, "", [name], known[name], self.pods_on(name)) for name in names)
+        wanted = self.only if only is None else only
+        names = sorted(known if wanted is None else known.keys() & set(wanted), key=natural_order)
+        return tuple(self._row(kind, name, name, "", [name]) for name in names)
 
     def groups(self, kind: str, by: str) -> tuple[BarRow, ...]:
         """Return a bar for each rack, or each hardware type and state: the most stranded first, then the least free."""
-        rows = [
-            self._row(key, state, nodes, self._sum(kind, nodes), self._pods_on(nodes), name)
-            for key, (name, state, nodes) in self.members(kind, by).items()
-        ]
+        rows = [self._row(kind, key, *group) for key, group in self.members(kind, by).items()]
         return tuple(sorted(rows, key=lambda row: (-row[7], row[6], natural_order(row[1]), row[2])))
 
     def members(self, kind: str, by: str) -> Mapping[str, tuple[str, str, list[str]]]:
@@ -81,11 +78,11 @@ class Bars:
         found: dict[str, tuple[str, str, list[str]]] = {}
         names = self._rack_of if by == "racks" else hardware_types(self.cluster)
         for node, values in self.by_kind.get(kind, {}).items():
-            if not self._is_shown(node):
+            if self.only is not None and node not in self.only:
                 continue
             name = names.get(node, "") or (NO_RACK if by == "racks" else "devices that several nodes see")
-            state = "" if by == "racks" else state_of(values)
-            found.setdefault(_group_id(by, name, state), (name, state, []))[2].append(node)
+            state = "" if by == "racks" else _state_of(values)
+            found.setdefault(f"{by}/{name}/{state}", (name, state, []))[2].append(node)
         return found
 
     def heat(self, kind: str) -> HeatMap:
@@ -100,7 +97,7 @@ class Bars:
                 rack=row.rack,
                 grade=row.grade,
                 words=f"{row.rack}: {row.value:,} of {row.total:,} {label} stranded",
-                id=_group_id("racks", row.rack),
+                id=f"racks/{row.rack}/",
             )
             for row in rows
             if row.total
@@ -109,43 +106,22 @@ class Bars:
         title = f"Stranded {label} by {word}"
         return HeatMap(title=title, source=self.racks.source, grades=grades, cells=cells)
 
-    def _is_shown(self, node: str) -> bool:
-        return self.only is None or node in self.only
-
-    def _sum(self, kind: str, nodes: Sequence[str]) -> tuple[float, ...]:
-        known = self.by_kind[kind]
-        return tuple(map(sum, zip(*(known[node] for node in nodes), strict=True)))
-
-    def _pods_on(self, nodes: Sequence[str]) -> Counter[str]:
-        found: Counter[str] = Counter()
+    def _row(self, kind: str, key: str, name: str, state: str, nodes: Sequence[str]) -> BarRow:
+        known, pods = self.by_kind[kind], Counter[str]()
+        sums = map(sum, zip(*(known[node] for node in nodes), strict=True))
+        used, planned, free, stranded, blocked = (int(v) if v == int(v) else round(v, _ROUND) for v in sums)
         for node in nodes:
-            if node in self._pods:
-                found.update(self._pods[node])
-        return found
-
-    @staticmethod
-    def _row(
-        key: str, state: str, nodes: Sequence[str], values: Sequence[float], pods: Mapping[str, int], name: str = ""
-    ) -> BarRow:
-        used, planned, free, stranded, blocked = map(_number, values)
+            pods.update(self.pods_on(node))
         words = ", ".join(f"{count:,} × {workload}" for workload, count in sorted(pods.items()))
-        return key, name or key, state, len(nodes), used, planned, free, stranded, blocked, words
+        return key, name, state, len(nodes), used, planned, free, stranded, blocked, words
 
 
-def _group_id(by: str, name: str, state: str = "") -> str:
-    return f"{by}/{name}/{state}"
-
-
-def state_of(values: Sequence[float]) -> str:
+def _state_of(values: Sequence[float]) -> str:
     """Return the state of a node: idle, partly in use, full, or not available."""
     used, planned, free, stranded, blocked = values
     if not used:
         return "not available" if blocked and not planned + free + stranded else "idle"
     return "partly in use" if planned + free + stranded else "full"
-
-
-def _number(value: float) -> float:
-    return int(value) if value == int(value) else round(value, _ROUND)
 
 
 def free_lines(kind: str, row: BarRow) -> tuple[str, ...]:
@@ -272,13 +248,10 @@ class FleetBars(Pane):
         if bars is None or not bars.kinds:
             self.assign(fleet_bars=BarTable(note=_NOTHING), fleet_card=CardRow(), fleet_heat=HeatMap())
             return
-        many = len(answer.question.cluster.node_names) > FEW_NODES
+        names = answer.question.cluster.node_names
+        many = len(names) > FEW_NODES
         word = bars.racks.word if bars.racks is not None else ""
-        groupings = {
-            "nodes": "nodes",
-            **({"racks": plural(word)} if word else {}),
-            "types": "hardware types",
-        }
+        groupings = {"nodes": "nodes", **({"racks": plural(word)} if word else {}), "types": "hardware types"}
         kinds = dict(bars.kinds)
         kind = self.view.fleet_kind if self.view.fleet_kind in kinds else next(iter(kinds))
         bars.only = matching(bars.cluster, self.view.fleet_filters)
@@ -294,7 +267,7 @@ class FleetBars(Pane):
             rows=rows,
             many=many,
             filters=filter_rows(bars.cluster),
-            names=_names(answer.question.cluster),
+            names=names if len(names) <= MOST_NAMES else (),
         )
         self.assign(fleet_bars=table, fleet_heat=bars.heat(kind) if many else HeatMap())
         self._show_card()
@@ -361,11 +334,6 @@ class FleetBars(Pane):
             for placement in replica.devices
         }
         return hardware_svg(bars.cluster, node, pods=pods, workloads=[pod.pod for pod in workloads])
-
-
-def _names(cluster: Cluster) -> tuple[str, ...]:
-    """Return the names of the nodes that a field can offer; none of many."""
-    return cluster.node_names if len(cluster.node_names) <= MOST_NAMES else ()
 
 
 MOST_VALUES = 40

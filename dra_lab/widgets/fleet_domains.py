@@ -9,14 +9,22 @@ import traitlets
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.workload import Workload
+from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
-from dra_lab.session.gang_domains import MOST_NAMED, DomainChange, DomainPods, GangDomains, changes, gang_domains
+from dra_lab.session.gang_domains import (
+    MOST_NAMED,
+    DomainChange,
+    DomainPods,
+    GangDomains,
+    NodePods,
+    changes,
+    gang_domains,
+)
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.gang_rows import (
-    asked_gang,
     first_gang,
 )
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.facts import counted
 from dra_lab.words.why_not_document import Bar, TestBars
@@ -26,9 +34,6 @@ from dra_lab.words.workload_words import (
     lacking_words,
     level_word,
 )
-
-BoxRow = tuple[str, int, int, int, int, bool]
-"""Node; pods placed, free, kept away by the plan, by devices in use; whether it is cordoned. A tuple, as in bars."""
 
 DomainState = Literal["chosen", "fits", "refused", "unknown", "outer"]
 
@@ -48,7 +53,7 @@ class DomainRow(Row, frozen=True):
     holds: str = ""
     words: str = ""
     sums: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
-    boxes: tuple[BoxRow, ...] = ()
+    boxes: tuple[NodePods, ...] = ()
 
 
 class DomainTable(Row, frozen=True):
@@ -66,13 +71,6 @@ class DomainTable(Row, frozen=True):
     note: str = ""
 
 
-class WouldFitRow(Row, frozen=True):
-    """A change that makes a domain hold the gang, and what it brings."""
-
-    title: str
-    brings: str
-
-
 class DomainCard(Row, frozen=True):
     """The domain that is chosen: a question with its numbers, the nodes, and what would make it hold the gang."""
 
@@ -80,8 +78,8 @@ class DomainCard(Row, frozen=True):
     title: str = ""
     lines: tuple[str, ...] = ()
     bars: tuple[TestBars, ...] = ()
-    fixes: tuple[WouldFitRow, ...] = ()
-    boxes: tuple[BoxRow, ...] = ()
+    fixes: tuple[tuple[str, str], ...] = ()
+    boxes: tuple[NodePods, ...] = ()
 
 
 class FleetDomains(Pane):
@@ -114,7 +112,8 @@ class FleetDomains(Pane):
             self._domains = None
             self.assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
             return
-        gang = chosen_gang(answer.plan.gangs, self.view.fleet_gang)
+        gangs = answer.plan.gangs
+        gang = next((one for one in gangs if one.name == self.view.fleet_gang), gangs[0] if gangs else None)
         if gang is None:
             return
         known = self._domains_of
@@ -146,19 +145,7 @@ class FleetDomains(Pane):
         fleet.set_gang(name, first_gang(self.session.cluster, pods_of(fleet.workload(name))))
         self.view.fleet_gang, self.view.fleet_side = name, "domains"
 
-    @on
-    def set_gang(
-        self,
-        name: str,
-        size: int,
-        min: int = 0,  # noqa: A002  the field of the message
-        level: str = "",
-        hierarchy: str = "",
-        prefer: str = "",
-        queue: str = "",
-    ) -> None:
-        """Change the gang of a workload: `min` 0 stands for all pods, `size` 0 for no gang."""
-        self.session.fleet.set_gang(name, asked_gang(size, min, level, hierarchy, prefer, queue))
+    set_gang = calls(SessionFleet.set_gang, "fleet", tag="set-gang")
 
 
 MOST_BOXES = 700
@@ -195,7 +182,7 @@ def _domain_row(found: GangDomains, domain: DomainPods, is_small: bool) -> Domai
         holds=_holds(found, domain, state),
         words=_words(found, domain, state),
         sums=_sums(domain),
-        boxes=boxes(domain) if few else (),
+        boxes=domain.nodes if few else (),
     )
 
 
@@ -256,11 +243,6 @@ def _sums(domain: DomainPods) -> tuple[int, int, int, int, int]:
     return domain.placed, free, sum(one.by_plan for one in rows), used, closed
 
 
-def boxes(domain: DomainPods) -> tuple[BoxRow, ...]:
-    """Return the nodes of a domain."""
-    return tuple((one.node, one.placed, one.free, one.by_plan, one.in_use, one.closed) for one in domain.nodes)
-
-
 def domain_heat(found: GangDomains) -> HeatMap:
     """Return the domains by the share of the gang's pods that they lack."""
     cells = []
@@ -291,11 +273,7 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
     lines = []
     if domain.headroom is not None and domain.headroom.reasons and state != "outer":
         lines.append(f"{sentence_case('; '.join(lacking_words(domain.headroom)))}.")
-    fixes = (
-        [WouldFitRow(title=_title(one), brings=_brings(found, one)) for one in changes(found, domain)]
-        if refused
-        else []
-    )
+    fixes = [(_title(one), _brings(found, one)) for one in changes(found, domain)] if refused else []
     if refused and found.exact and not fixes:
         idle = sum(one.placed + one.free + one.by_plan + one.in_use for one in domain.nodes)
         lines.append(
@@ -310,7 +288,7 @@ def domain_card(found: GangDomains, domain: DomainPods) -> DomainCard:
         lines=tuple(lines),
         bars=(bars,) if bars.bars else (),
         fixes=tuple(fixes),
-        boxes=boxes(domain) if state != "outer" else (),
+        boxes=domain.nodes if state != "outer" else (),
     )
 
 
@@ -351,8 +329,3 @@ def _named(nodes: Sequence[str], word: str = "and") -> str:
     if len(nodes) > MOST_NAMED:
         return f"{', '.join(nodes[:MOST_NAMED])} {word} {len(nodes) - MOST_NAMED:,} more nodes"
     return nodes[0] if len(nodes) == 1 else f"{', '.join(nodes[:-1])} {word} {nodes[-1]}"
-
-
-def chosen_gang(gangs: Sequence[Workload], name: str) -> Workload | None:
-    """Return the gang of a name, else the first one."""
-    return next((gang for gang in gangs if gang.name == name), gangs[0] if gangs else None)

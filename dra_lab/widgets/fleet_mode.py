@@ -14,7 +14,9 @@ from dra_lab.model.layers import Layer
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import PALETTE, letter
-from dra_lab.session import MODES, Session
+from dra_lab.session import Session
+from dra_lab.session.comparing import Comparing
+from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.fleet_answer import FleetAnswer, GangAnswer
 from dra_lab.session.fleet_files import admitted
 from dra_lab.sources import PREFIX
@@ -23,7 +25,7 @@ from dra_lab.topology.locality import localities
 from dra_lab.widgets.answer_rows import State
 from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario_row
 from dra_lab.widgets.gang_rows import GangRow, gang_row, is_kueue, scheduler_row
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane
 from dra_lab.words.answer_sentence import proof_sentence, verdict_sentence
 from dra_lab.words.document import printable
@@ -59,14 +61,13 @@ class FleetAnswerRow(Row, frozen=True):
     can_improve: bool = False
     can_undo: bool = False
     can_redo: bool = False
-    can_compare: bool = False
 
 
 def fleet_answer_row(session: Session) -> FleetAnswerRow:
     """Return what is asked of the fleet of a session, and the answer so far."""
     fleet, answer = session.fleet, session.fleet.answer
     history = {"can_undo": session.history.can_undo, "can_redo": session.history.can_redo}
-    common: dict[str, Any] = {"asked": request_words(fleet.workloads), "can_compare": "compare" in MODES, **history}
+    common: dict[str, Any] = {"asked": request_words(fleet.workloads), **history}
     if fleet.refusal is not None:
         return FleetAnswerRow(state="error", verdict="No answer.", proof=str(fleet.refusal), **common)
     if not fleet.workloads:
@@ -239,6 +240,17 @@ class FleetMode(Pane):
 
     # ------------------------------------------------------------ what the person did
 
+    remove_workload = calls(SessionFleet.remove, "fleet", tag="remove-workload")
+    set_replicas = calls(SessionFleet.set_replicas, "fleet", tag="set-replicas")
+    pin_pods = calls(SessionFleet.pin, "fleet", tag="pin-pods")
+    move_pod = calls(SessionFleet.move, "fleet", tag="move-pod")
+    remove_layer = calls(SessionFleet.remove_layer, "fleet", tag="remove-layer")
+    stop_fleet = calls(SessionFleet.cancel, "fleet", tag="stop-fleet")
+    keep_scenario = calls(Comparing.keep_fleet, "comparing", tag="keep-scenario")
+    show_mode = calls(Session.show_mode, tag="mode")
+    undo = calls(Session.undo, tag="undo")
+    redo = calls(Session.redo, tag="redo")
+
     @on
     def add_workload(self, source: str = "") -> None:
         """Add the workload of a file or `sample:NAME/EXAMPLE`; without a source, the drawing."""
@@ -251,30 +263,10 @@ class FleetMode(Pane):
         self.session.fleet.add_file(source)
 
     @on
-    def remove_workload(self, name: str) -> None:
-        """Remove a workload."""
-        self.session.fleet.remove(name)
-
-    @on
-    def set_replicas(self, name: str, replicas: int) -> None:
-        """Ask for another number of pods."""
-        self.session.fleet.set_replicas(name, replicas)
-
-    @on
     def open_workload(self, name: str) -> None:
         """Show the claim of a workload on the canvas."""
         self.session.fleet.open(name)
         self.session.show_mode("plan")
-
-    @on
-    def pin_pods(self, name: str, node: str, pods: int) -> None:
-        """Run some pods of a workload on a node; 0 removes the pin."""
-        self.session.fleet.pin(name, node, pods)
-
-    @on
-    def move_pod(self, name: str, from_node: str, to_node: str) -> None:
-        """Pin one pod of a workload to another node."""
-        self.session.fleet.move(name, from_node, to_node)
 
     @on
     def add_layer(self, change: str, subject: str = "", count: int = 0) -> None:
@@ -282,49 +274,9 @@ class FleetMode(Pane):
         self.session.fleet.what_if(Layer(change=change, subject=subject.strip(), count=count))
 
     @on
-    def remove_layer(self, number: int) -> None:
-        """Remove the what-if change at this position."""
-        self.session.fleet.remove_layer(number)
-
-    @on
-    def keep_scenario(self, name: str = "") -> None:
-        """Keep the present answer as a scenario; without a name it gets the words of its changes."""
-        self.session.comparing.keep_fleet(name.strip())
-
-    @on
-    def restore_scenario(self, name: str) -> None:
-        """Take the workloads and changes of a kept plan."""
-        self.session.comparing.restore(name)
-
-    @on
-    def forget_scenario(self, name: str) -> None:
-        """Remove a kept plan."""
-        self.session.comparing.remove(name)
-
-    @on
-    def compare_plans(self) -> None:
-        """Show the kept plans side by side."""
-        self.session.show_mode("compare")
-
-    @on
-    def stop_fleet(self) -> None:
-        """Stop planning the fleet; the best plan so far stays."""
-        self.session.fleet.cancel()
-
-    @on
     def improve_fleet(self) -> None:
         """Go on after a stop."""
         self.session.fleet.ask(again=True)
-
-    @on
-    def undo(self) -> None:
-        """Go one step back."""
-        self.session.undo()
-
-    @on
-    def redo(self) -> None:
-        """Do one undone step again."""
-        self.session.redo()
 
 
 def _devices(session: Session) -> dict[str, dict[str, int]]:

@@ -134,20 +134,6 @@ def _several(cluster: Cluster, row: LevelRow) -> bool:
     return len(tree.at(row.level)) > 1
 
 
-def asked_gang(size: int, least: int, level: str, hierarchy: str, prefer: str, queue: str) -> GangDrawing | None:
-    """Return the gang that a person asks for, None for no gang; a minimum of all pods is none of its own."""
-    if not size:
-        return None
-    return GangDrawing(
-        size=size,
-        min=None if least >= size or not least else least,
-        level=level,
-        prefer_level=prefer,
-        hierarchy=hierarchy,
-        queue=queue.strip(),
-    )
-
-
 def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: FleetAnswer | None) -> GangRow:
     """Return the gang of a workload with what is known of its level and of schedulers."""
     levels = level_rows(cluster, gang.hierarchy)

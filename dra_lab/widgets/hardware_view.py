@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import traitlets
@@ -16,11 +15,11 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import KindRule
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import asks
-from dra_lab.session import EXAMPLE_CLUSTER
+from dra_lab.session import EXAMPLE_CLUSTER, Session
 from dra_lab.sketch.by_example import Example
 from dra_lab.sketch.links import LEVEL_WORDS
 from dra_lab.widgets.device_rows import Fleet, equal_nodes, fleet
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, latest_plan
 from dra_lab.widgets.stored_output import picture_parts
 from dra_lab.widgets.trace_mode import TraceMode, picture_width
@@ -148,6 +147,9 @@ class NodePicture(Pane):
 
     # ------------------------------------------------------------ what the person did
 
+    pin = calls(Session.pin, tag="pin")
+    set_kind = calls(Session.set_kind, tag="set-kind")
+
     @on(tag="node")
     def look(self, name: str, device: str = "") -> None:
         """Show the picture of another node, and ask why this device of it does not serve."""
@@ -155,11 +157,6 @@ class NodePicture(Pane):
         if name != self.view.node:
             self._show_node()
         self.session.look_at(name, device)
-
-    @on
-    def pin(self, name: str) -> None:
-        """Plan on this node only; "" for any."""
-        self.session.pin(name)
 
     @on(tag="graph")
     def open_graph(self) -> None:
@@ -184,7 +181,7 @@ class NodePicture(Pane):
                 chosen = [device for device in localities(session.cluster, node) if str(device) in set(devices)]
                 self._examples = by_example(session.cluster, node, chosen, session.release, session.sketch.name)
         finally:
-            self.assign(examples=example_rows(self._examples))
+            self.assign(examples=[*map(example_row, self._examples)])
 
     @on
     def take_example(self, number: int, *, add: bool = False) -> None:
@@ -194,11 +191,6 @@ class NodePicture(Pane):
         if 0 <= number < len(self._examples):
             sketch = self._examples[number].sketch
             self.session.edit(added_to(self.session.sketch, sketch) if add else sketch)
-
-    @on
-    def set_kind(self, driver: str, kind: str) -> None:
-        """Take the devices of a driver for this kind."""
-        self.session.set_kind(driver, kind)
 
     @on(tag="sample")
     def load_sample(self) -> None:
@@ -256,26 +248,20 @@ def _compared(plan: Plan) -> list[str]:
 
 def driver_kind_rows(cluster: Cluster, node: str) -> tuple[DriverKindRow, ...]:
     """Return a row for each driver on a node that dra_lab has no data file for, by name."""
-    drivers = {pool.driver for pool in gather_pools(cluster, node)} - set(known_drivers())
-    return tuple(_row(cluster, driver) for driver in sorted(drivers))
-
-
-def _row(cluster: Cluster, driver: str) -> DriverKindRow:
     from dra_lab.sources.driver_profiles import profile_text
 
-    known, guess = profile(driver, cluster.profiles), dict(guessed_kinds(cluster)).get(driver, "")
-    if not known.kinds:
-        known = replace(known, kinds=(KindRule(guess or "other"),))
-    kind = "" if not known.kinds or known.kinds[0].when else known.kinds[0].kind
-    return DriverKindRow(driver=driver, kind=kind, guessed=bool(guess), profile=profile_text(known))
+    rows, guesses = [], dict(guessed_kinds(cluster))
+    for driver in sorted({pool.driver for pool in gather_pools(cluster, node)} - set(known_drivers())):
+        known, guess = profile(driver, cluster.profiles), guesses.get(driver, "")
+        if not known.kinds:
+            known = replace(known, kinds=(KindRule(guess or "other"),))
+        kind = "" if known.kinds[0].when else known.kinds[0].kind
+        rows.append(DriverKindRow(driver=driver, kind=kind, guessed=bool(guess), profile=profile_text(known)))
+    return tuple(rows)
 
 
-def example_rows(examples: Sequence[Example]) -> tuple[ExampleRow, ...]:
-    """Return a row for each claim, in order."""
-    return tuple(ExampleRow(example.title, tuple(_lines(example)), _matching(example)) for example in examples)
-
-
-def _lines(example: Example) -> list[str]:
+def example_row(example: Example) -> ExampleRow:
+    """Return what a claim asks for, and what it would take."""
     lines = []
     for request in example.sketch.requests:
         for ask in asks(request):
@@ -283,10 +269,6 @@ def _lines(example: Example) -> list[str]:
             lines += [f"  {text}" for text in ask.selectors]
     for link in example.sketch.links:
         lines.append(f"{' + '.join(link.requests)}: {link.how} at the {LEVEL_WORDS.get(link.where, link.where)}")
-    return lines
-
-
-def _matching(example: Example) -> str:
     counts = ", ".join(f"{count} for {name}" for name, count in example.matching.items())
     only = "; on this node nothing but the chosen devices" if example.exact else ""
-    return f"{counts} match in the whole cluster{only}"
+    return ExampleRow(title=example.title, lines=tuple(lines), matching=f"{counts} match in the whole cluster{only}")

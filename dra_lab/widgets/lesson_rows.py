@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from dra_lab.course.lesson_run import JudgedNeed, Judgement, LessonRun, open_lesson
+from dra_lab.course.lesson_run import LessonRun, open_lesson
 from dra_lab.course.lesson_text import HINTS, TASKS, TaskKind, lessons
 from dra_lab.course.progress_file import LessonProgress
 from dra_lab.course.topology_manager import baseline_lines
@@ -73,28 +73,12 @@ class HintRow(Row, frozen=True):
     note: str = ""
 
 
-class JudgedRow(Row, frozen=True):
-    """The judgement of the latest prediction or drawing; `stale` says that the drawing has changed since."""
-
-    message: str = ""
-    passed: bool = False
-    stale: bool = False
-    rows: tuple[JudgedNeed, ...] = ()
-
-
 class ExplainedRow(Row, frozen=True):
     """The sentence of the student, beside it a model sentence and the points to compare with."""
 
     yours: str = ""
     model: str = ""
     points: tuple[str, ...] = ()
-
-
-class TermRow(Row, frozen=True):
-    """A word of the lesson and its meaning."""
-
-    word: str
-    meaning: str
 
 
 class LessonRow(Row, frozen=True):
@@ -202,13 +186,6 @@ def hint_rows(run: LessonRun) -> tuple[HintRow, ...]:
     return tuple(rows)
 
 
-def judged_row(judged: Judgement | None, *, stale: bool) -> JudgedRow:
-    """Return what became of the latest prediction or drawing."""
-    if judged is None:
-        return JudgedRow()
-    return JudgedRow(judged.message, judged.passed, stale, judged.rows)
-
-
 def explained_row(run: LessonRun) -> ExplainedRow:
     """Return the student's sentence beside the model sentence; without a sentence only that it is missing."""
     explained = run.explained
@@ -218,11 +195,6 @@ def explained_row(run: LessonRun) -> ExplainedRow:
     return ExplainedRow(
         explained.yours, explained.model, tuple(f"{point}{found[named]}" for point, named in explained.points)
     )
-
-
-def term_rows(run: LessonRun) -> tuple[TermRow, ...]:
-    """Return the words of the lesson."""
-    return tuple(TermRow(word, meaning) for word, meaning in run.lesson.words.items())
 
 
 def lesson_rows(folder: Path, student: str, seed: int | None) -> tuple[LessonRow, ...]:

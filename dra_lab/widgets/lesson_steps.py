@@ -73,6 +73,7 @@ class LessonPicture(HardwareView):
 
 
 FIRST_MODE = "plan"
+_NOT_JUDGED = Judgement(passed=False, message="")
 
 
 class LessonSteps(Pane):
@@ -86,9 +87,10 @@ class LessonSteps(Pane):
     steps: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.StepRow])
     task = traitlets.Dict().tag(sync=True, value=rows.TaskRow)
     hints: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.HintRow])
-    judged = traitlets.Dict().tag(sync=True, value=rows.JudgedRow)
+    judged = traitlets.Dict().tag(sync=True, value=Judgement)
+    judged_stale = traitlets.Bool(False).tag(sync=True)
     explained = traitlets.Dict().tag(sync=True, value=rows.ExplainedRow)
-    terms: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.TermRow])
+    terms = traitlets.Dict().tag(sync=True, value=dict[str, str])
     lessons: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[rows.LessonRow])
     picked: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
     busy = traitlets.Unicode("").tag(sync=True)
@@ -117,7 +119,9 @@ class LessonSteps(Pane):
         listed = rows.lesson_rows(self._folder, self._student, self._seed)
         done = sum(row.state == "done" for row in listed)
         head = rows.LessonHead(title="Learn DRA", progress=f"You finished {done} of {len(listed)} lessons.")
-        self.view.show(lessons=listed, head=head, task={}, steps=(), hints=(), judged={}, explained={}, terms=())
+        self.view.show(
+            lessons=listed, head=head, task={}, steps=(), hints=(), judged=_NOT_JUDGED, explained={}, terms={}
+        )
         self._show_parts()
 
     def open(self, name: str) -> None:
@@ -251,9 +255,10 @@ class LessonSteps(Pane):
                 goes_on=self.view.can_leave and run.lesson.following != "",
             ),
             hints=rows.hint_rows(run),
-            judged=rows.judged_row(judged, stale=stale and on_drawing),
+            judged=judged or _NOT_JUDGED,
+            judged_stale=judged is not None and stale and on_drawing,
             explained=rows.explained_row(run) if kind == "explain" else {},
-            terms=rows.term_rows(run),
+            terms=run.lesson.words,
             picked=[run.names[DeviceID.parse(one)] for one in picked],
             saved=rows.SAVED if on_drawing and not problem else "",
             yaml=manifest(drawn).text if checked and drawn is not None else "",

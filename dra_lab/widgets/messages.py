@@ -6,6 +6,7 @@ The browser's types are generated from these messages (`widgets/generate_models.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypeVar, get_type_hints, overload
 
@@ -81,6 +82,16 @@ def on(method: Any = None, *, tag: str = "", choice: type[Struct] | None = None)
         return method
 
     return mark if method is None else mark(method)
+
+
+def calls(method: Callable[..., object], part: str = "", *, tag: str = "") -> Callable[..., None]:
+    """Return what lets the browser call a method of the session, or of a `part` of it such as `fleet`, by its tag."""
+
+    @wraps(method)
+    def call(pane: Any, **given: Any) -> None:
+        method(getattr(pane.session, part) if part else pane.session, **given)
+
+    return on(tag=tag)(call)
 
 
 def actions_of(owner: type) -> Mapping[str, Action]:

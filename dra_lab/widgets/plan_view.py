@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from dra_lab.errors import DraLabError, SketchError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.reasons import Suggestion
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pod_start import with_start
+from dra_lab.session import Session
 from dra_lab.widgets.answer_rows import (
     AnswerRow,
     BadgeRow,
@@ -43,7 +43,7 @@ from dra_lab.widgets.fleet_adding import FleetAdding
 from dra_lab.widgets.fleet_bars import FleetBars
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
-from dra_lab.widgets.messages import Row, on, wire
+from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, attempt, latest_plan
 from dra_lab.widgets.why_not import Why
 
@@ -244,25 +244,18 @@ class Answer(Pane):
 
     # ------------------------------------------------------------ what the person did
 
-    @on
-    def cancel(self) -> None:
-        """Give up what is being solved."""
-        self.session.cancel()
+    cancel = calls(Session.cancel, tag="cancel")
+    order_goals = calls(Session.order_goals, tag="order-goals")
 
     @on
-    def order_goals(self, goals: tuple[str, ...]) -> None:
-        """Put the goals in this order; none for the usual order."""
-        self.session.order_goals(goals)
-
-    @on
-    def apply_suggestion(self, id: str) -> None:  # noqa: A002  the field of the message
-        """Apply the suggestion with this id."""
-        plan, number = latest_plan(self.session), unsigned_number(id)
-        if plan is None or number is None or number >= len(plan.suggestions):
+    def apply_suggestion(self, number: int) -> None:
+        """Apply the suggestion with this number."""
+        plan = latest_plan(self.session)
+        if plan is None or not 0 <= number < len(plan.suggestions):
             return
         if plan.sketch != self.session.sketch:
             raise SketchError("the drawing has changed since this was suggested; wait for the new answer")
-        self.session.edit(with_suggestion(plan.sketch, plan.suggestions[int(number)]))
+        self.session.edit(with_suggestion(plan.sketch, plan.suggestions[number]))
 
 
 class PlanView(SessionView):

@@ -7,7 +7,6 @@ import time
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from enum import Enum, auto
-from html import escape
 from typing import Any
 
 from dra_lab.errors import DraLabError
@@ -111,16 +110,10 @@ def picture_of(cluster: Cluster, plan: Plan) -> str:
     An image and no inline SVG: where a notebook is not trusted, JupyterLab takes the elements of an SVG away and leaves
     its words.
     """
-    from dra_lab.pictures.hardware import hardware_svg
     from dra_lab.pictures.report import node_to_draw
 
-    node = node_to_draw(plan)
-    if node not in cluster.node_by_name:
-        return ""
-    try:
-        return as_image(hardware_svg(cluster, node, plan=plan), f"Hardware of node {node}")
-    except DraLabError as error:
-        return f"<p>{escaped(str(error))}</p>"
+    svg = _svg(cluster, plan, node := node_to_draw(plan))
+    return as_image(svg, f"Hardware of node {node}") if svg.startswith("<svg") else svg
 
 
 def as_image(svg: str, words: str) -> str:
@@ -131,15 +124,16 @@ def as_image(svg: str, words: str) -> str:
 
 def show_answer_with_picture(session: Session) -> None:
     """Show the answer of a session with its picture: a plan does not hold its cluster."""
-    show_with_picture(session, _picture)
+    show_with_picture(session, lambda cluster, plan: _svg(cluster, plan, plan.node))
 
 
-def _picture(cluster: Cluster, plan: Plan) -> str:
+def _svg(cluster: Cluster, plan: Plan, node: str) -> str:
+    """Return the picture of a node, why there is none, or "" for a node that the cluster does not have."""
     from dra_lab.pictures.hardware import hardware_svg
 
-    if plan.node not in cluster.node_by_name:
+    if node not in cluster.node_by_name:
         return ""
     try:
-        return hardware_svg(cluster, plan.node, plan=plan)
+        return hardware_svg(cluster, node, plan=plan)
     except DraLabError as error:
-        return f"<p>{escape(str(error))}</p>"
+        return f"<p>{escaped(str(error))}</p>"

@@ -15,10 +15,11 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.planner.why.why_not import why_not
+from dra_lab.session import Session
 from dra_lab.topology.locality import device_names
 from dra_lab.widgets.answer_rows import node_labels
 from dra_lab.widgets.device_rows import FleetItem, fleet
-from dra_lab.widgets.messages import Row, on
+from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane, latest_plan
 from dra_lab.words.drawing_words import nouns
 from dra_lab.words.why_not_document import (
@@ -81,10 +82,7 @@ class Why(Pane):
         items = fleet(session.cluster, latest_plan(session), session.drawing.node).items
         self.assign(nodes=items[:MOST_NODES])
 
-    @on
-    def look_at(self, node: str, device: str = "") -> None:
-        """Show why a node, or one of its devices, does not serve the drawing."""
-        self.session.look_at(node, device)
+    look_at = calls(Session.look_at, tag="look-at")
 
     @on
     def show_difference(self) -> None:

@@ -8,7 +8,7 @@ from small_claims import CLASSES, a_claim, holding, request
 from small_nodes import ROOT, a_slice, cluster, device, gpu, nic
 
 from dra_lab import KubernetesRelease
-from dra_lab.model.claims import DeviceConstraint
+from dra_lab.model.claims import AllocatedDevices, DeviceConstraint
 from dra_lab.model.device import DeviceTaint
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.scheduler.identical_nodes import NodeStates
@@ -18,10 +18,10 @@ GPUS = "gpu.nvidia.com"
 PAIR = a_claim(request("gpu"), request("nic", "nic"), constraints=[DeviceConstraint(match_attribute=ROOT)])
 
 
-def groups(slices, claims=(PAIR,), held=(), **options):
+def groups(slices, claims=(PAIR,), held=(), in_use=None):
     """Group the nodes of slices."""
     some = cluster(*slices, classes=CLASSES, claims=tuple(held))
-    return NodeStates(some, NOW, **options).groups(claims)
+    return NodeStates(some, NOW, in_use).groups(claims)
 
 
 def test_what_a_claim_does_not_look_at_does_not_separate_nodes():
@@ -48,7 +48,7 @@ def test_devices_in_use_separate_nodes_unless_ignored():
     slices = [a_slice(GPUS, gpu(0), node=node) for node in ("n1", "n2")]
     held = [holding(f"{GPUS}/n2/gpu-0")]
     assert groups(slices, held=held) == (("n1",), ("n2",))
-    assert groups(slices, held=held, ignore_allocated=True) == (("n1", "n2"),)
+    assert groups(slices, held=held, in_use=AllocatedDevices()) == (("n1", "n2"),)
 
 
 def test_a_claim_that_is_refused_everywhere_makes_one_group():
@@ -80,7 +80,7 @@ def test_equal_states_mean_equal_searches():
     slices = [part for name in names for part in random_node(rng, name)]
     held = [holding(f"{GPUS}/{name}/gpu-{rng.randrange(3)}") for name in names if rng.random() < 0.5]
     some = cluster(*slices, classes=CLASSES, claims=tuple(held))
-    found = NodeStates(some, NOW).first_fits([PAIR])
+    found = [(names, first_fit(some, names[0], [PAIR], NOW)) for names in NodeStates(some, NOW).groups([PAIR])]
     assert sorted(name for nodes, _ in found for name in nodes) == names
     assert len(found) < len(names)
     for nodes, verdict in found:

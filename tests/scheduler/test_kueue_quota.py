@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dra_lab.errors import InputError
-from dra_lab.scheduler.kueue.quota import CohortQuota, QueueQuota, Quota, QuotaTree, QuotaVerdict
+from dra_lab.scheduler.kueue.quota import Quota, QuotaNode, QuotaTree, QuotaVerdict
 
 CASES = json.loads((Path(__file__).parent / "kueue_cases" / "resource_test.json").read_text())
 
@@ -37,8 +37,9 @@ def tree_of(case: Case) -> QuotaTree:
     queues = []
     for one in case["clusterQueues"]:
         usage = {(flavor, name): amount for flavor, name, amount in case["usage"].get(one["name"], ())}
-        queues.append(QueueQuota(one["name"], quotas(one), one.get("parent", ""), usage))
-    return QuotaTree(queues, [CohortQuota(one["name"], quotas(one), one.get("parent", "")) for one in case["cohorts"]])
+        queues.append(QuotaNode(one["name"], quotas(one), one.get("parent", ""), usage))
+    cohorts = [QuotaNode(one["name"], quotas(one), one.get("parent", "")) for one in case["cohorts"]]
+    return QuotaTree([*queues, *cohorts])
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"line {case['line']}")
@@ -56,7 +57,7 @@ def test_amounts_are_those_of_kueue(case: Case, what: str) -> None:
 
 def test_a_request_takes_the_first_flavor_that_has_enough() -> None:
     """All resources of a group come from one flavor, in the order of the queue."""
-    tree = QuotaTree([QueueQuota("cq", {CPU: quota("1"), ("blue", "cpu"): quota("4")})])
+    tree = QuotaTree([QuotaNode("cq", {CPU: quota("1"), ("blue", "cpu"): quota("4")}, usage={})])
     answer = tree.answer("cq", [["cpu"]], {"cpu": 2000})
     assert (answer.verdict, answer.flavors) == (QuotaVerdict.FITS, {"cpu": "blue"})
 
@@ -64,17 +65,17 @@ def test_a_request_takes_the_first_flavor_that_has_enough() -> None:
 @pytest.mark.parametrize(("wanted", "verdict"), [(1000, "fits"), (2000, "waits"), (3000, "never")])
 def test_too_much_waits_or_never_fits(wanted: int, verdict: str) -> None:
     """A request within the quota but not within its rest waits; a request above the quota never fits."""
-    tree = QuotaTree([QueueQuota("cq", {CPU: quota("2")}, usage={CPU: 1000})])
+    tree = QuotaTree([QuotaNode("cq", {CPU: quota("2")}, usage={CPU: 1000})])
     assert tree.answer("cq", [["cpu"]], {"cpu": wanted}).verdict == verdict
 
 
 def test_a_resource_that_no_group_covers_never_fits() -> None:
     """A device class without a mapping has no quota at all."""
-    tree = QuotaTree([QueueQuota("cq", {CPU: quota("2")})])
-    assert tree.answer("cq", [["cpu"]], {"gpus": 1}).short == (("gpus", "", 1, 0, 0),)
+    tree = QuotaTree([QuotaNode("cq", {CPU: quota("2")}, usage={})])
+    assert tree.answer("cq", [["cpu"]], {"gpus": 1}).short == {"gpus": ""}
 
 
 def test_cohorts_in_a_cycle_are_refused() -> None:
     """Kueue stops such Cohorts, so the answer names the cycle."""
     with pytest.raises(InputError, match="a -> b -> a"):
-        QuotaTree([], [CohortQuota("a", parent="b"), CohortQuota("b", parent="a")])
+        QuotaTree([QuotaNode("a", parent="b"), QuotaNode("b", parent="a")])

@@ -12,10 +12,6 @@ from random_inventories import SKETCH, inventory
 
 from dra_lab.cli import main
 from dra_lab.model.claims import (
-    CELDeviceSelector,
-    DeviceClass,
-    DeviceClassSpec,
-    DeviceSelector,
     ResourceClaim,
 )
 from dra_lab.model.names import DeviceID
@@ -113,22 +109,6 @@ def test_the_summary_of_an_anonymised_snapshot_names_nobody(tmp_path):
     info = make_snapshot(hidden.cluster, replaced=hidden.counts).info
     assert info.source == "context:"
     assert all(note.message == "" for note in info.findings)
-
-
-def of_class(cluster, expression):
-    """The cluster with one class, and without claims."""
-    selector = DeviceSelector(cel=CELDeviceSelector(expression=expression))
-    one = DeviceClass(metadata=ObjectMeta(name="one"), spec=DeviceClassSpec(selectors=(selector,)))
-    return replace(cluster, classes=(one,), claims=())
-
-
-@pytest.mark.parametrize(("part", "rules"), [("size() > 3", []), ('startsWith("02:")', ["selector-changed"])])
-def test_a_selector_that_looks_at_a_part_of_a_replaced_value_is_reported(part, rules):
-    """The report names a selector that selects other devices under pseudonyms."""
-    mac = 'device.attributes["dra.net"].mac'
-    has = 'device.driver == "dra.net" && "mac" in device.attributes["dra.net"]'
-    cluster = of_class(load_cluster("sample:eks-p4d"), f"{has} && {mac}.{part}")
-    assert [f.rule for f in changed_selectors(cluster, anonymise(cluster).cluster)] == rules
 
 
 def test_a_node_named_like_a_kind_of_device_changes_no_device():

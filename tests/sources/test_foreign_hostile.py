@@ -150,12 +150,6 @@ def test_no_numa_node_at_all_is_reported():
     assert "topology-nodes-missing" in {finding.rule for finding in found}
 
 
-def test_a_nic_of_nccl_that_lost_its_net_is_reported():
-    """The line of its <net> was dropped: a warning with the line of the <nic>."""
-    found = decode_inventory(NCCL.replace(b'<net name="eth0" dev="1"/>', b"", 1), "a.xml").findings
-    assert [f.origin.line for f in found if f.rule == "topology-nic-without-net"] == [13]
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

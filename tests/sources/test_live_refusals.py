@@ -83,27 +83,16 @@ def test_an_error_is_no_cancelling(server, config, where, status):
     assert not cancel.is_set()
 
 
-def test_a_server_without_dra_says_so(server, config):
-    """404 of the API group: the nodes are read, and the finding says that DRA is off or Kubernetes too old."""
-    server.versions = ()
+@pytest.mark.parametrize("versions", [(), ("v1alpha3",)])
+def test_a_server_without_dra_says_so(server, config, versions):
+    """404 of the API group, or a version too old: the nodes are read, and the finding says why there is no DRA."""
+    server.versions = versions
     cluster = load_context("test", limits=QUICK)
     (finding,) = cluster.findings
     assert (finding.rule, finding.severity) == ("dra-not-served", Severity.ERROR)
     assert "v1.36.2" in finding.message
     assert cluster.nodes
     assert not cluster.slices
-
-
-def test_a_version_that_is_too_old_says_so(server, config):
-    """Only v1alpha3 is served: the same finding."""
-    server.versions = ("v1alpha3",)
-    assert "dra-not-served" in {finding.rule for finding in load_context("test", limits=QUICK).findings}
-
-
-def test_forbidden_discovery_supposes_the_newest_version(server, config):
-    """A user who may list but not discover gets the cluster all the same."""
-    server.faults.add("/apis/resource.k8s.io", times=1, status=403, reason="Forbidden")
-    assert load_context("test", limits=QUICK).slices
 
 
 @pytest.mark.parametrize(

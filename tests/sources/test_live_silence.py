@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from api_server.kubeconfig import plugin_user, write_kubeconfig
-from api_server.server import ApiServer
-from api_server.small_cluster import recorded_store
 
 from dra_lab.errors import Cancelled, SourceError
 from dra_lab.sources.live import ClusterFollower, FollowState, ReadLimits, load_context
@@ -16,14 +14,7 @@ from dra_lab.sources.live import ClusterFollower, FollowState, ReadLimits, load_
 SOON = 10.0
 """Seconds to wait for a thread; the time-outs of the default limits are 30 and 45."""
 
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """The recorded cluster, served, with a kubeconfig that KUBECONFIG names."""
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with ApiServer(recorded_store()) as made:
-        monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path, made)))
-        yield made
+pytestmark = pytest.mark.usefixtures("config")
 
 
 @pytest.mark.parametrize(("where", "times"), [("watch=true", 3), ("/apis/", 1)])
@@ -42,7 +33,7 @@ def test_following_stops_at_once_where_the_server_is_silent(server, where, times
 
 
 @pytest.fixture
-def waiting_plugin(server, tmp_path, monkeypatch):
+def waiting_plugin(server, config, tmp_path, monkeypatch):
     """A plug-in that waits for a person, and something to read once it does; it ends with the test."""
     go_on, begun = tmp_path / "go-on", tmp_path / "begun"
     os.mkfifo(go_on)

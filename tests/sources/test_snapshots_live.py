@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from api_server.kubeconfig import write_kubeconfig
-from api_server.server import ApiServer
-from api_server.small_cluster import recorded_store
 
 from dra_lab.cli import main
 from dra_lab.sources import load_cluster
 
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """The recorded cluster, served, with a kubeconfig that KUBECONFIG names."""
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with ApiServer(recorded_store()) as made:
-        monkeypatch.setenv("KUBECONFIG", str(write_kubeconfig(tmp_path, made)))
-        yield made
+pytestmark = pytest.mark.usefixtures("config")
 
 
 def everything(path):

@@ -276,7 +276,7 @@ def test_the_frame_changes_the_gang_and_one_undo_brings_it_back(gang):
     """Another size is one step; so is the frame itself."""
     session, canvas = gang
     say(canvas, type="make-gang")
-    say(canvas, type="set-gang", size=8, **LEVEL)
+    say(canvas, type="set-gang", gang={"size": 8, **LEVEL})
     assert canvas.gang["size"] == 8
     session.undo()
     assert canvas.gang["size"] == 4

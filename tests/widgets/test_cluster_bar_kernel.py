@@ -67,9 +67,9 @@ def test_start_empty_clears_the_drawing_as_one_step(session):
 def test_the_release_is_chosen_by_message_and_a_wrong_one_is_refused(session):
     """A known release is planned for; an unknown one is reported as a problem."""
     bar = ClusterBar(session)
-    say(bar, type="release", value="1.37")
+    say(bar, type="release", version="1.37")
     assert bar.release == "1.37.1"
-    say(bar, type="release", value="1.99")
+    say(bar, type="release", version="1.99")
     assert "1.99" in bar.problem
     assert bar.release == "1.37.1"
 
@@ -178,8 +178,7 @@ def test_racks_and_switches_of_the_cluster_are_reported(session):
     """The hierarchies stand below what was read, once the devices are counted."""
     session.load(load_cluster("sample:dgx-h100"))
     bar = ClusterBar(session)
-    found = {row["label"]: row["value"] for row in bar.details}
-    assert found["Topology"] == "1 zone · 1 spine · 2 leaf switches of 4 nodes"
+    assert dict(bar.details)["Topology"] == "1 zone · 1 spine · 2 leaf switches of 4 nodes"
 
 
 def test_only_a_running_cluster_has_a_switch_to_follow_it(session):
@@ -187,7 +186,7 @@ def test_only_a_running_cluster_has_a_switch_to_follow_it(session):
     bar = ClusterBar(session)
     assert bar.follow == {}
     session.load(dataclasses.replace(session.cluster, name="context:prod"))
-    assert bar.follow == {"state": "off"}
+    assert bar.follow == {"state": "off", "reason": ""}
 
 
 CLAIM = """apiVersion: resource.k8s.io/v1
@@ -234,7 +233,7 @@ def test_claims_without_a_pod_are_offered_one_by_one_and_together(session):
     bar = ClusterBar(session)
     before = session.sketch
     upload(bar, "pod.yaml", CLAIMS)
-    assert [row["label"] for row in bar.offer["options"]] == ["first", "second", "All 2 claims as one pod"]
+    assert [label for label, _ in bar.offer["options"]] == ["first", "second", "All 2 claims as one pod"]
     assert session.sketch is before
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from widget_messages import say
+from widget_messages import answered, say
 
 from dra_lab import ClaimSketch, PlanView, Session, read_sketch
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
@@ -25,7 +25,7 @@ def opened(session):
 def sheet(tmp_path):
     """The sheet of six GPUs and six NICs of any kind on dgx-h100."""
     session = Session("sample:dgx-h100", sketch=SIX)
-    session.plan()
+    answered(session)
     session.exporting.choice = replace(session.exporting.choice, folder=str(tmp_path / "out"))
     yield opened(session)
     session.close()
@@ -139,7 +139,7 @@ def test_my_numbers_replace_the_range_of_the_sheet(session, tmp_path):
     say(view, type="show-export")
     assert session.exporting.wait(60)
     assert "0.45 to 0.64" in view.export["measure"]["words"]
-    say(view, type="use-measured", near=46.1, far=25.3)
+    say(view, type="use-measured", withLink=46.1, withoutLink=25.3)
     assert session.wait(60)
     assert session.exporting.wait(60)
     assert "0.55 on 1 of 2 GPUs (on another NUMA node, measured by you)" in view.export["measure"]["words"]
@@ -225,8 +225,8 @@ def test_a_choice_of_kueue_where_the_claims_do_not_fit_is_a_warning(gang_sheet):
 def test_what_the_scheduler_cannot_express_is_listed(gang_sheet):
     """A PodGroup has no preferred level."""
     session, view = gang_sheet
-    preferred = {"level": "spine", "prefer": "leaf switch", "hierarchy": "h100-pod"}
-    say(view, type="set-gang", name=POD, size=3, **preferred)
+    preferred = {"size": 3, "level": "spine", "preferLevel": "leaf switch", "hierarchy": "h100-pod"}
+    say(view, type="set-gang", name=POD, gang=preferred)
     row = shown(session, view, type="choose-gang-export", scheduler="kube-scheduler")
     assert row["gang"]["notExpressed"] == ["A PodGroup has no preferred level, so leaf switch is left out."]
 

@@ -9,6 +9,12 @@ from dra_lab import PlanView, Session
 POD = "eight-pairs"
 
 
+def gang(size: int) -> dict:
+    """Return the message of the browser that keeps some pods below one leaf switch."""
+    kept = {"size": size, "level": "leaf switch", "hierarchy": "h100-pod"}
+    return {"type": "set-gang", "name": POD, "gang": kept}
+
+
 @pytest.fixture
 def fleet():
     """Give a session in Fleet mode whose gang of four pods fits in no leaf switch, and the view that shows it."""
@@ -16,7 +22,7 @@ def fleet():
     view = PlanView(session)
     session.show_mode("fleet")
     session.fleet.plan()
-    send(session, view, type="set-gang", name=POD, size=4, level="leaf switch", hierarchy="h100-pod")
+    send(session, view, **gang(4))
     yield session, view
     session.close()
     Widget.close_all()
@@ -41,9 +47,7 @@ def test_nodes_are_offered_if_pods_have_no_place(fleet):
 def test_nothing_is_offered_if_all_pods_have_a_place(fleet):
     """A gang of two pods fits."""
     session, view = fleet
-    assert not send(session, view, type="set-gang", name=POD, size=2, level="leaf switch", hierarchy="h100-pod").get(
-        "needed"
-    )
+    assert not send(session, view, **gang(2)).get("needed")
 
 
 def test_the_cheapest_nodes_are_shown_with_their_proof(fleet):
@@ -103,9 +107,7 @@ def test_an_answer_for_other_workloads_is_marked_and_cannot_be_added(fleet):
     """The person finds again first."""
     session, view = fleet
     send(session, view, type="find-nodes")
-    assert send(session, view, type="set-gang", name=POD, size=5, level="leaf switch", hierarchy="h100-pod").get(
-        "stale"
-    )
+    assert send(session, view, **gang(5)).get("stale")
     send(session, view, type="add-found-nodes")
     assert session.fleet.layers == ()
 

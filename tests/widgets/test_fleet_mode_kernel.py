@@ -155,7 +155,7 @@ def test_scenarios_are_kept_restored_and_removed(fleet):
     send(session, view, type="keep-scenario", name="first")
     send(session, view, type="set-replicas", name=POD, replicas=3)
     assert [row["cells"][0] for row in view.fleet_scenarios["rows"]] == ["3 of 3", "1 of 1"]
-    send(session, view, type="restore-scenario", name="first")
+    send(session, view, type="restore-kept", name="first")
     assert view.fleet_workloads[0]["wanted"] == 1
-    send(session, view, type="forget-scenario", name="first")
+    send(session, view, type="remove-kept", name="first")
     assert len(view.fleet_scenarios["rows"]) == 1

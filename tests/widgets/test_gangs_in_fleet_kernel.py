@@ -30,8 +30,8 @@ def send(session, view, **message) -> None:
 
 def gang(session, view, size: int, **fields: object) -> dict:
     """Make a gang of some pods below one leaf switch, or as `fields` say, and return its row."""
-    level = {"level": "leaf switch", "hierarchy": "h100-pod", **fields}
-    send(session, view, type="set-gang", name=POD, size=size, **level)
+    made = {"size": size, "level": "leaf switch", "hierarchy": "h100-pod", **fields}
+    send(session, view, type="set-gang", name=POD, gang=made)
     return view.fleet_workloads[0]["gang"]
 
 
@@ -54,7 +54,7 @@ def test_a_gang_that_is_given_up_is_as_many_pods_again(fleet):
     session, view = fleet
     gang(session, view, 3)
     send(session, view, type="set-replicas", name=POD, replicas=2)
-    send(session, view, type="set-gang", name=POD, size=0)
+    send(session, view, type="set-gang", name=POD, gang=None)
     assert (session.fleet.workload(POD).gang, session.fleet.workload(POD).replicas) == (None, 6)
 
 
@@ -131,9 +131,7 @@ def test_a_domain_that_refuses_says_what_would_make_it_hold_the_gang(fleet):
     card = view.fleet_domain_card
     assert card["title"] == "Why not leaf-1?"
     assert [bar["count"] for bar in card["bars"][0]["bars"]] == [4, 2]
-    assert card["fixes"] == [
-        {"title": "Free the devices in use on h100-01 or h100-02", "brings": "3 of 3 pods fit then"}
-    ]
+    assert card["fixes"] == [["Free the devices in use on h100-01 or h100-02", "3 of 3 pods fit then"]]
 
 
 def test_a_domain_that_is_too_small_says_so(fleet):

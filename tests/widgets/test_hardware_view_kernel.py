@@ -62,13 +62,13 @@ def test_a_pin_plans_on_that_node(session):
     """`pin` holds the plan to a node, "" lets it go; an unknown node is a problem."""
     view = HardwareView(session)
     node = session.answer.node
-    say(view, type="pin", name=session.cluster.node_names[2])
+    say(view, type="pin", node=session.cluster.node_names[2])
     answered(session)
     assert view.pinned == session.answer.node == session.cluster.node_names[2]
-    say(view, type="pin", name="")
+    say(view, type="pin", node="")
     answered(session)
     assert (view.pinned, view.node) == ("", node)
-    say(view, type="pin", name="nowhere")
+    say(view, type="pin", node="nowhere")
     assert "nowhere" in view.problem
 
 

@@ -73,13 +73,13 @@ def test_a_suggestion_can_be_applied_by_its_number():
     session.plan()
     view = PlanView(session)
     assert view.answer["state"] == "misfit"
-    usable = [row["id"] for row in view.suggestions if row.get("id")]
+    usable = [row["number"] for row in view.suggestions if "number" in row]
     assert usable
     before = session.sketch
-    say(view, type="apply-suggestion", id=usable[0])
+    say(view, type="apply-suggestion", number=usable[0])
     assert session.sketch != before
     assert session.undo()
-    say(view, type="apply-suggestion", id="99")
+    say(view, type="apply-suggestion", number=99)
     assert session.sketch == before
     session.close()
 

@@ -77,7 +77,7 @@ class Walk:
 
     def act_mode(self) -> None:
         """Show another mode."""
-        say(self.bar, type="mode", name=self.chance.choice(["plan", "fleet", "compare", "trace"]))
+        say(self.bar, type="mode", mode=self.chance.choice(["plan", "fleet", "compare", "trace"]))
 
     def act_replicas(self) -> None:
         """Ask for other replicas of a workload."""

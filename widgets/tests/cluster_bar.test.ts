@@ -13,7 +13,7 @@ const BAR: ClusterBarModel = {
   offer: {},
   busy: "",
   counts: {},
-  details: [{ label: "Cluster", value: "sample:a" }],
+  details: [["Cluster", "sample:a"]],
   example: true,
   meters: [{ label: "GPUs", text: "18 of 32 free", used: 14, total: 32 }],
   node_use: [{ node: "n1", kind: "GPUs", used: 3, total: 8, text: "5 of 8 free" }],
@@ -21,8 +21,8 @@ const BAR: ClusterBarModel = {
   follow: {},
   mode: "plan",
   modes: [
-    { name: "plan", label: "Plan" },
-    { name: "trace", label: "Trace" },
+    ["plan", "Plan"],
+    ["trace", "Trace"],
   ],
   problem: "",
   read_at: "14:02",
@@ -69,7 +69,7 @@ test("a chosen sample, a path and the release are told to Python", () => {
   expect(model.sent).toEqual([
     { type: "load", source: "sample:b" },
     { type: "load", source: "./cluster.json" },
-    { type: "release", value: "1.35" },
+    { type: "release", version: "1.35" },
   ]);
 });
 
@@ -77,7 +77,7 @@ test("a planner of several modes offers them, and a bar alone offers none", asyn
   const { el, model } = bar();
   expect([...el.querySelectorAll(".dra-modes span")].map((label) => label.textContent)).toEqual(["Plan", "Trace"]);
   el.querySelectorAll<HTMLInputElement>(".dra-modes input")[1]!.click();
-  expect(model.sent).toEqual([{ type: "mode", name: "trace" }]);
+  expect(model.sent).toEqual([{ type: "mode", mode: "trace" }]);
   model.set("modes", []);
   await drawn();
   expect(el.querySelector(".dra-modes")).toBeNull();
@@ -125,7 +125,7 @@ test("text from a cluster stays text everywhere", async () => {
     problem: HOSTILE,
     busy: HOSTILE,
     refused: HOSTILE,
-    details: [{ label: HOSTILE, value: HOSTILE }],
+    details: [[HOSTILE, HOSTILE]],
   });
   model.set("sources", [{ value: HOSTILE, label: HOSTILE, group: HOSTILE, detail: HOSTILE }]);
   model.set("findings", [{ severity: HOSTILE, message: HOSTILE, subject: HOSTILE }]);
@@ -228,7 +228,10 @@ test("a source that is meant can be loaded from the message", async () => {
 });
 
 test("what a file holds to be drawn is offered, and each drawing can be opened", async () => {
-  const options = [{ label: "Pod p: claim gpus", detail: "2 requests" }, { label: "Pod p: claim nics" }];
+  const options: [string, string][] = [
+    ["Pod p: claim gpus", "2 requests"],
+    ["Pod p: claim nics", ""],
+  ];
   const { el, model } = bar({ offer: { text: "pod.yaml holds no cluster.", options } });
   const buttons = [...el.querySelectorAll<HTMLElement>(".dra-offer button")];
   expect(el.querySelector(".dra-offer")!.textContent).toContain("Pod p: claim gpus");

@@ -8,7 +8,8 @@ afterEach(() => document.body.replaceChildren());
 const ROW: ExportRow = {
   name: "six",
   cluster: "dgx-h100",
-  choice: { release: "1.36", folder: "manifests" },
+  choice: {},
+  release: "1.36",
   extras: [
     { name: "list", words: "list of devices" },
     { name: "report", words: "README and picture of the plan", chosen: true },
@@ -75,7 +76,7 @@ test("my two numbers are sent once both are above 0", async () => {
   await drawn();
   button(el, "Use my numbers").click();
   button(el, "Export two Jobs to manifests-measure").click();
-  expect(model.sent).toEqual([{ type: "use-measured", near: 46.1, far: 25.3 }, { type: "write-measure" }]);
+  expect(model.sent).toEqual([{ type: "use-measured", withLink: 46.1, withoutLink: 25.3 }, { type: "write-measure" }]);
 });
 
 test("each row of extra files is a choice of its own", () => {

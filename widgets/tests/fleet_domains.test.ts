@@ -90,11 +90,6 @@ it("asks for another level of the gang on a click", () => {
   expect(send).toHaveBeenCalledWith({
     type: "set-gang",
     name: "train",
-    size: 4,
-    min: 0,
-    level: "block",
-    hierarchy: "fabric",
-    prefer: "",
-    queue: "",
+    gang: { size: 4, min: 0, level: "block", hierarchy: "fabric", preferLevel: "", queue: "" },
   });
 });

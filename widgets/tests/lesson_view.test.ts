@@ -22,7 +22,8 @@ const LESSON: LessonViewModel = {
     { grade: "A direction", state: "open" },
     { grade: "Nearly there", note: "opens after hint 2" },
   ],
-  judged: {},
+  judged: { passed: false, message: "" },
+  judged_stale: false,
   lessons: [],
   mode: "plan",
   picked: [],
@@ -42,7 +43,7 @@ const LESSON: LessonViewModel = {
     action: "check",
     back: "Back to Predict",
   },
-  terms: [{ word: "first fit", meaning: "The first devices that pass." }],
+  terms: { "first fit": "The first devices that pass." },
   yaml: "",
 };
 const lesson = (values: Partial<LessonViewModel> = {}) => mount(widget, { ...LESSON, ...values });
@@ -76,7 +77,7 @@ test("bold words and names of the text are marked, and nothing else is markup", 
 
 test("the needs of the task say which one is met", () => {
   const { el } = lesson({
-    judged: { message: "Not yet.", rows: [{ text: "2 GPUs", kept: true }, { text: "one NIC each" }] },
+    judged: { passed: false, message: "Not yet.", rows: [{ text: "2 GPUs", kept: true }, { text: "one NIC each" }] },
   });
   const rows = [...el.querySelectorAll(".dra-lesson-judged li")].map((row) => row.textContent);
   expect(rows).toEqual(["Done2 GPUs", "Not yetone NIC each"]);

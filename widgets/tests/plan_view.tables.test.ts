@@ -7,12 +7,12 @@ fakeTimers();
 
 test("a suggestion that sets selectors can be applied, another can be read", async () => {
   const { el, model } = plan();
-  model.set("suggestions", [{ title: "Place both on NUMA node 0", id: "0" }, { title: "Relax the link" }]);
+  model.set("suggestions", [{ title: "Place both on NUMA node 0", number: 0 }, { title: "Relax the link" }]);
   await drawn();
   const buttons = [...el.querySelectorAll("button")].filter((one) => one.textContent!.startsWith("Apply"));
   expect(buttons.length).toBe(1);
   buttons[0]!.click();
-  expect(model.sent).toEqual([{ type: "apply-suggestion", id: "0" }]);
+  expect(model.sent).toEqual([{ type: "apply-suggestion", number: 0 }]);
 });
 
 test("a goal that is not proven says how good it may still get", async () => {
@@ -79,7 +79,7 @@ test("text from a cluster stays text everywhere, and a colour can only be a colo
       sentence: HOSTILE,
       asked: HOSTILE,
       tiles: [{ caption: HOSTILE, value: HOSTILE, title: HOSTILE, lines: [HOSTILE] }],
-      fixes: [{ title: HOSTILE, id: "0", brings: HOSTILE }],
+      fixes: [{ title: HOSTILE, number: 0, brings: HOSTILE }],
       tried: HOSTILE,
     },
     yaml: `# ${HOSTILE}\n${HOSTILE}: ${HOSTILE}`,
@@ -91,7 +91,7 @@ test("text from a cluster stays text everywhere, and a colour can only be a colo
   model.set("badges", { gpu: { letter: "A", colour: "red;background:url(http://x)", textColour: "#fff" } });
   model.set("yaml_marks", { "1": "A" });
   model.set("reasons", [{ rule: HOSTILE, message: HOSTILE, subject: HOSTILE, advice: HOSTILE }]);
-  model.set("suggestions", [{ title: HOSTILE, detail: HOSTILE, source: HOSTILE, id: "1" }]);
+  model.set("suggestions", [{ title: HOSTILE, detail: HOSTILE, source: HOSTILE, number: 1 }]);
   model.set("findings", [{ severity: "error", message: HOSTILE }]);
   model.set("devices", { columns: [HOSTILE], ids: [HOSTILE], rows: [[HOSTILE]], caption: HOSTILE, total: 1 });
   const plain = { verdict: "warn", sentence: HOSTILE, detail: HOSTILE };

@@ -6,8 +6,8 @@ const MISFIT = {
   state: "misfit",
   sentence: "Does not fit. No node has 5 free NICs.",
   fixes: [
-    { title: "Ask for 4", brings: "fits on 1 of 4 nodes", id: "3" },
-    { title: "Prefer the link", brings: "fits on 2 of 4 nodes", id: "1" },
+    { title: "Ask for 4", brings: "fits on 1 of 4 nodes", number: 3 },
+    { title: "Prefer the link", brings: "fits on 2 of 4 nodes", number: 1 },
   ],
 } as const;
 

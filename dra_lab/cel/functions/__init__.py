@@ -1,10 +1,10 @@
-"""The Kubernetes CEL function libraries, one file each, as declarations for the engine."""
+"""The Kubernetes CEL function libraries as declarations for the engine."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dra_lab.cel.functions import addition, addresses, formats, lists, quantities, semver_functions, sets, strings, urls
+from dra_lab.cel.functions import addition, addresses, formats, lists, quantities, strings
 from dra_lab.cel.functions.declare import Declarations
 
 
@@ -14,7 +14,7 @@ def declarations(*, typed: bool) -> list[Any]:
     With `typed` they are for the checker, without for the runner (see `declare`).
     """
     found = Declarations()
-    for library in (quantities, semver_functions, strings, lists, sets, urls, addresses, formats, addition):
+    for library in (quantities, strings, lists, addresses, formats, addition):
         library.declare(found)
     if not typed:
         for runners in (lists, addresses, formats):

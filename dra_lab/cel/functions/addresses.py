@@ -1,15 +1,16 @@
-"""`ip()` and `cidr()` (`k8s.io/apiserver/pkg/cel/library/ip.go`, `cidr.go`)."""
+"""`ip()`, `cidr()` and `url()` (`k8s.io/apiserver/pkg/cel/library/ip.go`, `cidr.go`, `urls.go`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
+from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
 from cel_expr_python import cel
 
-from dra_lab.cel.functions.declare import SCALARS, Declarations
-from dra_lab.cel.values import CIDR, IP, kind_of, message
+from dra_lab.cel.functions.declare import SCALARS, Declarations, accepts
+from dra_lab.cel.values import CIDR, IP, URL, kind_of, message
 from dra_lab.model.quantity import unsigned_number
 
 _T = cel.Type
@@ -37,22 +38,6 @@ def _prefix(text: str) -> tuple[Address, int]:
     return address, bits
 
 
-def _network(text: str) -> Network:
-    address, length = _prefix(text)
-    return ip_network(f"{address}/{length}", strict=False)
-
-
-def _valid(read: Callable[[str], Any]) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            read(text)
-        except ValueError:
-            return False
-        return True
-
-    return check
-
-
 def _of(value: Any) -> Address:
     """Return the address of an IP, a CIDR's own address, or a text."""
     kind = kind_of(value)
@@ -66,20 +51,12 @@ def _of(value: Any) -> Address:
 def _net(value: Any) -> Network:
     if kind_of(value) not in ("CIDR", ""):
         raise ValueError(f"no such overload: {kind_of(value)} is not a CIDR")
-    return _network(value if isinstance(value, str) else value.text)
+    address, length = _prefix(value if isinstance(value, str) else value.text)
+    return ip_network(f"{address}/{length}", strict=False)
 
 
 def _ip(value: Any) -> Any:
     return message("IP", str(_of(value)))
-
-
-def _cidr(text: str) -> Any:
-    address, length = _prefix(text)
-    return message("CIDR", f"{address}/{length}")
-
-
-def _contains_ip(network: Any, address: Any) -> bool:
-    return _of(address) in _net(network)
 
 
 def _contains_cidr(network: Any, other: Any) -> bool:
@@ -91,10 +68,6 @@ def _text(value: Any) -> str:
     if kind_of(value) not in ("IP", "CIDR"):
         raise ValueError(f"no such overload: string({kind_of(value)})")
     return str(value.text)
-
-
-def _masked(value: Any) -> Any:
-    return message("CIDR", str(_net(value)))
 
 
 def _is_global(address: Address) -> bool:
@@ -109,14 +82,50 @@ def _link_local_multicast(address: Address) -> bool:
     return address in scope
 
 
+def _split(text: str) -> SplitResult:
+    """Read an absolute URL or an absolute path, as Go's `url.ParseRequestURI` does."""
+    if any(ord(c) < 0x20 or c == "\x7f" for c in text):
+        raise ValueError("invalid control character in URL")
+    parts = urlsplit(text)
+    if not (text.startswith("/") or (parts.scheme and (parts.netloc or text.startswith(f"{parts.scheme}:/")))):
+        raise ValueError("invalid URI for request")
+    if " " in parts.netloc:
+        raise ValueError("invalid character in host name")
+    _ = parts.port
+    return parts
+
+
+def _part(read: Callable[[SplitResult], Any]) -> Callable[[Any], Any]:
+    def get(value: Any) -> Any:
+        if kind_of(value) != "URL":
+            raise ValueError("no such overload: this is not a URL")
+        return read(_split(value.text))
+
+    return get
+
+
+def _url(text: str) -> Any:
+    _split(text)
+    return message("URL", text)
+
+
+def _host(parts: SplitResult) -> str:
+    return parts.netloc.rpartition("@")[2]
+
+
+def _hostname(parts: SplitResult) -> str:
+    host = _host(parts)
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
 def declare(into: Declarations) -> None:
     """Add the libraries."""
     text, truth = _T.STRING, _T.BOOL
     into.add("ip", IP, [text], _ip)
-    into.add("isIP", truth, [text], _valid(_address))
+    into.add("isIP", truth, [text], accepts(_address))
     into.add("ip.isCanonical", truth, [text], lambda s: str(_address(s)) == s)
-    into.add("cidr", CIDR, [text], _cidr)
-    into.add("isCIDR", truth, [text], _valid(_prefix))
+    into.add("cidr", CIDR, [text], lambda s: message("CIDR", "{}/{}".format(*_prefix(s))))
+    into.add("isCIDR", truth, [text], accepts(_prefix))
     into.add("family", _T.INT, [IP], lambda a: _of(a).version, member=True)
     into.add("isUnspecified", truth, [IP], lambda a: _of(a).is_unspecified, member=True)
     into.add("isLoopback", truth, [IP], lambda a: _of(a).is_loopback, member=True)
@@ -124,12 +133,22 @@ def declare(into: Declarations) -> None:
     into.add("isLinkLocalUnicast", truth, [IP], lambda a: _of(a).is_link_local, member=True)
     into.add("isGlobalUnicast", truth, [IP], lambda a: _is_global(_of(a)), member=True)
     for other in (IP, text):
-        into.add("containsIP", truth, [CIDR, other], _contains_ip, member=True)
+        into.add("containsIP", truth, [CIDR, other], lambda c, a: _of(a) in _net(c), member=True)
     for other in (CIDR, text):
         into.add("containsCIDR", truth, [CIDR, other], _contains_cidr, member=True)
     into.add("ip", IP, [CIDR], _ip, member=True)
-    into.add("masked", CIDR, [CIDR], _masked, member=True)
+    into.add("masked", CIDR, [CIDR], lambda c: message("CIDR", str(_net(c))), member=True)
     into.add("prefixLength", _T.INT, [CIDR], lambda c: _net(c).prefixlen, member=True)
+    into.add("url", URL, [_T.STRING], _url)
+    into.add("isURL", _T.BOOL, [_T.STRING], accepts(_split))
+    into.add("getScheme", _T.STRING, [URL], _part(lambda p: p.scheme), member=True)
+    into.add("getHost", _T.STRING, [URL], _part(_host), member=True)
+    into.add("getHostname", _T.STRING, [URL], _part(_hostname), member=True)
+    into.add("getPort", _T.STRING, [URL], _part(lambda p: str(p.port) if p.port is not None else ""), member=True)
+    escaped = _part(lambda p: quote(p.path, safe="/%:@!$&'()*+,;=~-._"))
+    into.add("getEscapedPath", _T.STRING, [URL], escaped, member=True)
+    query = _part(lambda p: parse_qs(p.query, keep_blank_values=True))
+    into.add("getQuery", _T.Map(_T.STRING, _T.List(_T.STRING)), [URL], query, member=True)
 
 
 def declare_for_runner(into: Declarations) -> None:

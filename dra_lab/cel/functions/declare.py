@@ -13,6 +13,8 @@ from typing import Any
 
 from cel_expr_python import cel
 
+from dra_lab.errors import DraLabError
+
 PAIR_LIMIT = 1_000_000
 """Most comparisons of elements in one call; Kubernetes stops there by cost."""
 
@@ -49,6 +51,19 @@ def bound_pairs(first: int, second: int) -> None:
         raise ValueError(f"operation cancelled: actual cost limit exceeded, {first} times {second} comparisons")
 
 
+def accepts(read: Callable[..., Any]) -> Callable[..., bool]:
+    """Return the function that says whether `read` takes a text (`isQuantity`, `isIP`, ...)."""
+
+    def check(*given: Any) -> bool:
+        try:
+            read(*given)
+        except (ValueError, DraLabError):
+            return False
+        return True
+
+    return check
+
+
 SCALARS = (
     cel.Type.BOOL,
     cel.Type.INT,
@@ -64,18 +79,6 @@ TIMES = {"duration": cel.Type.DURATION, "timestamp": cel.Type.TIMESTAMP}
 """The types, by their names in CEL, whose values the engine takes from Python only where the result type says so."""
 
 _TIMED = [timed for time in TIMES.values() for timed in (time, cel.Type.List(time), cel.Type.Map(cel.Type.DYN, time))]
-
-
-def _kind(type_: Any) -> str:
-    name = str(type_.name())
-    if name.upper().startswith(("LIST", "MAP")):
-        return name[:3].upper()
-    return "message" if type_.is_message() else name
-
-
-def _loose(overload: dict[str, Any]) -> dict[str, Any]:
-    """Return an overload without its result type; times keep theirs, because the engine accepts them only there."""
-    return overload if overload["return_type"] in _TIMED else {**overload, "return_type": cel.Type.DYN}
 
 
 class Declarations:
@@ -97,7 +100,12 @@ class Declarations:
     ) -> None:
         """Declare one overload; `member` means that the first parameter stands before the dot."""
         known = self._overloads.setdefault(name, [])
-        key = (name, member, tuple(_kind(parameter) for parameter in parameters))
+        names = [str(one.name()) for one in parameters]
+        kinds = (
+            text[:3].upper() if text.upper().startswith(("LIST", "MAP")) else "message" if one.is_message() else text
+            for text, one in zip(names, parameters, strict=True)
+        )
+        key = (name, member, tuple(kinds))
         more = {} if key in self._implemented else {"impl": implementation}
         self._implemented.add(key)
         known.append(
@@ -112,7 +120,12 @@ class Declarations:
 
     def engine_declarations(self, *, typed: bool) -> list[Any]:
         """Return one FunctionDecl for each name; with `typed` for the checker, without for the runner."""
-        return [
-            cel.FunctionDecl(name, [cel.Overload(**(each if typed else _loose(each))) for each in overloads])
-            for name, overloads in self._overloads.items()
-        ]
+        found = []
+        for name, overloads in self._overloads.items():
+            loose = [
+                # times keep their result type, because the engine accepts them only there
+                one if typed or one["return_type"] in _TIMED else {**one, "return_type": cel.Type.DYN}
+                for one in overloads
+            ]
+            found.append(cel.FunctionDecl(name, [cel.Overload(**one) for one in loose]))
+        return found

@@ -1,4 +1,4 @@
-"""Lists: the Kubernetes library (`library/lists.go`), cel-go's `ext/lists.go` v3, and `includes`.
+"""Lists: the Kubernetes library (`library/lists.go`), cel-go's `ext/lists.go` v3 and `ext/sets.go`, and `includes`.
 
 Also what is left of `sortBy` and `transformMap` once their macros are expanded (`@sortByAssociatedKeys`, `@map_of`).
 """
@@ -107,6 +107,26 @@ def _range(count: int) -> list[int]:
     return list(range(count))
 
 
+def _within(items: list[Any], others: list[Any]) -> bool:
+    bound_pairs(len(items), len(others))
+    return all(any(equal(item, other) for other in others) for item in items)
+
+
+def _contains(items: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    return _within(plain(wanted), plain(items))
+
+
+def _intersects(items: Sequence[Any], others: Sequence[Any]) -> bool:
+    first, second = plain(items), plain(others)
+    bound_pairs(len(first), len(second))
+    return any(equal(item, other) for item in first for other in second)
+
+
+def _equivalent(items: Sequence[Any], others: Sequence[Any]) -> bool:
+    first, second = plain(items), plain(others)
+    return _within(first, second) and _within(second, first)
+
+
 def declare(into: Declarations) -> None:
     """Add the libraries; overloads are declared per element type, because the engine has no type parameters for us."""
     for element in SCALARS:
@@ -125,6 +145,11 @@ def declare(into: Declarations) -> None:
     for have in (*kinds, _ANY_LIST):
         for wanted in kinds:
             into.add("includes", _T.BOOL, [have, wanted], _includes, member=True)
+    for element in (*SCALARS, QUANTITY, SEMVER, cel.Type.List(cel.Type.DYN), cel.Type.Map(cel.Type.DYN, cel.Type.DYN)):
+        both = [cel.Type.List(element)] * 2
+        into.add("sets.contains", cel.Type.BOOL, both, _contains)
+        into.add("sets.intersects", cel.Type.BOOL, both, _intersects)
+        into.add("sets.equivalent", cel.Type.BOOL, both, _equivalent)
 
 
 def declare_for_runner(into: Declarations) -> None:

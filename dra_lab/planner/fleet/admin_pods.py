@@ -44,12 +44,7 @@ class AdminPods:
         if answer.chosen is None:
             return answer, list(by_node)
         every = list(by_node)
-        used = {
-            on_node.site.node(on_node.node, part)
-            for on_node in by_node
-            for part, count in zip(on_node.site.parts, on_node.counts, strict=True)
-            if count
-        }
+        used = {node for on_node in by_node for _, node, _ in on_node.parts()}
         more = Counter[str]()
         for pod, best in self.best.items():
             replicas = self.whole.pods[pod].workload.replicas

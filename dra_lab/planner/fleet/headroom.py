@@ -101,10 +101,9 @@ def _counted(fleet: FleetProblem, each: int, budget: Budget, solver: str) -> tup
 def pods_on(by_node: Iterable[PodsOnNode]) -> Counter[str]:
     """Return how many pods stand on each node."""
     found = Counter[str]()
-    for site, member, counts, _ in by_node:
-        for part, count in zip(site.parts, counts, strict=True):
-            found[site.node(member, part)] += count
-    return +found
+    for _, node, takes in (part for on_node in by_node for part in on_node.parts()):
+        found[node] += len(takes)
+    return found
 
 
 def _reported(report: Callable[[Progress], None], wanted: int, progress: Progress) -> None:

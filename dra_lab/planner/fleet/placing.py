@@ -66,9 +66,8 @@ def pods_of(fleet: FleetProblem, by_node: Sequence[PodsOnNode], order: Sequence[
     found: list[list[PlacedPod]] = [[] for _ in fleet.pods]
     writer = _Writer(fleet, tuple(order))
     for on_node in by_node:
-        for part, placed in writer.placed(on_node):
-            name, mine = fleet.pods[part.pod].workload.name, found[part.pod]
-            node = on_node.site.node(on_node.node, part)
+        for pod, node, placed in writer.placed(on_node):
+            name, mine = fleet.pods[pod].workload.name, found[pod]
             for placements, goals in placed:
                 mine.append(PlacedPod(name, len(mine), node, placements, goals))
     return tuple(chain.from_iterable(found))
@@ -92,20 +91,16 @@ class _Row:
     alone: bool
     admin: bool
 
-    def given(self, device: DeviceID) -> Placement:
-        """Return the placement of a device."""
-        return Placement(self.request, device, "", self.consumed, self.claim)
-
 
 @dataclass(slots=True)
 class _Known:
     """What is the same for all pods that take the same of equal nodes; `goals` are not known before the first of them.
 
-    `takes` has the row, ask, group and number of devices of each take. `all_shared` says that others may get them.
+    `takes` has the row, ask, group and number of devices of each take; devices that a pod keeps come first in `order`.
     """
 
     takes: Sequence[tuple[_Row, int, int, int]]
-    all_shared: bool
+    order: Sequence[int]
     goals: tuple[GoalValue, ...] | None = None
 
 
@@ -123,8 +118,8 @@ class _Writer:
         self._views: dict[tuple[int, str], tuple[Site, tuple[DeviceGroup, ...]]] = {}
         self._looks_in = any(ask.admin_access for ask in fleet.scan.rules.asks)
 
-    def placed(self, on_node: PodsOnNode) -> Iterator[tuple[CopyPart, list[_Placed]]]:
-        """Yield the pods of each part on a node."""
+    def placed(self, on_node: PodsOnNode) -> Iterator[tuple[int, str, list[_Placed]]]:
+        """Yield the pods of each workload on a node."""
         site = on_node.site
         where: object = id(site)
         if site.state is not None:
@@ -132,46 +127,18 @@ class _Writer:
         every = self._fleet.survey.devices(on_node.node, held_too=True) if self._looks_in and site.state else {}
         groups = {group for mine in on_node.takes for _, group, _ in mine}
         left = devices_of(self._fleet, site, on_node.node, groups)
-        number = 0
-        for part, count in zip(site.parts, on_node.counts, strict=True):
-            if not count:
-                continue
+        for part, node, takes in on_node.parts():
             _, known = self._pods.setdefault((where, part.asks), (site, {}))
-            identical: dict[PodTakes, tuple[Placement, ...]] = {}
             placed: list[_Placed] = []
-            for mine in on_node.takes[number : number + count]:
+            for mine in takes:
                 pod = known.get(mine)
                 if pod is None:
                     pod = known[mine] = self._looked_up(site, part, mine)
-                # Pods that share the same devices in the same way have the same placements.
-                placements = identical.get(mine) if pod.all_shared else None
-                if placements is None:
-                    placements = self._given_to(pod, left, every) if self._looks_in else _first_of(pod, left)
-                    if pod.all_shared:
-                        identical[mine] = placements
+                placements = _given_to(pod, left, every)
                 if pod.goals is None:
-                    pod.goals = self._valued(on_node, part, pod, placements)
+                    pod.goals = self._valued(node, part, pod, placements)
                 placed.append((placements, pod.goals))
-            number += count
-            yield part, placed
-
-    def _given_to(
-        self, pod: _Known, left: Mapping[int, list[DeviceID]], every: Mapping[int, list[DeviceID]]
-    ) -> tuple[Placement, ...]:
-        """Return the placements of one pod, in the order of its takes, and leave what is `left` for others."""
-        given: list[Sequence[DeviceID]] = [()] * len(pod.takes)
-        # The devices that the pod keeps come first, so that it looks into devices that are not its own already.
-        for at, (row, _, group, count) in sorted(enumerate(pod.takes), key=lambda take: take[1][0].admin):
-            if every and row.admin:
-                own = {device for devices in given for device in devices}
-                given[at] = [one for one in every[group] if one not in own][:count]
-            else:
-                able = left.get(group, [])
-                given[at] = able[:count]
-                if row.alone:
-                    del able[:count]
-        rows = [row for row, _, _, _ in pod.takes]
-        return tuple([row.given(device) for row, devices in zip(rows, given, strict=True) for device in devices])
+            yield part.pod, node, placed
 
     def _looked_up(self, site: Site, part: CopyPart, mine: PodTakes) -> _Known:
         """Return the rows of what a pod takes of groups of a site's problem, or of its layout if its state is known."""
@@ -181,21 +148,15 @@ class _Writer:
         groups = self._seen(site, problem, part.node)
         for ask, at, count in sorted(mine):
             one = groups[at]
-            key: tuple[object, ...]
-            if layout is None:
-                # members are equal up to the names of devices and places, and so are their values
-                key = (ask, id(site), part.node, at)
-            elif kinds:
-                key = (ask, kinds[at])
-            else:
-                # nodes share the values of their devices, and to hash these takes long
-                same = id(one.asks), id(one.places), id(one.numa), id(one.root), id(one.uses)
-                key = (ask, one.kind, one.shareable, *same)
+            # Members are equal up to the names of devices and places, and so are their values.
+            where: object = (id(site), part.node) if layout is None else kinds or id(problem)
+            key = (ask, where, at)
             row = self._rows.get(key)
             if row is None:
                 row = self._rows[key] = self._made(site, problem, part, ask, one)
             takes.append((row, ask, at, count))
-        return _Known(takes, all_shared=not any(row.alone or row.admin for row, _, _, _ in takes))
+        order = sorted(range(len(takes)), key=lambda at: takes[at][0].admin)
+        return _Known(takes, order)
 
     def _seen(self, site: Site, problem: AllocationProblem, node: str) -> tuple[DeviceGroup, ...]:
         """Return the groups of a problem as a node sees them; nodes that share devices see other places."""
@@ -226,51 +187,44 @@ class _Writer:
         inner = f"{claim}{MARK}{reference}"
         return _Row(look, numbers, inner, pod.drawn(position, reference), claim, consumed, alone, admin)
 
-    def _valued(
-        self,
-        on_node: PodsOnNode,
-        part: CopyPart,
-        pod: _Known,
-        placements: Sequence[Placement],
-    ) -> tuple[GoalValue, ...]:
+    def _valued(self, node: str, part: CopyPart, pod: _Known, placements: Sequence[Placement]) -> tuple[GoalValue, ...]:
         first: dict[int, int] = {}
-        # which groups are the same counts too: some devices are shared
-        each = [(id(row), first.setdefault(group, len(first)), count) for row, _, group, count in pod.takes]
-        key = (part.pod, *each)
-        found = self._goals.get(key)
-        if found is None:
-            identical = (part.pod, *_renumbered(pod.takes, first))
-            if identical not in self._goals:
-                inner = [row.inner for row, _, _, count in pod.takes for _ in range(count)]
-                node = on_node.site.node(on_node.node, part)
-                self._goals[identical] = self._count(part, node, placements, inner)
-            found = self._goals[key] = self._goals[identical]
-        return found
+        for _, _, group, _ in pod.takes:
+            first.setdefault(group, len(first))
+        identical = (part.pod, *_renumbered(pod.takes, first))
+        if identical not in self._goals:
+            inner = [row.inner for row, _, _, count in pod.takes for _ in range(count)]
+            scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
+            renamed = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
+            if part.pod not in self._asked:
+                self._asked[part.pod] = asked_of(scale.sketch)
+            self._goals[identical] = value_placements(scale, renamed, self._order, self._asked[part.pod])
+        return self._goals[identical]
 
     def _number(self, *what: object) -> int:
         return self._numbers.setdefault(what, len(self._numbers))
 
-    def _count(
-        self, part: CopyPart, node: str, placements: Sequence[Placement], inner: Sequence[str]
-    ) -> tuple[GoalValue, ...]:
-        scale = scale_on(self._fleet, self._fleet.pods[part.pod], node)
-        renamed = [Placement(name, placement.device) for placement, name in zip(placements, inner, strict=True)]
-        if part.pod not in self._asked:
-            self._asked[part.pod] = asked_of(scale.sketch)
-        return value_placements(scale, renamed, self._order, self._asked[part.pod])
 
+def _given_to(
+    pod: _Known, left: Mapping[int, list[DeviceID]], every: Mapping[int, list[DeviceID]]
+) -> tuple[Placement, ...]:
+    """Return the placements of one pod, in the order of its takes, and leave what is `left` for others.
 
-def _first_of(pod: _Known, left: Mapping[int, list[DeviceID]]) -> tuple[Placement, ...]:
-    """Return the placements of a pod on the first devices that are left, and take away those that it alone gets."""
-    found = []
-    for row, _, group, count in pod.takes:
-        able = left.get(group, [])
-        for device in able[:count]:
-            # In place: for most takes, of one device, a call or a list takes a tenth longer.
-            found.append(Placement(row.request, device, "", row.consumed, row.claim))  # noqa: PERF401
-        if row.alone:
-            del able[:count]
-    return tuple(found)
+    If claims look into devices, `every` has them all; a pod does not look into a device that is its own already.
+    """
+    given: dict[int, list[DeviceID]] = {}
+    for at in pod.order:
+        row, _, group, count = pod.takes[at]
+        if every and row.admin:
+            own = {device for devices in given.values() for device in devices}
+            given[at] = [device for device in every[group] if device not in own][:count]
+        else:
+            able = left.get(group, [])
+            given[at] = able[:count]
+            if row.alone:
+                del able[:count]
+    rows = enumerate(row for row, _, _, _ in pod.takes)
+    return tuple([Placement(row.request, one, "", row.consumed, row.claim) for at, row in rows for one in given[at]])
 
 
 def _renumbered(takes: Sequence[tuple[_Row, int, int, int]], first: Mapping[int, int]) -> list[int]:

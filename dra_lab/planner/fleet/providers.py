@@ -17,7 +17,8 @@ from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import FleetProblem
 from dra_lab.planner.fleet.shared_states import MOST_WAYS, NodeKey, Pieces, ways_of
-from dra_lab.planner.fleet.sites import Site, alone_sites, parts_on, table, table_devices
+from dra_lab.planner.fleet.sites import Site, alone_sites, parts_on
+from dra_lab.planner.fleet.together import table, table_devices
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.fill import no_harm, pod_tables

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.errors import InputError
@@ -68,6 +68,11 @@ class FleetProblem:
     def scan(self) -> Scan:
         """Return the scan of the nodes."""
         return self.survey.scan
+
+    @property
+    def examined(self) -> Collection[str]:
+        """Return the nodes that were looked at in time."""
+        return self.survey.states or self.scan.seen
 
     @property
     def release(self) -> KubernetesRelease:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import ge
 
 from msgspec.structs import replace as changed
 
@@ -14,7 +13,7 @@ from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.by_state import ByState, all_by_state
 from dra_lab.planner.fleet.first_fit import FirstFitPods, PodAsWritten
 from dra_lab.planner.fleet.master import GoalBound, Master, MasterModel
-from dra_lab.planner.fleet.pack import Values, device_goals
+from dra_lab.planner.fleet.pack import device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
 from dra_lab.planner.fleet.question import Work
@@ -27,9 +26,6 @@ from dra_lab.planner.places.counting import Counts
 _GAP = 0.01
 """The part of the nodes by which their bound may be off as the last goal: 200 nodes of shares take 5 s, not 36."""
 
-Start = Callable[[], Placed]
-"""Returns a plan."""
-
 
 def best_answer(
     work: Work,
@@ -37,18 +33,17 @@ def best_answer(
     shared: Sequence[ByState],
     *,
     closed: bool,
-    start: Start | None,
+    start: Placed,
 ) -> Answer:
     """Solve the master over what was found; where not all is known (`closed`), hold it against what may exist.
 
-    `shared` are planned at once with what stands in the tables. `start` yields a plan that is known.
+    `shared` are planned at once with what stands in the tables. `start` is a plan that is known.
     """
     question, budget = work.question, work.budget
     sites = classed(tables, lambda table: table.found(), shared)
     master = _master(work, sites)
     part = budget if closed else budget.part(budget.shares.step)
-    begin = sites.again(() if start is None else start())
-    begin = sites.filled(begin, question.demand)
+    begin = sites.filled(sites.again(start), question.demand)
     found = master.run(begin, part, all_placed=question.all_placed)
     goals = list(found.goals)
     if found.chosen is not None:
@@ -58,8 +53,9 @@ def best_answer(
     bounds = [goal.bound or 0 for goal in goals]
     if not closed:
         bounds = _least_bounds(work, answer, tables, shared)
-    if not shared and not all(map(ge, bounds, answer.values)):
-        bounds = list(map(max, bounds, _floors(work, tables, answer)))
+    if not shared and (closed or answer.least is not None):
+        fewest = _fewest_nodes(work, answer)
+        bounds = [max(bound, fewest * (goal.goal == NODES)) for goal, bound in zip(goals, bounds, strict=True)]
     answer.goals = tuple(
         replace(goal, bound=agreed(bound, goal.value)) for goal, bound in zip(goals, bounds, strict=True)
     )
@@ -93,40 +89,15 @@ def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table], shared: S
     return bounds
 
 
-def _floors(work: Work, tables: Sequence[Table], answer: Answer) -> list[int]:
-    """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
-
-    Every replica has at least the value that no way of its workload undercuts anywhere, goal by goal. No node has more
-    replicas than the one with most. So the bound holds whichever replicas are placed.
-    """
-    question = work.question
-    rows = set()
-    for table in tables:
-        if work.budget.reached or answer.chosen is None:
-            return [0] * len(answer.goals)
-        rows.add(table.floors())
-    cheapest: dict[int, Values] = {}
-    for pod in range(len(question.demand)):
-        some = [floors for row in rows if (floors := row[pod]) is not None]
-        if some:
-            cheapest[pod] = tuple(map(min, zip(*some, strict=True)))
+def _fewest_nodes(work: Work, answer: Answer) -> int:
+    """Return how many nodes at least hold as many replicas as were placed: none has more than the one with most."""
     classes = (answer.least_classed if answer.least is not None else answer.classed).classes
-    most = max((sum(counts) for site_class in classes for counts in site_class.patterns), default=0)
-    several = any(one.member != NODE or one.nodes for one in classes) or not most
-    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(question.demand))
-    placed = sum(question.demand) - missing
-    never = (
-        count * worth
-        for pod, (count, worth) in enumerate(zip(question.demand, question.worths, strict=True))
-        if pod not in cheapest
-    )
-    found = {UNPLACED: sum(never), NODES: 0 if several else -(-placed // most)}
-    for at, goal in enumerate(device_goals(question.order)):
-        found[goal], left = 0, placed
-        for value, count in sorted((values[at], question.demand[pod]) for pod, values in cheapest.items()):
-            found[goal] += value * min(count, left)
-            left -= min(count, left)
-    return [found[goal.goal] for goal in answer.goals]
+    most = max((sum(counts) for one in classes for counts in one.patterns), default=0)
+    if not most or any(one.member != NODE or one.nodes for one in classes):
+        return 0
+    wanted = sum(work.question.demand)
+    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), wanted)
+    return -(-(wanted - missing) // most)
 
 
 @dataclass(frozen=True)
@@ -169,7 +140,7 @@ def _search(work: Work) -> Solution:
     closed = whole and not filling.budget.reached
     closed = closed and all(not work.budget.reached and is_closed(table) for table in tables)
     # Filling knows nothing of nodes that share devices.
-    start = None if coupled else places.placed
+    start = [] if coupled else list(places.placed())
     counted = _left_out(work, tables) if whole and not shared else 0
     states = len({table.state for table in places.tables}) + len(others) + len(shared)
     began = time.monotonic()
@@ -182,18 +153,13 @@ def _search(work: Work) -> Solution:
     answer.not_examined = len((examined if whole else set(question.fleet.scan.rules.nodes)) - tried)
     if not whole:
         # Nodes that were not looked at may hold more than all others.
-        _bound_nothing(answer)
-    _with_count(answer, counted)
-    return Solution(answer, pods_by_node(answer), states)
-
-
-def _with_count(answer: Answer, counted: int) -> None:
-    """Improve the bounds of an answer by the pods that have no place at least; no goal is below 0."""
+        answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
+        answer.infeasible = False
     least = {UNPLACED: counted}
     answer.goals = tuple(
-        goal if goal.proven else replace(goal, bound=agreed(max(least.get(goal.goal, 0), goal.bound or 0), goal.value))
-        for goal in answer.goals
+        replace(goal, bound=agreed(max(goal.bound or 0, least.get(goal.goal, 0)), goal.value)) for goal in answer.goals
     )
+    return Solution(answer, pods_by_node(answer), states)
 
 
 def _left_out(work: Work, tables: Sequence[Table]) -> int:
@@ -214,7 +180,7 @@ def _improved(
     answer: Answer,
     states: int,
     seconds: float,
-    start: Start | None,
+    start: Placed,
 ) -> Answer:
     """Find out exactly what the least that may exist is made of, until it is what was found or time is over.
 
@@ -266,12 +232,6 @@ def _doubtful(answer: Answer) -> list[tuple[Table, Counts]]:
         for counts, times in taken.items():
             found.extend((times, table, counts) for table in tables if table.is_open(counts))
     return [(table, counts) for _, table, counts in sorted(found, key=lambda row: -row[0])]
-
-
-def _bound_nothing(answer: Answer) -> None:
-    """Note that all goals may be 0, which no goal is below."""
-    answer.goals = tuple(replace(goal, bound=0) for goal in answer.goals)
-    answer.infeasible = False
 
 
 def decide_few(work: Work, tables: Sequence[SiteTable]) -> None:

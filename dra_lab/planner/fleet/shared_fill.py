@@ -16,7 +16,7 @@ from dra_lab.planner.fleet.providers import NodeKind, SharedSet
 from dra_lab.planner.fleet.shared_states import NodeKey, Piece, PodStep
 from dra_lab.planner.fleet.sites import PodsOnNode, Site
 from dra_lab.planner.places.fill import LEAST
-from dra_lab.planner.places.hand_out import as_written, copy_of
+from dra_lab.planner.places.hand_out import as_written, copy_of, take
 from dra_lab.planner.places.shapes import Vector
 from dra_lab.planner.places.trees import Place, State, Trees
 
@@ -232,16 +232,12 @@ class _HandOut:
     def _take(self, node: str, place: Place, step: PodStep) -> None:
         mine = _Takes()
         if step.position:
-            taken = step.ways.take(place, 0, step.position, step.after[1])
-            for slot, ask, group, count in taken:
-                mine[self._ask(step, slot, ask), group] += count
+            target = step.position, step.after[1]
+            for ask, group, count in take(step.ways.tables, step.ways.given, place, 0, target):
+                mine[ask, group] += count
         self.takes[node].append((step.of[0], mine))
         for piece, position in step.pieces:
             self.waiting[piece].append((node, step, position, mine))
-
-    def _ask(self, step: PodStep, slot: int, ask: int) -> int:
-        pod, shape = step.of
-        return self.trees.asks[pod].shapes[shape].slots[slot].merged if ask < 0 else -1 - ask
 
     def by_providers(self, filled: Filled) -> None:
         """Let providers give the pieces that pods wait for."""
@@ -256,11 +252,11 @@ class _HandOut:
                 for piece, after in self._path(state, wanted):
                     node, pod, position, mine = self.waiting[number, piece].pop()
                     ways = self.pieces.ways[pod.of[0]][pod.of[1]]
-                    for slot, ask, group, count in ways.take(place, 1, position, after):
+                    for ask, group, count in take(ways.tables, ways.given, place, 1, (position, after)):
                         able = left.setdefault((id(kind), group), list(kind.problem.groups[group].devices))
                         for _ in range(count):
                             device = able[0] if kind.problem.groups[group].shareable else able.pop()
-                            self._give(node, device, self._ask(pod, slot, ask), mine)
+                            self._give(node, device, ask, mine)
 
     def _path(self, state: State, wanted: Vector) -> Iterator[tuple[int, State]]:
         """Yield piece after piece, and the state left, until a provider has given what is wanted."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from msgspec.structs import replace as changed
-
-from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import FleetProblem
-from dra_lab.planner.fleet.together import devices_like, joint, joint_parts, problem_like, shared_nodes
-from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
+from dra_lab.planner.fleet.together import joint, joint_parts, shared_nodes, table
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.states.node_state import NodeState, PodTakes, kept_groups, state_problem
 
 
@@ -81,6 +77,14 @@ class PodsOnNode(NamedTuple):
     node: str
     counts: tuple[int, ...]
     takes: tuple[PodTakes, ...]
+
+    def parts(self) -> Iterator[tuple[CopyPart, str, tuple[PodTakes, ...]]]:
+        """Yield each part that has pods, the node on which they are, and what they take."""
+        first = 0
+        for part, count in zip(self.site.parts, self.counts, strict=True):
+            if count:
+                yield part, self.site.node(self.node, part), self.takes[first : first + count]
+            first += count
 
 
 def sites_of(fleet: FleetProblem) -> tuple[Site, ...]:
@@ -156,36 +160,6 @@ def seen_together(fleet: FleetProblem, site: Site, budget: Budget) -> Site | Non
 def whole_site(fleet: FleetProblem, node: str) -> Site:
     """Return a node that shares devices with others, as if no other node took them."""
     return Site((node,), parts_on(fleet, node), partial(table, fleet, node))
-
-
-def table(fleet: FleetProblem, node: str) -> AllocationProblem:
-    """Return a node's problem with its groups in the order of their fingerprint."""
-    return problem_like(fleet, node, "table", _in_its_order)
-
-
-def table_devices(fleet: FleetProblem, node: str, groups: Iterable[int]) -> dict[int, list[DeviceID]]:
-    """Return the devices of some groups of a node's problem (`table`)."""
-    return devices_like(fleet, node, "table", _in_its_order, groups)
-
-
-def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
-    problem = _distinguished(fleet.scan.problem(node))
-    order = canonical(problem, fleet.scan.rules.replicas)[1]
-    if any(group.tie is Tie.TERMS for group in problem.groups):
-        # The order of devices counts there, and stands in the fingerprint.
-        order = tuple(sorted(order))
-    return changed(problem, groups=tuple(problem.groups[at] for at in order))
-
-
-def _distinguished(problem: AllocationProblem) -> AllocationProblem:
-    """Return the problem with a group for each device that some ask may look into (`adminAccess`)."""
-    groups: list[DeviceGroup] = []
-    for group in problem.groups:
-        if any(problem.asks[ask].admin_access for ask in group.asks):
-            groups.extend(changed(group, devices=(device,)) for device in group.devices)
-        else:
-            groups.append(group)
-    return changed(problem, groups=tuple(groups))
 
 
 def devices_of(

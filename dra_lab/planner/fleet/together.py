@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -19,6 +19,7 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGro
 from dra_lab.planner.node.copies import CopyPart, JointProblem, Where
 from dra_lab.planner.node.device_tests import CounterBooks, counter_books
 from dra_lab.planner.node.eligible import is_shareable
+from dra_lab.planner.node_classes import canonical
 from dra_lab.planner.scan import coupled_devices, coupled_pools
 
 
@@ -58,7 +59,7 @@ def joint(fleet: FleetProblem, nodes: Sequence[str], budget: Budget | None = Non
     for node in nodes:
         if budget is not None and budget.reached:
             return None
-        problems.append(problem_like(fleet, node, "joint", lambda fleet, node: fleet.scan.problem(node)))
+        problems.append(table(fleet, node))
     first = problems[0]
     asks, claims = len(first.asks), max(first.claims, default=0) + 1
     books = _books(fleet, nodes)
@@ -84,52 +85,56 @@ def joint(fleet: FleetProblem, nodes: Sequence[str], budget: Budget | None = Non
     )
 
 
-def problem_like(
-    fleet: FleetProblem, node: str, form: str, made: Callable[[FleetProblem, str], AllocationProblem]
-) -> AllocationProblem:
-    """Return a node's problem in one of its forms, which is made once for all nodes that are equal.
+def table(fleet: FleetProblem, node: str) -> AllocationProblem:
+    """Return a node's problem with its groups in the order of their fingerprint, made once for all equal nodes.
 
     With a thousand devices that all nodes see, each takes a tenth of a second to make.
     """
-    problem, _ = _known_like(fleet, node, form, made)
-    groups = list(problem.groups)
-    own = devices_like(fleet, node, form, made, range(len(groups)))
-    return changed(
-        problem, node=node, groups=tuple([changed(g, devices=tuple(own[at])) for at, g in enumerate(groups)])
-    )
+    problem, _ = _of_equal_node(fleet, node)
+    own = table_devices(fleet, node, range(len(problem.groups)))
+    groups = tuple([changed(group, devices=tuple(own[at])) for at, group in enumerate(problem.groups)])
+    return changed(problem, node=node, groups=groups)
 
 
-def devices_like(
-    fleet: FleetProblem,
-    node: str,
-    form: str,
-    made: Callable[[FleetProblem, str], AllocationProblem],
-    groups: Iterable[int],
-) -> dict[int, list[DeviceID]]:
-    """Return the devices of some groups of a node's problem in one of its forms, without making it."""
-    positions, devices = _known_like(fleet, node, form, made)[1], fleet.scan.views.view(node).devices
+def table_devices(fleet: FleetProblem, node: str, groups: Iterable[int]) -> dict[int, list[DeviceID]]:
+    """Return the devices of some groups of a node's problem (`table`), without making it."""
+    positions, devices = _of_equal_node(fleet, node)[1], fleet.scan.views.view(node).devices
     return {group: [devices[at].id for at in positions[group]] for group in groups}
 
 
-def _known_like(
-    fleet: FleetProblem, node: str, form: str, made: Callable[[FleetProblem, str], AllocationProblem]
-) -> tuple[AllocationProblem, tuple[tuple[int, ...], ...]]:
-    """Return the problem of a node that is equal, and the positions of the devices of its groups."""
-    key, problems = (form, _exactly(fleet, node)), fleet.survey.problems
+def _of_equal_node(fleet: FleetProblem, node: str) -> tuple[AllocationProblem, tuple[tuple[int, ...], ...]]:
+    """Return the problem of a node with equal devices, free or in use alike, and the positions of those of its groups.
+
+    Nodes are equal if their devices are, position by position.
+    """
+    scan = fleet.scan
+    wheres = tuple(dict.fromkeys(link.where for link in scan.sketch.links if not link.is_level))
+    shape = shape_key(scan.views, node, scan.rules.asks, wheres)
+    key = shape, scan.views.held_on(node, scan.rules.allocated), scan.left_key(node)
+    problems = fleet.survey.problems
     if key not in problems:
-        problem = made(fleet, node)
-        at = {item.id: position for position, item in enumerate(fleet.scan.views.view(node).devices)}
+        problem = _in_its_order(fleet, node)
+        at = {item.id: position for position, item in enumerate(scan.views.view(node).devices)}
         problems[key] = (problem, tuple(tuple([at[device] for device in group.devices]) for group in problem.groups))
     return problems[key]
 
 
-def _exactly(fleet: FleetProblem, node: str) -> Hashable:
-    """Return a value that nodes share only if their devices are equal, position by position, free or in use alike."""
-    scan = fleet.scan
-    held = scan.rules.allocated
-    wheres = tuple(dict.fromkeys(link.where for link in scan.sketch.links if not link.is_level))
-    shape = shape_key(scan.views, node, scan.rules.asks, wheres)
-    return shape, scan.views.held_on(node, held), scan.left_key(node)
+def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
+    """Return a node's problem in the order of its fingerprint; devices that some ask may look into have a group each.
+
+    If the order of devices counts (Tie.TERMS), it stands in the fingerprint, and groups stay in it.
+    """
+    problem = fleet.scan.problem(node)
+    groups: list[DeviceGroup] = []
+    for group in problem.groups:
+        inspected = any(problem.asks[ask].admin_access for ask in group.asks)
+        each = [(device,) for device in group.devices] if inspected else [group.devices]
+        groups += [changed(group, devices=devices) for devices in each]
+    problem = changed(problem, groups=tuple(groups))
+    order = canonical(problem, fleet.scan.rules.replicas)[1]
+    if any(group.tie is Tie.TERMS for group in problem.groups):
+        order = tuple(sorted(order))
+    return changed(problem, groups=tuple(problem.groups[at] for at in order))
 
 
 def joint_parts(fleet: FleetProblem, position: int, node: str) -> tuple[CopyPart, ...]:

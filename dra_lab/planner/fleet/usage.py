@@ -19,10 +19,8 @@ from dra_lab.planner.fleet.sites import PodsOnNode, Site, devices_of, seen_toget
 from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.milp import minimise_exactly
 from dra_lab.planner.node.variables import Expression, pulp
+from dra_lab.planner.places.shapes import COUNTED_KINDS
 from dra_lab.planner.states.node_state import common_unit
-
-NAMED = ("gpu", "nic", "cpu")
-"""The kinds that keep their name; all others are one, "other"."""
 
 Bounds = tuple[Fraction, Fraction]
 """At least, at most."""
@@ -118,10 +116,7 @@ class Usage:
         for on_node in by_node:
             site = on_node.site
             problem = site.problem if site.state is None else self.fleet.scan.layouts[site.state.layout].problem
-            at = 0
-            for part, count in zip(site.parts, on_node.counts, strict=True):
-                node, takes = site.node(on_node.node, part), on_node.takes[at : at + count]
-                at += count
+            for _, node, takes in on_node.parts():
                 for (ask, number, devices), often in Counter(take for mine in takes for take in mine).items():
                     amount = amount_of(problem, ask, number, kind)
                     if amount and is_once(problem, number):
@@ -205,7 +200,7 @@ def _amounts_in(kind: str, model: PodsModel, problem: AllocationProblem) -> dict
 def kind_of(problem: AllocationProblem, number: int) -> str:
     """Return the kind of a group's devices, as answers name it."""
     kind = problem.groups[number].kind
-    return kind if kind in NAMED else "other"
+    return kind if kind in COUNTED_KINDS else "other"
 
 
 def amount_of(problem: AllocationProblem, ask: int, number: int, kind: str) -> Fraction:

@@ -122,8 +122,8 @@ class _DomainHeadroom:
 
     def gangs(self, path: Path) -> _Bounds:
         """Return how many gangs a domain has, at least and at most."""
-        caps = self._caps(path)
-        most = min(cap // group.least for group, cap in zip(self.need.groups, caps, strict=True) if group.least)
+        caps = zip(self.need.groups, self._caps(path), strict=True)
+        most = min(cap // group.least for group, cap in caps if group.least)
         have, bound = self._bounds(path, replace(self.need, gangs=(0,) * most), GANGS, most)
         return have, bound if self._is_examined(path) else MOST_COUNTED
 

@@ -68,8 +68,7 @@ def plan_gangs(
     workloads = workloads_given("workloads", workloads)
     plan = Plan(PlanStatus.EMPTY, workloads, cluster.name, str(release), findings=cluster.findings, moves=cluster.moves)
     gangs, single = plan.gangs, [workload for workload in workloads if not workload.is_gang]
-    claims = [claim for workload in workloads for claim in workload.claims]
-    unread = not_read(cluster, (*claims, *(claim for gang in gangs for claim in gang.every_shared_claim)))
+    unread = not_read(cluster, [claim for one in workloads for claim in (*one.claims, *one.every_shared_claim)])
     if unread is not None:
         return replace(plan, status=PlanStatus.NOT_CHECKED, shortfalls=(unread,))
     known = levels_of(cluster) if hierarchies is None else hierarchies

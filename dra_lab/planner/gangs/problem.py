@@ -20,8 +20,8 @@ from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
 from dra_lab.planner.fleet.search import decide_few
 from dra_lab.planner.fleet.sites import Site, parts_on, sites_of, whole_site
-from dra_lab.planner.fleet.sites import table as table_on
 from dra_lab.planner.fleet.tables import Table, site_tables
+from dra_lab.planner.fleet.together import table as table_on
 from dra_lab.planner.gangs.levels import Path
 from dra_lab.planner.gangs.needs import Needs
 from dra_lab.planner.node.allocation_problem import AllocationProblem

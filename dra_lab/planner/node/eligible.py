@@ -363,18 +363,23 @@ def refuse_devices(rules: Rules, eligible: NodeEligibility) -> None:
     """Raise UnsupportedFeature when a device that matches needs such a rule; other drivers' devices do not matter."""
     for part in eligible.asks:
         for device_id, stage in part.stages.items():
-            if stage > Stage.SELECTOR:
-                _refuse_device(rules, part.ask, device_id, eligible.seen[device_id])
+            if stage > Stage.SELECTOR and (refused := _refused(rules, part.ask, device_id, eligible.seen[device_id])):
+                feature, why = refused
+                raise UnsupportedFeature(
+                    feature,
+                    f"request {part.ask.reference!r} may take {device_id}, which {why}; the planner does not know that "
+                    "rule yet: add a selector that leaves such devices out",
+                )
 
 
-def _refuse_device(rules: Rules, ask: Ask, device_id: DeviceID, device: Device) -> None:
+def _refused(rules: Rules, ask: Ask, device_id: DeviceID, device: Device) -> tuple[str, str] | None:
+    """Return the feature of a device that is not known, and what the device does."""
     groups = rules.release.enabled("DRADeviceCompatibilityGroups")
     if groups and any(use.compatibility_groups for use in device.consumes_counters):
-        raise UnsupportedFeature("compatibilityGroups", _for_device(ask, device_id, "has compatibilityGroups"))
+        return "compatibilityGroups", "has compatibilityGroups"
     allocatable = device.node_allocatable_resources or device.node_allocatable_resource_mappings
     if allocatable and rules.release.enabled("DRANodeAllocatableResources"):
-        why = "takes of the node's own resources (nodeAllocatableResources)"
-        raise UnsupportedFeature("nodeAllocatableResources", _for_device(ask, device_id, why))
+        return "nodeAllocatableResources", "takes of the node's own resources (nodeAllocatableResources)"
     for link in rules.sketch.links if rules.lists else ():
         if not link.kind.paired or not any(covers(reference, ask) for reference in link.requests):
             continue
@@ -382,12 +387,5 @@ def _refuse_device(rules: Rules, ask: Ask, device_id: DeviceID, device: Device) 
         for name in known.attributes_at(link.where) if link.is_level else (link.where,):
             attribute = device.lookup(name, device_id.driver)
             if attribute is not None and attribute.is_list:
-                why = f"publishes {name} as a list, which a pairwise link names"
-                raise UnsupportedFeature("listTypeAttributes", _for_device(ask, device_id, why))
-
-
-def _for_device(ask: Ask, device_id: DeviceID, why: str) -> str:
-    return (
-        f"request {ask.reference!r} may take {device_id}, which {why}; the planner does not know that rule yet: "
-        "add a selector that leaves such devices out"
-    )
+                return "listTypeAttributes", f"publishes {name} as a list, which a pairwise link names"
+    return None

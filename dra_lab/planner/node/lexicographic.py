@@ -20,7 +20,7 @@ from dra_lab.planner.node.allocation_problem import (
 )
 from dra_lab.planner.node.goal_table import Objective, goal_values, objectives
 from dra_lab.planner.node.merged_requests import merge_requests
-from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly, read_taken
+from dra_lab.planner.node.milp import build_model, hopeless, minimise_exactly
 from dra_lab.planner.node.solver_outcome import Outcome
 from dra_lab.planner.node.variables import Expression, Model, OneOf, total
 
@@ -51,7 +51,9 @@ class _Run(Struct):
         """Minimise, and keep the better allocation."""
         outcome = minimise_exactly(self.model, expression, self.solver, self.budget, have)
         if outcome.value is not None and (have is None or outcome.value <= have):
-            self.have = tuple(row for row in read_taken(self.model) if self.mine is None or row[0] < self.mine)
+            takes = {key: int(variable.varValue or 0) for key, variable in self.model.take.items()}
+            found = devices_of(self.model.problem, takes)
+            self.have = tuple(row for row in found if self.mine is None or row[0] < self.mine)
         return outcome
 
     def value(self, objective: Objective) -> int:

@@ -176,9 +176,13 @@ def merge_requests(problem: AllocationProblem, some: range | None = None) -> Mer
     meanings = _meanings(problem, looked_at)
     if len(set(meanings)) == len(meanings):
         return None
-    units = tuple(
-        unit for unit in interchangeable(meanings, _ties(problem)) if unit.count > 1 and _is_mergeable(problem, unit)
-    )
+    request_of = {ask: request for request, indices in enumerate(problem.requests) for ask in indices}
+    ties: list[Tied] = []
+    for number, link in enumerate(problem.links):
+        ends = ((request_of[ask], split_request(problem.asks[ask].reference)[1]) for ask in problem.ends(number))
+        ties.append(((link.how.value, link.must, link.where), frozenset(ends)))
+    every = interchangeable(meanings, ties)
+    units = tuple(unit for unit in every if unit.count > 1 and _is_mergeable(problem, unit))
     return _merged(problem, units) if units else None
 
 
@@ -235,15 +239,6 @@ def _meanings(problem: AllocationProblem, some: range) -> list[Hashable]:
             continue
         here = (problem.pod_of(first), problem.claim_of(first), first in problem.impossible)
         found.append((*here, ask.count, tuple(groups_of[first])))
-    return found
-
-
-def _ties(problem: AllocationProblem) -> list[Tied]:
-    request_of = {ask: request for request, indices in enumerate(problem.requests) for ask in indices}
-    found: list[Tied] = []
-    for number, link in enumerate(problem.links):
-        ends = ((request_of[ask], split_request(problem.asks[ask].reference)[1]) for ask in problem.ends(number))
-        found.append(((link.how.value, link.must, link.where), frozenset(ends)))
     return found
 
 

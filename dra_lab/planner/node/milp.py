@@ -10,7 +10,7 @@ from dra_lab.index.counters_left import Counter as Drawn
 from dra_lab.index.pools import Tie
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget
-from dra_lab.planner.node.allocation_problem import AllocationProblem, Taken, devices_of
+from dra_lab.planner.node.allocation_problem import AllocationProblem
 from dra_lab.planner.node.device_tests import COARSE
 from dra_lab.planner.node.link_rows import LINK_ROWS
 from dra_lab.planner.node.merged_requests import merge_requests
@@ -207,11 +207,6 @@ def overbooked(model: Model) -> list[list[Expression]]:
         if sum(amount for _, amount in taken) > left:
             excess.append([variable for variable, _ in taken])
     return excess
-
-
-def read_taken(model: Model) -> Taken:
-    """Return the devices taken."""
-    return devices_of(model.problem, {key: int(variable.varValue or 0) for key, variable in model.take.items()})
 
 
 def is_feasible(problem: AllocationProblem, budget: Budget, *, solver: str = "HiGHS") -> bool | None:

@@ -7,12 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dra_lab.planner.places.counting import ENDLESS, Array, CountedPod, Counting, by_slot, places_at, served
-from dra_lab.planner.places.levels import NUMA, ROOT
+from dra_lab.planner.places.levels import PLACES_OF_GOAL
 from dra_lab.planner.places.shapes import PlaceLink, Shape
 from dra_lab.planner.places.trees import State
-
-_PLACES = {"numa": (NUMA, ("gpu", "nic", "cpu")), "roots": (ROOT, ("gpu", "nic"))}
-"""The level and the kinds of devices that a goal counts places of."""
 
 
 @dataclass
@@ -28,7 +25,7 @@ class Below:
         counted = [one for one in self.counting.pods if one.pod == pod]
         if goal == "preferences":
             return self._lost(pod, counted, state, most)
-        if len(counted) == 1 and goal in _PLACES:
+        if len(counted) == 1 and goal in PLACES_OF_GOAL:
             return self._fewest(counted[0], state, goal, most)
         if len(counted) == 1 and goal == "alternatives":
             return self._lowest_ranks(counted[0], state, most)
@@ -40,7 +37,7 @@ class Below:
         A place that has c devices of a slot gives at most min(c, n x need) to n pods, so the cheapest cover takes the
         largest pieces first. Slots that no place serves together need places of their own.
         """
-        where, kinds = _PLACES[goal]
+        where, kinds = PLACES_OF_GOAL[goal]
         trees = self.counting.trees
         slots = [at for at, slot in enumerate(pod.shape.slots) if slot.kind in kinds]
         if not slots or not state or where not in trees.levels.where:

@@ -13,6 +13,7 @@ from itertools import permutations
 
 from dra_lab.model.sketch import How
 from dra_lab.planner.budget import Budget
+from dra_lab.planner.places.counting import places_at
 from dra_lab.planner.places.shapes import PlaceLink, Shape, Vector
 from dra_lab.planner.places.tables import HARM, SPARE, Costs, Harm, PodTables, ShapeTables
 from dra_lab.planner.places.trees import State, Trees
@@ -251,7 +252,7 @@ def _harm_of(trees: Trees, many: Mapping[State, int]) -> Harm:
 
     leaves: Counter[State] = Counter()
     for state, times in many.items():
-        for leaf in _leaves(state, trees.depth):
+        for leaf in places_at(state, trees.depth) if state else ():
             leaves[leaf] += times
     total = [sum(held(leaf)[at] * times for leaf, times in leaves.items()) for at in range(len(units))]
     share = [unit.count / max(1, have) for unit, have in zip(units, total, strict=True)]
@@ -318,11 +319,3 @@ def _held(trees: Trees, leaf: State, unit: _Unit) -> int:
             served += min(takes, default=1)
         counts.append(served // per)
     return min(counts)
-
-
-def _leaves(state: State, depth: int) -> Iterator[State]:
-    if not depth:
-        yield state
-    elif state:
-        for inside in state[1]:
-            yield from _leaves(inside, depth - 1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dra_lab.planner.node.allocation_problem import DeviceGroup
 from dra_lab.planner.places.shapes import PodAsk
-from dra_lab.planner.places.tables import PodTables, ShapeTables, Uses, assigned
+from dra_lab.planner.places.tables import PodTables, ShapeTables, assigned
 from dra_lab.planner.places.trees import Place, State, Trees
 from dra_lab.planner.states.node_state import NodeState, PodTakes
 
@@ -24,9 +24,8 @@ def take_pods(
         assert best is not None, "the pod was placed there"
         shape = tables.shapes[best[1]]
         mine: Counter[tuple[int, int]] = Counter()
-        for slot, ask, group, count in _take(trees, shape, root, 0, len(shape.lattice.vectors) - 1):
-            merged = shape.shape.slots[slot].merged
-            mine[merged if ask < 0 else -1 - ask, group] += count
+        for ask, group, count in take(shape, shape.given, root, 0, len(shape.lattice.vectors) - 1):
+            mine[ask, group] += count
         found.append((pod, as_written(trees.asks[pod], mine, groups)))
     return tuple(takes for _, takes in sorted(found, key=lambda row: row[0]))
 
@@ -38,32 +37,35 @@ def as_written(ask: PodAsk, mine: Mapping[tuple[int, int], int], groups: tuple[D
     return tuple(sorted([*shared, *ask.written(merged, groups)]))
 
 
-def _take(
-    trees: Trees, shape: ShapeTables, place: Place, depth: int, position: int
-) -> Iterator[tuple[int, int, int, int]]:
-    """Take the devices of the best pod from a place; yield (slot, ask or -1, group, devices). States stay current."""
-    after = shape.after(depth, place.state, position)
-    if depth == trees.depth:
-        yield from take_of_leaf(place, shape.table(depth, place.state).steps[position][0])
-    else:
-        used: set[int] = set()
-        for child, column in list(shape.inside(depth, place.state, position)):
-            one = next(inside for inside in place.children if inside.state == child and id(inside) not in used)
+Given = Callable[[int, State, Any], tuple[State, Iterable[Any]]]
+"""Returns what a place at a depth, in a state, gives for a target: the state left, and the steps.
+
+A step of a leaf is (slot, move, devices), one of another place (state of a place inside, target).
+"""
+
+
+def take(shape: ShapeTables, given: Given, place: Place, depth: int, target: Any) -> Iterator[tuple[int, int, int]]:
+    """Take the devices of a pod from a place; yield (ask, group, devices). States stay current.
+
+    Asks are those of merged requests, or those of the fleet with a sign for devices that pods share.
+    """
+    after, steps = given(depth, place.state, target)
+    used: set[int] = set()
+    for step in steps:
+        if depth < shape.trees.depth:
+            one = next(inside for inside in place.children if inside.state == step[0] and id(inside) not in used)
             used.add(id(one))
-            yield from _take(trees, shape, one, depth + 1, column)
-    place.state = after
-
-
-def take_of_leaf(leaf: Place, uses: Uses) -> Iterator[tuple[int, int, int, int]]:
-    """Take devices from a leaf; yield (slot, ask or -1, group, devices)."""
-    for slot, move, count in uses:
-        rest = count
-        for entry in leaf.groups[move]:
-            part = rest if entry[2] < 0 else min(rest, entry[2])
+            yield from take(shape, given, one, depth + 1, step[1])
+            continue
+        slot, move, rest = step
+        for entry in place.groups[move]:
+            group, ask, left = entry
+            part = rest if left < 0 else min(rest, left)
             if part:
-                entry[2] -= part if entry[2] >= 0 else 0
+                entry[2] -= part if left >= 0 else 0
                 rest -= part
-                yield slot, entry[1], entry[0], part
+                yield shape.shape.slots[slot].merged if ask < 0 else -1 - ask, group, part
+    place.state = after
 
 
 def tree_of(trees: Trees, node: NodeState, only: int = -1) -> Place:
@@ -126,7 +128,7 @@ class AllWays:
             vector = tables.lattice.vectors[position]
             for rank, uses, left in assigned(tables.trees.types[kind], able, vector, amounts):
                 after = tables.trees.leaf_state(known, kind, left)
-                _keep(found.setdefault(position, {}), after, tables.rank_cost(rank) + own, uses)
+                _keep(found.setdefault(position, {}), after, tables.costs.pack(alternatives=rank) + own, uses)
         return found
 
     def _inner(self, depth: int, state: State) -> dict[int, dict[State, Way]]:
@@ -181,19 +183,13 @@ class AllWays:
         self.exact = self.exact and len(kept) == len(partial)
         return kept
 
-    def take(self, place: Place, depth: int, position: int, after: State) -> Iterator[tuple[int, int, int, int]]:
-        """Take the devices of one way from a place; yield (slot, ask or -1, group, devices). States stay current."""
-        steps = self.of(depth, place.state)[position][after][1]
+    def given(self, depth: int, state: State, target: tuple[int, State]) -> tuple[State, Iterable[Any]]:
+        """Return the state left, and the steps, of the way that gives the vector at a position and leaves a state."""
+        position, after = target
+        steps = self.of(depth, state)[position][after][1]
         if depth == self.tables.trees.depth:
-            yield from take_of_leaf(place, steps)
-        else:
-            used: set[int] = set()
-            for child, column, left, times in steps:
-                for _ in range(times):
-                    one = next(inside for inside in place.children if inside.state == child and id(inside) not in used)
-                    used.add(id(one))
-                    yield from self.take(one, depth + 1, column, left)
-        place.state = after
+            return after, steps
+        return after, [(child, (column, left)) for child, column, left, times in steps for _ in range(times)]
 
 
 def _keep(ways: dict[State, Way], after: State, cost: int, steps: Any) -> None:

@@ -2,16 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from math import prod
+
+from msgspec.structs import replace as changed
 
 from dra_lab.index.pools import Tie
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node.copies import CopyPart
+from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.levels import NUMA, ROOT, Levels, inferred_levels, is_tree, levels_of, parts_of
-from dra_lab.planner.places.shapes import PodAsk, Shape, Vector, ask_of_pod, counted_kind
+from dra_lab.planner.places.shapes import PodAsk, Shape, ShapesOfPod, Vector, counted_kind
 from dra_lab.planner.places.trees import Trees
+
+
+def with_ranks(
+    problem: AllocationProblem, part: CopyPart, groups: Sequence[DeviceGroup]
+) -> tuple[AllocationProblem, tuple[int, ...], CopyPart]:
+    """Return a problem in which alternatives that are ranks are one ask, the first ask behind each, and the pod in it.
+
+    They are if each is for one device, and no link is about some of them only. Its groups say which asks the same
+    devices serve at the same rank.
+    """
+    rankable = {
+        at
+        for at in range(*part.requests)
+        if len(problem.requests[at]) > 1 and _are_ranks(problem, problem.requests[at])
+    }
+    kept = [ask for at, asks in enumerate(problem.requests) for ask in (asks[:1] if at in rankable else asks)]
+    now = {ask: at for at, ask in enumerate(kept)}
+    first = {ask: now[asks[0]] for at, asks in enumerate(problem.requests) if at in rankable for ask in asks}
+    made: dict[tuple[object, ...], DeviceGroup] = {}
+    for group in groups:
+        by_rank: dict[int, set[int]] = {}
+        seen: set[int] = set()
+        for ask in sorted(group.asks, key=lambda ask: problem.asks[ask].rank):
+            at = first.get(ask, now.get(ask, -1))
+            if at not in seen:
+                seen.add(at)
+                by_rank.setdefault(problem.asks[ask].rank if ask in first else 0, set()).add(at)
+        for rank, mine in by_rank.items():
+            several = tuple(len(values) > 1 for values in group.places)
+            key = (tuple(sorted(seen)), rank, tuple(sorted(mine)), group.shareable, group.tie, several)
+            made.setdefault(key, changed(group, devices=(), asks=tuple(sorted(mine)), uses=()))
+    ranked = AllocationProblem(
+        "",
+        tuple(problem.asks[ask] for ask in kept),
+        tuple(tuple(dict.fromkeys(first.get(ask, now.get(ask, 0)) for ask in asks)) for asks in problem.requests),
+        problem.links,
+        tuple(made.values()),
+        frozenset(now[ask] for ask in problem.impossible if ask in now),
+        problem.paired,
+        claims=tuple(problem.claims[ask] for ask in kept) if problem.claims else (),
+    )
+    starts = [sum(ask < end for ask in kept) for end in part.asks]
+    return ranked, tuple(kept), part._replace(asks=(starts[0], starts[1]))
+
+
+def _are_ranks(problem: AllocationProblem, asks: Sequence[int]) -> bool:
+    if any(problem.asks[ask].count != 1 or problem.asks[ask].all_devices for ask in asks):
+        return False
+    covered = (set(end) for link in range(len(problem.links)) for end in problem.covered(link))
+    return all(not end & set(asks) or end >= set(asks) for end in covered)
+
+
+def alternatives_of(
+    problem: AllocationProblem, first: int, ranked: AllocationProblem, ask: int
+) -> tuple[tuple[int, int], ...]:
+    """Return the asks of a fleet behind one of the ranked problem, with their ranks; one by itself has rank 0."""
+    asks = next(asks for asks in problem.requests if first in asks)
+    single = sum(ask in mine and len(mine) == 1 for mine in ranked.requests) == 1
+    if len(asks) == 1 or not single:
+        return ((first, 0),)
+    able = (one for one in asks if one not in problem.impossible)
+    return tuple((one, problem.asks[one].rank) for one in able)
+
+
+def ask_of_pod(
+    problem: AllocationProblem,
+    part: CopyPart,
+    groups: Sequence[DeviceGroup],
+    levels: Mapping[int, int],
+    every: Mapping[int, Sequence[int]],
+    inferred: Collection[int],
+    most: int,
+) -> PodAsk | None:
+    """Return what a pod asks for; None if it is not of this form, or has more than `most` shapes.
+
+    Args:
+        problem: A problem with the asks, requests and links of all pods.
+        part: Which of them are the pod's.
+        groups: One of each kind of group on all nodes.
+        levels: The level of each link whose places are nested in those of the others.
+        every: How many devices match an ask for all of them, on each kind of hardware that can serve it.
+        inferred: Levels at which places that are not published are those of others in the same finer place.
+        most: The number of shapes.
+    """
+    if any(problem.asks[ask].admin_access for ask in range(*part.asks)):
+        return None
+    ranked, ask_of, own = with_ranks(problem, part, groups)
+    merged = merge_requests(ranked, range(*own.requests))
+    whole, mine = (ranked, own) if merged is None else (merged.problem, merged.part(own))
+    asks = tuple(range(len(ranked.asks))) if merged is None else merged.asks
+    links = tuple(range(len(problem.links))) if merged is None else merged.links
+    alternatives = {ask_of[ask]: alternatives_of(problem, ask_of[ask], ranked, ask) for ask in range(*own.asks)}
+    behind = {ask: ask_of[asks[ask]] for ask in range(*mine.asks)}
+    numbers = {ask: every[first] for ask, first in behind.items() if first in every}
+    own_alternatives = {ask: alternatives[behind[ask]] for ask in behind}
+    maker = ShapesOfPod(whole, mine, groups, levels, links, own_alternatives, numbers, frozenset(inferred))
+    shapes = maker.shapes(most)
+    return None if shapes is None else PodAsk(shapes, part.paired, ranked, ask_of, merged, alternatives)
+
 
 _SHAPES, _VECTORS = 48, 20_000
 """Shapes of a pod, and vectors of devices of one shape; a fleet with more is planned as other hardware."""

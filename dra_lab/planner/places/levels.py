@@ -13,6 +13,9 @@ from dra_lab.planner.places.shapes import Vector
 ROOT, NUMA, DEVICE = "root", "numa", "device"
 """Levels that are there without a link: `device` tells devices apart that pods share or take parts of."""
 
+PLACES_OF_GOAL = {"numa": (NUMA, ("gpu", "nic", "cpu")), "roots": (ROOT, ("gpu", "nic"))}
+"""The level and the kinds of devices that a goal counts places of."""
+
 Where = str | int
 """A level: a name, or the first link that holds there."""
 

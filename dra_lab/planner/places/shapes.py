@@ -18,8 +18,7 @@ from msgspec.structs import replace as changed
 from dra_lab.model.sketch import MAX_DEVICES, How
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup, PlaceValue, pairwise_share
 from dra_lab.planner.node.copies import CopyPart
-from dra_lab.planner.node.merged_requests import MergedRequests, merge_requests
-from dra_lab.planner.places.ranks import alternatives_of, with_ranks
+from dra_lab.planner.node.merged_requests import MergedRequests
 
 Vector = tuple[int, ...]
 """Devices by slot of a shape."""
@@ -140,44 +139,8 @@ def counted_kind(group: DeviceGroup) -> str:
     return group.kind if group.kind in COUNTED_KINDS else ""
 
 
-def ask_of_pod(
-    problem: AllocationProblem,
-    part: CopyPart,
-    groups: Sequence[DeviceGroup],
-    levels: Mapping[int, int],
-    every: Mapping[int, Sequence[int]],
-    inferred: Collection[int],
-    most: int,
-) -> PodAsk | None:
-    """Return what a pod asks for; None if it is not of this form, or has more than `most` shapes.
-
-    Args:
-        problem: A problem with the asks, requests and links of all pods.
-        part: Which of them are the pod's.
-        groups: One of each kind of group on all nodes.
-        levels: The level of each link whose places are nested in those of the others.
-        every: How many devices match an ask for all of them, on each kind of hardware that can serve it.
-        inferred: Levels at which places that are not published are those of others in the same finer place.
-        most: The number of shapes.
-    """
-    if any(problem.asks[ask].admin_access for ask in range(*part.asks)):
-        return None
-    ranked, ask_of, own = with_ranks(problem, part, groups)
-    merged = merge_requests(ranked, range(*own.requests))
-    whole, mine = (ranked, own) if merged is None else (merged.problem, merged.part(own))
-    asks = tuple(range(len(ranked.asks))) if merged is None else merged.asks
-    links = tuple(range(len(problem.links))) if merged is None else merged.links
-    alternatives = {ask_of[ask]: alternatives_of(problem, ask_of[ask], ranked, ask) for ask in range(*own.asks)}
-    behind = {ask: ask_of[asks[ask]] for ask in range(*mine.asks)}
-    numbers = {ask: every[first] for ask, first in behind.items() if first in every}
-    own_alternatives = {ask: alternatives[behind[ask]] for ask in behind}
-    maker = _Maker(whole, mine, groups, levels, links, own_alternatives, numbers, frozenset(inferred))
-    shapes = maker.shapes(most)
-    return None if shapes is None else PodAsk(shapes, part.paired, ranked, ask_of, merged, alternatives)
-
-
 @dataclass(frozen=True)
-class _Maker:
+class ShapesOfPod:
     """The shapes of one pod. `links` are the positions in the fleet's problem, `alternatives` the asks behind each.
 
     `every` has the numbers of devices that an ask for all of them may mean.
@@ -195,7 +158,8 @@ class _Maker:
     def shapes(self, most: int) -> tuple[Shape, ...] | None:
         """Return all shapes; none if nothing serves the pod."""
         requests = self.problem.requests[slice(*self.part.requests)]
-        soft = [at for at in range(*self.part.links) if self._is_choice(at)]
+        every = ((at, self.problem.links[at]) for at in range(*self.part.links))
+        soft = [at for at, link in every if not link.must and not link.kind.paired]
         if prod(len(asks) for asks in requests) * 2 ** len(soft) > most:
             return None
         found: list[Shape] = []
@@ -207,10 +171,6 @@ class _Maker:
                     return None
                 found.extend(more)
         return tuple(found)
-
-    def _is_choice(self, at: int) -> bool:
-        link = self.problem.links[at]
-        return not link.must and not link.kind.paired
 
     def _with_values(self, chosen: Sequence[int], lost: set[int], most: int) -> list[Shape] | None:
         """Return a shape for each choice of values where places are not nested, [] if nothing serves the pod."""

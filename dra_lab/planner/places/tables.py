@@ -8,8 +8,9 @@ links of its level. Tables are kept by depth and state, so that thousands of nod
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -17,21 +18,71 @@ from typing import Any
 import numpy as np
 
 from dra_lab.model.sketch import How
-from dra_lab.planner.places.lattice import lattice_of
-from dra_lab.planner.places.levels import NUMA, ROOT
+from dra_lab.planner.places.levels import PLACES_OF_GOAL, ROOT
 from dra_lab.planner.places.shapes import Shape, Vector
 from dra_lab.planner.places.trees import LeafType, State, Trees
 
 Array = Any
 """A numpy array."""
 
+_EXACT = 512
+"""Vectors of one shape up to which all of them are looked at on every place."""
+
+
+class Lattice:
+    """All vectors up to what a shape needs: the first is none, the last is all.
+
+    It is `exact` if every vector of a place is looked at. With more vectors, only those of a place count that no other
+    one of it covers: then a pod that is not found may exist, and a better one too.
+    """
+
+    def __init__(self, need: Vector) -> None:
+        """List the vectors."""
+        self.vectors = list(product(*(range(count + 1) for count in need)))
+        self.at = {vector: position for position, vector in enumerate(self.vectors)}
+        self.size = len(self.vectors)
+        self.exact = self.size <= _EXACT
+        self.rows = np.array(self.vectors, np.int64).reshape(self.size, len(need))
+        self._less: dict[int, Array] = {}
+        self._all = np.stack([*map(self._less_of, range(self.size))], axis=1) if self.exact else None
+
+    def less(self, columns: Array) -> Array:
+        """Return positions[a, column] of the a-th vector without that of a column, `size` where it is negative."""
+        if self._all is not None:
+            return self._all[:, columns]
+        return np.stack([*map(self._less_of, columns.tolist())], axis=1)
+
+    def _less_of(self, column: int) -> Array:
+        if column not in self._less:
+            # Vectors are in the order of their digits, so that positions subtract as vectors do.
+            able = (self.rows >= self.rows[column]).all(axis=1)
+            self._less[column] = np.where(able, np.arange(self.size) - column, self.size)
+        return self._less[column]
+
+    def sum_of(self, one: int, other: int) -> int:
+        """Return the position of the sum of two vectors, -1 if that is more than the shape needs."""
+        total = tuple(a + b for a, b in zip(self.vectors[one], self.vectors[other], strict=True))
+        return self.at.get(total, -1)
+
+    def kept(self, columns: Array) -> Array:
+        """Say which vectors of a place count."""
+        if self.exact or len(columns) < 2:
+            return np.ones(len(columns), bool)
+        rows = self.rows[columns]
+        return np.array([(row <= rows).all(axis=1).sum() == 1 for row in rows])
+
+
+@lru_cache(maxsize=64)
+def lattice_of(need: Vector) -> Lattice:
+    """Return the lattice up to a vector; shapes of one pod, and orders of goals, share it."""
+    return Lattice(need)
+
+
 NEVER = 2**62
 """The cost of what is impossible."""
 
 HARM, SPARE = "harm", "spare"
 """Costs of a pod besides goals: units that no pod can have after it, and what it leaves beside it on leaves."""
-
-_NUMA_KINDS, _ROOT_KINDS = ("gpu", "nic", "cpu"), ("gpu", "nic")
 
 Harm = Callable[[State, State], int]
 """What is lost if a leaf gets from one state to another."""
@@ -45,15 +96,14 @@ class Costs:
 
     def __init__(self, order: Sequence[str], bounds: Mapping[str, int], devices: int) -> None:
         """Lay out the goals; `bounds` is the most that each may be, `devices` how many a pod takes at most."""
-        self.order = tuple(order)
-        fixed = prod(bounds[goal] + 1 for goal in self.order if goal not in (HARM, SPARE))
+        fixed = prod(bounds[goal] + 1 for goal in order if goal not in (HARM, SPARE))
         room = NEVER // fixed
         assert room > 4, "goals of one pod fit into 62 bits"
         spare = min(max(2, int(room**0.3)), 2**16)
         ranges = {HARM: max(2, room // spare - 1), SPARE: spare, **{goal: bounds[goal] + 1 for goal in bounds}}
         self.weights = {}
         weight = 1
-        for goal in reversed(self.order):
+        for goal in reversed(order):
             self.weights[goal] = weight
             weight *= ranges[goal]
         assert weight <= NEVER, "goals of one pod fit into 62 bits"
@@ -62,8 +112,8 @@ class Costs:
         self.ranges = ranges
 
     def pack(self, **values: int) -> int:
-        """Return the cost of some goals; harm and spare are cut off."""
-        return sum(min(value, self.most.get(goal, value)) * self.weights[goal] for goal, value in values.items())
+        """Return the cost of some goals, those that do not count left out; harm and spare are cut off."""
+        return sum(min(value, self.most.get(goal, value)) * self.weights.get(goal, 0) for goal, value in values.items())
 
     def values(self, cost: int, goals: Sequence[str]) -> tuple[int, ...]:
         """Return the values of some goals."""
@@ -97,36 +147,26 @@ class ShapeTables:
         for link in shape.links:
             if link.must:
                 self.allowed[link.level + 1] &= [link.allows(vector) for vector in self.lattice.vectors]
-            elif "preferences" in costs.weights:
+            else:
                 lost = [[link.lost(vector, known=bool(known)) for vector in self.lattice.vectors] for known in (0, 1)]
-                self.own[link.level + 1] += np.array(lost) * costs.weights["preferences"]
+                self.own[link.level + 1] += np.array(lost) * costs.weights.get("preferences", 0)
         for depth, where in enumerate(trees.levels.where, start=1):
-            if where == NUMA:
-                self._count_places(depth, "numa", _NUMA_KINDS)
-            if where == ROOT:
-                self._count_places(depth, "roots", _ROOT_KINDS)
-                if paired and "unpaired" in costs.weights:
-                    gpus, nics = self._devices(("gpu",)), self._devices(("nic",))
-                    self.own[depth] += np.stack([gpus, np.maximum(gpus - nics, 0)]) * costs.weights["unpaired"]
-        self.fixed = costs.pack(
-            **{
-                g: v
-                for g, v in zip(("alternatives", "preferences"), (shape.alternatives, shape.preferences), strict=True)
-                if g in costs.weights
-            }
-        )
+            for goal, (level, kinds) in PLACES_OF_GOAL.items():
+                if where == level:
+                    # A known place counts once, at an unknown place each device counts as one.
+                    devices = self._devices(kinds)
+                    own = np.stack([devices, (devices > 0).astype(np.int64)])
+                    self.own[depth] += own * costs.weights.get(goal, 0)
+            if where == ROOT and paired:
+                gpus, nics = self._devices(("gpu",)), self._devices(("nic",))
+                self.own[depth] += np.stack([gpus, np.maximum(gpus - nics, 0)]) * costs.weights.get("unpaired", 0)
+        self.fixed = costs.pack(alternatives=shape.alternatives, preferences=shape.preferences)
         self._sums: dict[tuple[int, int, frozenset[int]], bool] = {}
         self._tables: dict[tuple[int, State], Table] = {}
         self._after: dict[tuple[int, State, int], State] = {}
 
     def _devices(self, kinds: Sequence[str]) -> Array:
         return self.lattice.rows[:, [at for at, slot in enumerate(self.shape.slots) if slot.kind in kinds]].sum(axis=1)
-
-    def _count_places(self, depth: int, goal: str, kinds: Sequence[str]) -> None:
-        """Count a known place once if it gives devices of some kinds, else each of these devices as one."""
-        if goal in self.costs.weights:
-            devices = self._devices(kinds)
-            self.own[depth] += np.stack([devices, (devices > 0).astype(np.int64)]) * self.costs.weights[goal]
 
     @property
     def is_apart(self) -> bool:
@@ -168,7 +208,8 @@ class ShapeTables:
             best: tuple[int, Uses, State] | None = None
             for rank, uses, left in assigned(self.trees.types[kind], able, self.lattice.vectors[position], amounts):
                 after = self.trees.leaf_state(known, kind, left)
-                cost = self._cost(rank, state, after, left)
+                harm = self.harm(state, after) if HARM in self.costs.weights else 0
+                cost = self.costs.pack(alternatives=rank, harm=harm, spare=sum(left))
                 if best is None or cost < best[0]:
                     best = cost, uses, after
             if best is not None:
@@ -188,15 +229,6 @@ class ShapeTables:
             position = self.lattice.at[vector]
             if position and self.allowed[-1][position]:
                 yield position, able
-
-    def rank_cost(self, rank: int) -> int:
-        """Return what a rank of an alternative costs."""
-        return self.costs.pack(alternatives=rank) if "alternatives" in self.costs.weights else 0
-
-    def _cost(self, rank: int, before: State, after: State, left: Vector) -> int:
-        weights = self.costs.weights
-        values = {"alternatives": rank, HARM: self.harm(before, after) if HARM in weights else 0, SPARE: sum(left)}
-        return self.costs.pack(**{goal: value for goal, value in values.items() if goal in weights})
 
     def _most(self, leaf: LeafType, able: Sequence[tuple[int, int]], need: int, amounts: Vector) -> int:
         if leaf.once:
@@ -252,6 +284,13 @@ class ShapeTables:
                 column = int(vectors[chosen[position]])
                 yield child, column
                 position -= column
+
+    def given(self, depth: int, state: State, position: int) -> tuple[State, Iterable[Any]]:
+        """Return the state of a place that gave a vector, and its steps: (slot, move, devices), or those inside."""
+        after = self.after(depth, state, position)
+        if depth == self.trees.depth:
+            return after, self.table(depth, state).steps[position][0]
+        return after, list(self.inside(depth, state, position))
 
     def after(self, depth: int, state: State, position: int) -> State:
         """Return the state of a place that gave a vector."""

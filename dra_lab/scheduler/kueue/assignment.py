@@ -145,9 +145,10 @@ class _DomainHeadroom:
         self.free: dict[tuple[str, ...], Counter[str]] = {}
         place: dict[str, tuple[str, ...]] = {}
         for node in nodes:
-            if not _is_counted(node, flavor):
+            labels, closed = node.metadata.labels, node.spec.unschedulable or node.name in flavor.not_ready
+            if closed or not {*flavor.levels} <= labels.keys() or not flavor.node_labels.items() <= labels.items():
                 continue
-            path = tuple(node.metadata.labels[key] for key in flavor.levels)
+            path = tuple(labels[key] for key in flavor.levels)
             place[node.name] = path
             self.nodes.setdefault(path, node)
             self.free.setdefault(path, Counter()).update(whole_amounts(node.status.allocatable))
@@ -255,7 +256,12 @@ class _DomainHeadroom:
         fitted, wanted = chosen.fitted or (0, 0)
         name = f'topology "{self.flavor.topology}"'
         if len(pod_request.slices) > 1:
-            text = f"{name} doesn't allow to fit" + self._layers(levels, pod_request)
+            at, count = pod_request.level, pod_request.count
+            best = min(levels[at], key=lambda place: (-place.headroom[1], ",".join(place.path)))
+            text = f"{name} doesn't allow to fit"
+            for level, size in pod_request.slices:
+                text += f"; {_slices_below(best, at, level, size)}/{count // size} slice(s) fit on level "
+                text += self.flavor.levels[level]
         else:
             unit = "pod" if pod_request.slice_size == 1 else "slice"
             none = f"{name} doesn't allow to fit any of {wanted} {unit}(s)"
@@ -265,29 +271,11 @@ class _DomainHeadroom:
             text += f". Total nodes: {len(self.nodes)}; excluded: {', '.join(reasons)}"
         return text
 
-    def _layers(self, levels: Sequence[Sequence[KueueDomain]], pod_request: PodSetRequest) -> str:
-        at, count = pod_request.level, pod_request.count
-        best = min(levels[at], key=lambda place: (-place.headroom[1], ",".join(place.path)))
-        parts = [
-            f"; {_slices_below(best, at, level, size)}/{count // size} slice(s) fit on level "
-            f"{self.flavor.levels[level]}"
-            for level, size in pod_request.slices
-        ]
-        return "".join(parts)
-
 
 def _slices_below(place: KueueDomain, level: int, target: int, size: int) -> int:
     if level == target:
         return place.headroom[PODS] // size
     return sum(_slices_below(child, level + 1, target, size) for child in place.children)
-
-
-def _is_counted(node: Node, flavor: KueueFlavor) -> bool:
-    """Say whether a node is in a domain of a flavor."""
-    labels = node.metadata.labels
-    if node.spec.unschedulable or node.name in flavor.not_ready:
-        return False
-    return all(key in labels for key in flavor.levels) and flavor.node_labels.items() <= labels.items()
 
 
 def _unfit(node: Node, pod_set: KueuePodSet, more: Iterable[Mapping[str, object]]) -> str:
@@ -321,32 +309,28 @@ def pod_requests(pod: Pod) -> dict[str, Fraction]:
     Amounts of the pod itself (`spec.resources`) replace those of its containers, and `overhead` is added.
     Source: `NewRequestsFromPodSpec` of Kueue, which uses the resource helpers of Kubernetes.
     """
-    running, most = _sum(pod.spec.containers), dict[str, Fraction]()
-    sidecars: dict[str, Fraction] = {}
+    most, sidecars = dict[str, Fraction](), dict[str, Fraction]()
     for container in pod.spec.init_containers:
-        own = _sum([container])
+        own = _added(sidecars, _sum([container]))
         if container.restart_policy == "Always":
-            sidecars = _added(sidecars, own)
-            own = sidecars
-        else:
-            own = _added(sidecars, own)
-        most = {name: max(most.get(name, Fraction()), own.get(name, Fraction())) for name in {*most, *own}}
-    running = _added(running, sidecars)
-    found = {name: max(running.get(name, Fraction()), most.get(name, Fraction())) for name in {*running, *most}}
-    found |= _parsed({**_mapping(pod.spec.resources.get("limits")), **_mapping(pod.spec.resources.get("requests"))})
+            sidecars = own
+        most = _larger(most, own)
+    found = _larger(_added(_sum(pod.spec.containers), sidecars), most)
+    for part in ("limits", "requests"):
+        amounts = pod.spec.resources.get(part)
+        found |= _parsed(amounts) if isinstance(amounts, Mapping) else {}
     return _added(found, _parsed(pod.spec.overhead))
+
+
+def _larger(one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    return {name: max(one.get(name, Fraction()), other.get(name, Fraction())) for name in {**one, **other}}
 
 
 def _sum(containers: Iterable[Container]) -> dict[str, Fraction]:
     found: dict[str, Fraction] = {}
     for container in containers:
-        amounts = {**container.resources.limits, **container.resources.requests}
-        found = _added(found, _parsed(amounts))
+        found = _added(found, _parsed({**container.resources.limits, **container.resources.requests}))
     return found
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _parsed(amounts: Mapping[str, Any]) -> dict[str, Fraction]:

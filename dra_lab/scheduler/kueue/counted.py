@@ -163,22 +163,17 @@ class _Reader:
         for claim in group.claims:
             for request in claim.requests:
                 for ask in asks(request)[:1]:
-                    of = self._extended(ask) if claim.name == EXTENDED_CLAIM else self._devices(ask)
+                    of_class = self.cluster.class_by_name.get(ask.device_class_name)
+                    own = of_class.spec.extended_resource_name if of_class is not None else None
+                    if claim.name != EXTENDED_CLAIM or (own and self.mappings.get(ask.device_class_name)):
+                        of = list(self._devices(ask))
+                    else:  # an extended resource that a class serves counts as itself
+                        of = [(own or f"{IMPLICIT}{ask.device_class_name}", ask.count)]
                     for resource, count in of:
                         amounts[resource] += count * pods
                         named = self.found.classes.setdefault(resource, [])
                         named += [one for one in (ask.device_class_name,) if one not in named]
         return amounts
-
-    def _extended(self, ask: Ask) -> Iterator[tuple[str, int]]:
-        """Yield what counts an extended resource that a class serves: its mapping, else the resource itself."""
-        name = ask.device_class_name
-        found = self.cluster.class_by_name.get(name)
-        own = found.spec.extended_resource_name if found is not None else None
-        if own and self.mappings.get(name):
-            yield from self._devices(ask)
-        else:
-            yield own or f"{IMPLICIT}{name}", ask.count
 
     def _devices(self, ask: Ask) -> Iterator[tuple[str, int]]:
         """Yield the resources that count the devices of a request, and how much one pod needs."""

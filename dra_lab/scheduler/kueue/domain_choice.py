@@ -7,7 +7,7 @@ Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/tas_topology_tree.go,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -71,6 +71,10 @@ class KueueDomain:
     headroom: list[int] = field(default_factory=lambda: [0, 0])
     led: list[int] = field(default_factory=lambda: [0, 0])
     leaders: int = 0
+
+    def counts(self, leaders: int) -> list[int]:
+        """Return what fits, with the leader if one is placed."""
+        return self.led if leaders > 0 else self.headroom
 
 
 def tree_of(paths: Iterable[tuple[str, ...]]) -> list[list[KueueDomain]]:
@@ -137,13 +141,8 @@ def by_led(places: Iterable[KueueDomain], *, least: bool) -> list[KueueDomain]:
 
 def tightest(places: Sequence[KueueDomain], needed: int, leaders: int, unit: int) -> KueueDomain:
     """Return the first domain with the least room that suffices, else the first."""
-    counts = [(place.led if leaders else place.headroom)[unit] for place in places]
-    enough = [
-        (count, index)
-        for index, (place, count) in enumerate(zip(places, counts, strict=True))
-        if place.leaders >= leaders and count >= needed
-    ]
-    return places[min(enough)[1]] if enough else places[0]
+    enough = [place for place in places if place.leaders >= leaders and place.counts(leaders)[unit] >= needed]
+    return min(enough, key=lambda place: place.counts(leaders)[unit], default=places[0])
 
 
 class KueueChoice(Struct, frozen=True):
@@ -227,7 +226,7 @@ class _Choice:
             return level, [tightest(places, wanted, leaders, SLICES)]
         if self.least:
             for place in places:
-                if place.leaders >= leaders and (place.led if leaders else place.headroom)[SLICES] >= wanted:
+                if place.leaders >= leaders and place.counts(leaders)[SLICES] >= wanted:
                     return level, [place]
             if request.required:
                 raise _TooLittle(places[-1].headroom[PODS], wanted)
@@ -289,11 +288,10 @@ class _Choice:
         pods = size if unit == SLICES else 1
         found: list[KueueDomain] = []
         for index, first in enumerate(order):
-            counts: Callable[[KueueDomain], list[int]] = _led if leaders > 0 else _headroom
-            enough = not self.least and counts(first)[unit] >= left and first.leaders >= max(leaders, 0)
+            enough = not self.least and first.counts(leaders)[unit] >= left and first.leaders >= max(leaders, 0)
             place = tightest(order[index:], left, max(leaders, 0), unit) if enough else first
-            here = min(counts(place)[unit], left)
-            done = counts(place)[unit] >= left and (leaders <= 0 or place.leaders >= leaders)
+            here = min(place.counts(leaders)[unit], left)
+            done = place.counts(leaders)[unit] >= left and (leaders <= 0 or place.leaders >= leaders)
             place.leaders = min(place.leaders, leaders) if leaders > 0 else 0
             place.headroom[unit] = here
             place.headroom[PODS] = here * pods
@@ -303,11 +301,3 @@ class _Choice:
             left -= here
             leaders -= place.leaders
         return []
-
-
-def _led(place: KueueDomain) -> list[int]:
-    return place.led
-
-
-def _headroom(place: KueueDomain) -> list[int]:
-    return place.headroom

@@ -14,7 +14,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.queues import ClusterQueue, Cohort, KueueWorkload, LocalQueue, ResourceGroup
 from dra_lab.model.topologies import KUEUE, PLURALS
 from dra_lab.scheduler.kueue.counted import whole_units
-from dra_lab.scheduler.kueue.quota import CohortQuota, FlavorResource, QueueQuota, Quota, QuotaTree
+from dra_lab.scheduler.kueue.quota import FlavorResource, Quota, QuotaNode, QuotaTree
 
 READ_QUEUES = "kubectl get clusterqueues,localqueues,cohorts,resourceflavors,topologies.kueue.x-k8s.io -A -o json"
 
@@ -143,17 +143,17 @@ def read_quota(cluster: Cluster, queue: ClusterQueue) -> ReadQuota:
     mine = [one for one in queues if one is queue or (queue.parent and _root(one.parent, cohorts) == root)]
     above = [one for one in cohorts.values() if queue.parent and _root(one.name, cohorts) == root]
     held = _held(cluster)
-    quotas = [QueueQuota(one.name, quotas_of(one.spec.resource_groups), one.parent, _usage(one, held)) for one in mine]
-    lent = [CohortQuota(one.name, quotas_of(one.spec.resource_groups), one.spec.parent_name) for one in above]
+    nodes = [QuotaNode(one.name, quotas_of(one.spec.resource_groups), one.parent, _usage(one, held)) for one in mine]
+    nodes += [QuotaNode(one.name, quotas_of(one.spec.resource_groups), one.spec.parent_name) for one in above]
     bare = [one.name for one in mine if one.status.flavors_reservation is None and one.name not in held]
     notes: tuple[str, ...] = ()
     if bare:
         named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
         notes = (f"Nothing says what is in use, so these ClusterQueues count as unused: {named}.",)
     try:
-        tree = QuotaTree(quotas, lent)
+        tree = QuotaTree(nodes)
     except InputError as error:
-        alone = QuotaTree([QueueQuota(queue.name, quotas_of(queue.spec.resource_groups))])
+        alone = QuotaTree([QuotaNode(queue.name, quotas_of(queue.spec.resource_groups), usage={})])
         return ReadQuota(alone, notes, refused=f"{error.message[:1].upper()}{error.message[1:]}.")
     return ReadQuota(tree, notes, _unread(cluster, "Cohort") if queue.parent else "")
 

@@ -33,37 +33,20 @@ class Quota(Struct, frozen=True):
     lending_limit: int | None = None
 
 
-class CohortQuota(Struct, frozen=True):
-    """A Cohort.
+class QuotaNode(Struct, frozen=True):
+    """A ClusterQueue or a Cohort.
 
     Args:
         name: Its name.
-        quotas: Its own quota by flavor and resource.
+        quotas: Its own quota by flavor and resource, the flavors of a queue in the order in which Kueue tries them.
         parent: The Cohort above it; "" without.
+        usage: What the workloads of a queue use; None for a Cohort.
     """
 
     name: str
     quotas: Mapping[FlavorResource, Quota] = {}
     parent: str = ""
-
-
-class QueueQuota(Struct, frozen=True):
-    """A ClusterQueue.
-
-    Args:
-        name: Its name.
-        quotas: Its quota by flavor and resource, the flavors in the order in which Kueue tries them.
-        parent: Its Cohort; "" without.
-        usage: What its workloads use.
-    """
-
-    name: str
-    quotas: Mapping[FlavorResource, Quota]
-    parent: str = ""
-    usage: Mapping[FlavorResource, int] = {}
-
-
-_Node = QueueQuota | CohortQuota
+    usage: Mapping[FlavorResource, int] | None = None
 
 
 class QuotaVerdict(StrEnum):
@@ -74,33 +57,41 @@ class QuotaVerdict(StrEnum):
     NEVER = "never"
 
 
+_ORDER = list(QuotaVerdict)
+
+
 class QuotaAnswer(Struct, frozen=True):
     """What the quota of a ClusterQueue says of a request.
 
     Args:
         verdict: Whether it fits.
         flavors: The flavor of each resource that Kueue assigns.
-        short: (resource, flavor, wanted, available now, available at most) of what is too little.
+        short: The flavor of each resource of which there is too little; "" if the queue does not count it.
     """
 
     verdict: QuotaVerdict
     flavors: Mapping[str, str] = {}
-    short: tuple[tuple[str, str, int, int, int], ...] = ()
+    short: Mapping[str, str] = {}
 
 
 class QuotaTree:
     """ClusterQueues and Cohorts with what is left of their quota."""
 
-    def __init__(self, queues: Iterable[QueueQuota], cohorts: Iterable[CohortQuota] = ()) -> None:
+    def __init__(self, nodes: Iterable[QuotaNode]) -> None:
         """Take the queues and the Cohorts; a Cohort that is only named has no quota of its own."""
-        self.queues = {queue.name: queue for queue in queues}
-        self.cohorts = {cohort.name: cohort for cohort in cohorts}
-        named: list[_Node] = [*self.queues.values(), *self.cohorts.values()]
-        for node in named:
+        every = tuple(nodes)
+        self.queues = {node.name: node for node in every if node.usage is not None}
+        self.cohorts = {node.name: node for node in every if node.usage is None}
+        for node in every:
             if node.parent:
-                self.cohorts.setdefault(node.parent, CohortQuota(node.parent))
+                self.cohorts.setdefault(node.parent, QuotaNode(node.parent))
         for name in self.cohorts:
-            self._check_cycle(name)
+            seen = [name]
+            while (parent := self.cohorts[seen[-1]].parent) and parent not in seen:
+                seen.append(parent)
+            if parent:
+                cycle = " -> ".join([*seen, parent])
+                raise InputError(f"the Cohorts {cycle} form a cycle; Kueue admits nothing in them")
 
     def available(self, queue: str, what: FlavorResource) -> int:
         """Return how much a ClusterQueue may still use now.
@@ -137,13 +128,14 @@ class QuotaTree:
             A new tree.
         """
         node = self.queues[queue]
-        both = {what: node.usage.get(what, 0) + usage.get(what, 0) for what in {**node.usage, **usage}}
+        used = node.usage or {}
+        both = {what: used.get(what, 0) + usage.get(what, 0) for what in {**used, **usage}}
         queues = {**self.queues, queue: replace(node, usage=both)}
-        return QuotaTree(queues.values(), self.cohorts.values())
+        return QuotaTree((*queues.values(), *self.cohorts.values()))
 
     def idle(self) -> QuotaTree:
         """Return the tree without any usage."""
-        return QuotaTree((replace(node, usage={}) for node in self.queues.values()), self.cohorts.values())
+        return QuotaTree((*(replace(node, usage={}) for node in self.queues.values()), *self.cohorts.values()))
 
     def answer(
         self,
@@ -165,78 +157,55 @@ class QuotaTree:
         Returns:
             The verdict, the flavors, and what is too little in the flavor that has the most.
         """
-        node = self.queues[queue]
-        flavors: dict[str, str] = {}
-        short: list[tuple[str, str, int, int, int]] = []
         covered = {resource for group in groups for resource in group}
-        verdict = QuotaVerdict.FITS
-        for resource in sorted(set(wanted) - covered):
-            if wanted[resource]:
-                verdict = QuotaVerdict.NEVER
-                short.append((resource, "", wanted[resource], 0, 0))
+        short = dict.fromkeys((name for name in sorted(set(wanted) - covered) if wanted[name]), "")
+        flavors: dict[str, str] = {}
+        verdicts = [QuotaVerdict.NEVER if short else QuotaVerdict.FITS]
         for group in groups:
             counts = {resource: wanted[resource] for resource in group if wanted.get(resource)}
             if not counts:
                 continue
-            tried = [
-                self._tried(queue, flavor, counts)
-                for flavor in dict.fromkeys(flavor for flavor, resource in node.quotas if resource in group)
-                if usable is None or flavor in usable
-            ]
-            best = min(tried, key=lambda one: list(QuotaVerdict).index(one[0]), default=(QuotaVerdict.NEVER, "", ()))
-            verdict = max(verdict, best[0], key=list(QuotaVerdict).index)
-            if best[0] is QuotaVerdict.FITS:
-                flavors |= dict.fromkeys(counts, best[1])
-            short += best[2]
-        return QuotaAnswer(verdict, flavors, tuple(short))
+            names = dict.fromkeys(flavor for flavor, resource in self.queues[queue].quotas if resource in group)
+            tried = [self._tried(queue, name, counts) for name in names if usable is None or name in usable]
+            best = min(tried, key=lambda one: _ORDER.index(one.verdict), default=QuotaAnswer(QuotaVerdict.NEVER))
+            verdicts.append(best.verdict)
+            flavors |= best.flavors
+            short |= best.short
+        return QuotaAnswer(max(verdicts, key=_ORDER.index), flavors, short)
 
-    def _tried(
-        self, queue: str, flavor: str, counts: Mapping[str, int]
-    ) -> tuple[QuotaVerdict, str, tuple[tuple[str, str, int, int, int], ...]]:
-        rows = [
-            (name, flavor, count, self.available(queue, (flavor, name)), self.potential(queue, (flavor, name)))
-            for name, count in counts.items()
-        ]
-        short = tuple(row for row in rows if row[2] > row[3])
+    def _tried(self, queue: str, flavor: str, counts: Mapping[str, int]) -> QuotaAnswer:
+        """Return the answer of one flavor for the resources of a group."""
+        short = [name for name, count in counts.items() if count > self.available(queue, (flavor, name))]
         if not short:
-            return QuotaVerdict.FITS, flavor, ()
-        never = any(row[2] > row[4] for row in short)
-        return (QuotaVerdict.NEVER if never else QuotaVerdict.WAITS), flavor, short
-
-    def _check_cycle(self, name: str) -> None:
-        seen = [name]
-        while (parent := self.cohorts[seen[-1]].parent) and parent not in seen:
-            seen.append(parent)
-        if parent:
-            raise InputError(f"the Cohorts {' -> '.join([*seen, parent])} form a cycle; Kueue admits nothing in them")
+            return QuotaAnswer(QuotaVerdict.FITS, dict.fromkeys(counts, flavor))
+        never = any(counts[name] > self.potential(queue, (flavor, name)) for name in short)
+        verdict = QuotaVerdict.NEVER if never else QuotaVerdict.WAITS
+        return QuotaAnswer(verdict, short=dict.fromkeys(short, flavor))
 
     @cached_property
-    def _children(self) -> Mapping[str, Sequence[_Node]]:
-        found: dict[str, list[_Node]] = {name: [] for name in self.cohorts}
-        every: list[_Node] = [*self.queues.values(), *self.cohorts.values()]
-        for node in every:
+    def _children(self) -> Mapping[str, Sequence[QuotaNode]]:
+        found: dict[str, list[QuotaNode]] = {name: [] for name in self.cohorts}
+        for node in (*self.queues.values(), *self.cohorts.values()):
             if node.parent:
                 found[node.parent].append(node)
         return found
 
-    def _subtree(self, node: _Node, what: FlavorResource) -> int:
+    def _subtree(self, node: QuotaNode, what: FlavorResource) -> int:
         own = node.quotas[what].nominal if what in node.quotas else 0
-        if isinstance(node, QueueQuota):
-            return own
-        below = self._children[node.name]
+        below = self._children[node.name] if node.usage is None else ()
         return own + sum(self._subtree(child, what) - self._local(child, what) for child in below)
 
-    def _used(self, node: _Node, what: FlavorResource) -> int:
-        if isinstance(node, QueueQuota):
+    def _used(self, node: QuotaNode, what: FlavorResource) -> int:
+        if node.usage is not None:
             return node.usage.get(what, 0)
         return sum(max(0, self._used(child, what) - self._local(child, what)) for child in self._children[node.name])
 
-    def _local(self, node: _Node, what: FlavorResource) -> int:
+    def _local(self, node: QuotaNode, what: FlavorResource) -> int:
         """Return the quota that is never lent to the Cohort above."""
         limit = node.quotas[what].lending_limit if what in node.quotas else None
         return 0 if limit is None else max(0, self._subtree(node, what) - limit)
 
-    def _available(self, node: _Node, what: FlavorResource) -> int:
+    def _available(self, node: QuotaNode, what: FlavorResource) -> int:
         quota, used = self._subtree(node, what), self._used(node, what)
         if not node.parent:
             return quota - used
@@ -247,7 +216,7 @@ class QuotaTree:
             above = min(above, quota - local - max(0, used - local) + limit)
         return max(0, local - used) + above
 
-    def _potential(self, node: _Node, what: FlavorResource) -> int:
+    def _potential(self, node: QuotaNode, what: FlavorResource) -> int:
         quota = self._subtree(node, what)
         if not node.parent:
             return quota

@@ -74,11 +74,10 @@ def quota_verdict(
 
 
 class _Run(Struct, frozen=True):
-    """The pod sets of one gang, assigned one after the other."""
+    """The pod sets of one gang, assigned one after the other; `wanted` is what they need in these flavors."""
 
     verdict: QuotaVerdict
-    rows: tuple[QuotaAmount, ...]
-    used: Mapping[FlavorResource, int]
+    wanted: Mapping[FlavorResource, int]
     flavors: Mapping[str, tuple[str, ...]]
 
 
@@ -118,16 +117,15 @@ class _QuotaQuestion:
             return self._row(Says.NEVER, blocked)
         now = self._run(self.read.tree)
         idle = self._run(self.read.tree.idle())
-        gangs = self._gangs(now) if now.verdict is QuotaVerdict.FITS else 0
+        gangs = self._gangs(now)
         says, text = self._words(now, idle, gangs)
         if says is not Says.NEVER and (held := self._held_back()):
             says, text = Says.WAITS, f"{held} Kueue admits nothing from it until that changes."
             gangs = 0
         row = self._row(says, text)
-        shown = idle if says is Says.NEVER else now
         chosen = now.flavors if now.verdict is QuotaVerdict.FITS else None
-        rows = self._summed(shown.rows)
-        return replace(row, amounts=rows, gangs=gangs, flavors=chosen)
+        amounts = self._summed(idle if says is Says.NEVER else now)
+        return replace(row, amounts=amounts, gangs=gangs, flavors=chosen)
 
     def _row(self, says: Says, text: str, more: Sequence[str] = ()) -> QuotaAnswers:
         row = VerdictRow(QUOTA, says, text, tuple(dict.fromkeys((*more, *self.notes))))
@@ -212,45 +210,35 @@ class _QuotaQuestion:
         return ""
 
     def _run(self, tree: QuotaTree) -> _Run:
-        verdict, rows, used = QuotaVerdict.FITS, [], Counter[FlavorResource]()
+        verdict, wanted = QuotaVerdict.FITS, Counter[FlavorResource]()
         flavors: dict[str, tuple[str, ...]] = {}
-        name = self.queue.name
         for pods in self.counted.sets:
-            usable = self._usable(pods)
-            answer = tree.answer(name, self.groups, pods.wanted, usable)
+            answer = tree.answer(self.queue.name, self.groups, pods.wanted, self._usable(pods))
             verdict = max(verdict, answer.verdict, key=list(QuotaVerdict).index)
-            chosen = {**answer.flavors, **{row[0]: row[1] for row in answer.short}}
+            chosen = {**answer.flavors, **answer.short}
             mine: Counter[FlavorResource] = Counter()
             for resource, amount in pods.wanted.items():
-                flavor = self._flavor(resource, chosen)
+                # all resources of a group share a flavor; "" if the queue counts none of them
+                group = next((group for group in self.groups if resource in group), ())
                 if amount:
-                    mine[flavor, resource] += amount
-                    most = tree.potential(name, (flavor, resource)) if flavor else 0
-                    free = tree.available(name, (flavor, resource)) if flavor else 0
-                    rows.append(QuotaAmount(resource, flavor, amount, free, most))
-            used.update(mine)
-            tree = tree.with_usage(name, mine)
-            for group in pods.groups:
-                flavors[group.name] = tuple(dict.fromkeys(answer.flavors.values()))
-        return _Run(verdict, tuple(rows), used, flavors)
+                    mine[next((chosen[one] for one in group if one in chosen), ""), resource] += amount
+            wanted.update(mine)
+            tree = tree.with_usage(self.queue.name, mine)
+            flavors |= {group.name: tuple(dict.fromkeys(answer.flavors.values())) for group in pods.groups}
+        return _Run(verdict, wanted, flavors)
 
-    def _flavor(self, resource: str, chosen: Mapping[str, str]) -> str:
-        """Return the flavor of a resource, which all resources of its group share; "" if the queue counts it not."""
-        group = next((group for group in self.groups if resource in group), ())
-        return next((chosen[one] for one in group if one in chosen), "")
-
-    def _gangs(self, first: _Run) -> int:
+    def _gangs(self, run: _Run) -> int:
         """Return how many of the gangs that are wanted are admitted one after the other."""
-        count, tree, run = 0, self.read.tree, first
+        count, tree = 0, self.read.tree
         while run.verdict is QuotaVerdict.FITS and count < min(self.gang.replicas, MOST_ADMITTED):
             count += 1
-            tree = tree.with_usage(self.queue.name, run.used)
+            tree = tree.with_usage(self.queue.name, run.wanted)
             run = self._run(tree)
         return count
 
     def _words(self, now: _Run, idle: _Run, gangs: int) -> tuple[Says, str]:
         name = self.queue.name
-        rows = self._summed(idle.rows if idle.verdict is not QuotaVerdict.FITS else now.rows)
+        rows = self._summed(idle if idle.verdict is not QuotaVerdict.FITS else now)
         if not rows:
             return Says.YES, f"The gang needs nothing that the ClusterQueue {name} counts."
         if idle.verdict is not QuotaVerdict.FITS:
@@ -258,8 +246,8 @@ class _QuotaQuestion:
             if not row.flavor:
                 text = f"The ClusterQueue {name} has no quota of {row.resource}"
                 return Says.NEVER, f"{text}; the gang needs {amount_words(row.resource, row.wanted)}."
-            text = f"{name} may use at most {_named(row, row.most)}, with all that its Cohorts lend"
-            text = text if self.queue.parent else f"{name} may use at most {_named(row, row.most)}"
+            text = f"{name} may use at most {_named(row, row.most)}"
+            text += ", with all that its Cohorts lend" if self.queue.parent else ""
             return Says.NEVER, f"{text}; the gang needs {amount_words(row.resource, row.wanted)}."
         row = max(rows, key=lambda one: one.wanted - one.available)
         if now.verdict is not QuotaVerdict.FITS:
@@ -274,27 +262,17 @@ class _QuotaQuestion:
             return Says.WAITS, f"The quota admits {gangs:,} of {self.gang.replicas:,} gangs now. {text}"
         return Says.YES, text
 
-    def _summed(self, rows: Sequence[QuotaAmount]) -> tuple[QuotaAmount, ...]:
+    def _summed(self, run: _Run) -> tuple[QuotaAmount, ...]:
         """Return a row for each resource and flavor: what the whole gang needs, and what there is before it."""
         tree, queue = self.read.tree, self.queue.name
-        wanted: Counter[FlavorResource] = Counter()
-        for row in rows:
-            wanted[row.flavor, row.resource] += row.wanted
         node, found = tree.queues[queue], []
-        for what, amount in wanted.items():
+        for what, amount in run.wanted.items():
             flavor, resource = what
             nominal = node.quotas[what].nominal if what in node.quotas else 0
+            left, most = (tree.available(queue, what), tree.potential(queue, what)) if flavor else (0, 0)
+            classes = tuple(self.counted.classes.get(resource, ()))
             found.append(
-                QuotaAmount(
-                    resource,
-                    flavor,
-                    amount,
-                    tree.available(queue, what) if flavor else 0,
-                    tree.potential(queue, what) if flavor else 0,
-                    nominal,
-                    node.usage.get(what, 0),
-                    tuple(self.counted.classes.get(resource, ())),
-                )
+                QuotaAmount(resource, flavor, amount, left, most, nominal, (node.usage or {}).get(what, 0), classes)
             )
         return tuple(found)
 

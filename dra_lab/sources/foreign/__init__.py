@@ -5,28 +5,8 @@
 A new format is one module here and one row of `XML_FORMATS` in `reading`.
 """
 
-from dra_lab.sources.foreign.inventory import (
-    FACTS,
-    CpuNode,
-    Fact,
-    Inventory,
-    InventoryDevice,
-    inventory_frame,
-    pci_address,
-)
+from dra_lab.sources.foreign.inventory import Inventory
 from dra_lab.sources.foreign.made_slices import make_cluster
-from dra_lab.sources.foreign.reading import decode_inventory, is_topology, read_inventory
+from dra_lab.sources.foreign.reading import decode_inventory, read_inventory
 
-__all__ = [
-    "FACTS",
-    "CpuNode",
-    "Fact",
-    "Inventory",
-    "InventoryDevice",
-    "decode_inventory",
-    "inventory_frame",
-    "is_topology",
-    "make_cluster",
-    "pci_address",
-    "read_inventory",
-]
+__all__ = ["Inventory", "decode_inventory", "make_cluster", "read_inventory"]

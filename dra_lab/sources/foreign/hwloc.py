@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NoReturn
 
 from dra_lab.errors import SourceError
@@ -93,8 +93,7 @@ class HwlocObjects:
 def visit(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:
     """Walk through an object and those inside it. Raises SourceError for what cannot be true."""
     kind = element.get("type")
-    _check_nesting(objects, element)
-    _check_masks(objects, element)
+    _check_object(objects, element)
     if not _KNOWN.fullmatch(kind):
         objects.unknown.setdefault(kind, element)
     if kind not in _IO and element.get("nodeset"):
@@ -102,10 +101,12 @@ def visit(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:
     if kind == "OSDev":
         return
     if kind == "Package":
-        number = _package(element)
-        if number is not None:
+        # the number may be of any size (offsets into tables of ARM firmware), absent, or -1 in 32 bits for unknown
+        number = unsigned_number(element.get("os_index"))
+        known = number is not None and number < 2**32 - 1
+        if number is not None and known:
             objects.packages.append((number, frozenset(mask_numbers(element.get("nodeset")) or ())))
-        at = HwlocPlace("" if number is None else str(number))
+        at = HwlocPlace(str(number) if known else "")
     if kind == "NUMANode":
         objects.numa_nodes.append((element, objects.number(element, "os_index")))
     if kind == "Core":
@@ -121,7 +122,7 @@ def visit(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> None:
         visit(objects, child, at)
 
 
-def _check_nesting(objects: HwlocObjects, element: XmlElement) -> None:
+def _check_object(objects: HwlocObjects, element: XmlElement) -> None:
     """Refuse what stands where hwloc never puts it: then lines are missing or mixed up, and devices with them.
 
     Only bridges have other PCI objects below them, and nothing of PCI has a socket (hwloc's "Terms and Definitions").
@@ -135,9 +136,6 @@ def _check_nesting(objects: HwlocObjects, element: XmlElement) -> None:
     for child in element.named("object"):
         if child.get("type") in barred:
             objects.refuse(f"it is inside the {kind} of line {element.line}, where it cannot be", child)
-
-
-def _check_masks(objects: HwlocObjects, element: XmlElement) -> None:
     for name in ("cpuset", "nodeset"):
         if not is_mask(element.get(name)):
             objects.refuse(f"{name} is {element.get(name)[:40]!r}, expected a mask such as 0x00000003", element)
@@ -152,16 +150,6 @@ def _check_cpus(objects: HwlocObjects, element: XmlElement, above: XmlElement | 
         objects.refuse(
             f"it has CPUs that the {above.get('type')} around it, on line {above.line}, does not have", element
         )
-
-
-def _package(element: XmlElement) -> int | None:
-    """Return a socket's number, None where the system did not tell it: absent, or -1 in 32 bits.
-
-    It may be of any size: firmware of ARM servers gives offsets into its own tables.
-    """
-    text = element.get("os_index")
-    known = re.fullmatch(r"\d{1,10}", text, re.ASCII) and int(text) < 2**32 - 1
-    return int(text) if known else None
 
 
 def _bridge(objects: HwlocObjects, element: XmlElement, at: HwlocPlace) -> HwlocPlace:
@@ -238,34 +226,22 @@ def read_hwloc(root: XmlElement, source: str) -> Inventory:
     findings: list[Finding] = []
     nodes = _cpu_nodes(objects)
     used = [found for found in objects.found if _kind(found[0])[0] in ("gpu", "nic")]
-    _refuse_twice(objects, used)
+    seen: dict[str, int] = {}
+    for element, address, _ in used:  # the address of other devices does not matter
+        if address in seen:
+            objects.refuse(f"the address {address} appears twice (first on line {seen[address]})", element)
+        seen[address] = element.line
     switches = nearest_switches([(address, at.bridges) for _, address, at in used])
     devices = tuple(_device(objects, *found, nodes, switches) for found in objects.found)
     if devices and not objects.bridge_count:
-        findings.append(
-            Finding(
-                "topology-without-bridges",
-                Severity.WARNING,
-                source,
-                "the file has no Bridge objects, so PCIe roots and switches are not known",
-                "Write it with: lstopo --whole-io topology.xml",
-                Origin(source, line=root.line),
-            )
-        )
+        message = "the file has no Bridge objects, so PCIe roots and switches are not known"
+        advice, where = "Write it with: lstopo --whole-io topology.xml", Origin(source, line=root.line)
+        findings.append(Finding("topology-without-bridges", Severity.WARNING, source, message, advice, where))
     if not any(device.kind in ("gpu", "nic") for device in devices):
         message = "the file has no GPU and no NIC; hwloc leaves out PCI devices that it may not read"
         advice = "Write it on the server itself, with: lstopo --whole-io topology.xml"
         findings.append(Finding("topology-without-devices", Severity.WARNING, source, message, advice, Origin(source)))
     return Inventory(source, FORMAT, devices, nodes, (*findings, *_strange(objects)))
-
-
-def _refuse_twice(objects: HwlocObjects, devices: Iterable[tuple[XmlElement, str, HwlocPlace]]) -> None:
-    """Refuse a GPU or NIC with the address of another one; the address of other devices does not matter."""
-    seen: dict[str, int] = {}
-    for element, address, _ in devices:
-        if address in seen:
-            objects.refuse(f"the address {address} appears twice (first on line {seen[address]})", element)
-        seen[address] = element.line
 
 
 def _strange(objects: HwlocObjects) -> Iterator[Finding]:
@@ -274,36 +250,29 @@ def _strange(objects: HwlocObjects) -> Iterator[Finding]:
     A device or a name that is missing at the end of a series leaves no trace, so it is not reported.
     """
     advice = "Write the file again with: lstopo topology.xml"
+    warn = partial(Finding, severity=Severity.WARNING, subject=objects.source, advice=advice)
     for kind, element in objects.unknown.items():
         message = f"objects of the type {kind[:40]!r} are not known, so dra-lab ignores them and their content"
-        yield Finding(
-            "topology-unknown-object", Severity.WARNING, objects.source, message, advice, objects.origin(element)
-        )
+        yield warn("topology-unknown-object", message=message, origin=objects.origin(element))
     known = {number for _, number in objects.numa_nodes}
     for element, nodes in objects.nodesets:
         if nodes and not nodes <= known:
             lost = ", ".join(map(str, sorted(nodes - known)[:8]))
             message = f"its nodeset names the NUMA nodes {lost}, which the file does not contain"
-            found = Finding("topology-nodes-missing", Severity.WARNING, objects.source, message, advice)
-            yield dataclasses.replace(found, origin=objects.origin(element, "nodeset"))
+            yield warn("topology-nodes-missing", message=message, origin=objects.origin(element, "nodeset"))
             break
-    for tool, numbers in _tool_numbers(objects).items():
+    # the vendors' tools number GPUs from 0 without a gap
+    by_tool: dict[str, dict[int, XmlElement]] = {}
+    for device in (device for element, _, _ in objects.found for device in element.named("object")):
+        number = _NUMBERED.fullmatch(device.get("name"))
+        if number and number[1] != "cuda":
+            by_tool.setdefault(number[1], {})[int(number[2])] = device
+    for tool, numbers in by_tool.items():
         lost = ", ".join(f"{tool}{n}" for n in [*{*range(max(numbers))} - numbers.keys()][:8])
         if lost:
             message = f"there is {tool}{max(numbers)} and no {lost}: lines of GPUs or their names are missing"
-            found = Finding("topology-numbers-missing", Severity.WARNING, objects.source, message, advice)
-            yield dataclasses.replace(found, origin=objects.origin(numbers[max(numbers)], "name"))
-
-
-def _tool_numbers(objects: HwlocObjects) -> dict[str, dict[int, XmlElement]]:
-    """Return the numbers that the vendors' tools give to GPUs, by the tool; they count from 0 without a gap."""
-    found: dict[str, dict[int, XmlElement]] = {}
-    for element, _, _ in objects.found:
-        for device in element.named("object"):
-            number = _NUMBERED.fullmatch(device.get("name"))
-            if number and number[1] != "cuda":
-                found.setdefault(number[1], {})[int(number[2])] = device
-    return found
+            where = objects.origin(numbers[max(numbers)], "name")
+            yield warn("topology-numbers-missing", message=message, origin=where)
 
 
 def _kind(element: XmlElement) -> tuple[str, re.Match[str] | None]:
@@ -343,11 +312,8 @@ def _device(
             facts["socket"] = Fact(numa.socket, place)
     elif (package := unsigned_number(at.package)) is not None and at.place is not None:
         facts["socket"] = Fact(package, objects.origin(at.place))
-    return InventoryDevice(kind, _name(facts, address), objects.origin(element), facts)
-
-
-def _name(facts: Mapping[str, Fact], address: str) -> str:
-    return next((str(facts[key].value) for key in ("rdmaDevice", "interface") if key in facts), address)
+    name = next((str(facts[key].value) for key in ("rdmaDevice", "interface") if key in facts), address)
+    return InventoryDevice(kind, name, objects.origin(element), facts)
 
 
 def _named(objects: HwlocObjects, element: XmlElement) -> Iterator[tuple[str, Fact]]:
@@ -406,6 +372,7 @@ def _cpu_nodes(objects: HwlocObjects) -> tuple[CpuNode, ...]:
         if element.get("subtype") in _NEAR_MEMORY and (not cpus or not served.isdisjoint(cpus)):
             continue
         sockets = [package for package, nodeset in objects.packages if number in nodeset]
+        threads = {len(core) for core in objects.cores if core and {*(cpus or ())}.issuperset(core)}
         memory = element.get("local_memory")
         nodes.append(
             CpuNode(
@@ -414,16 +381,10 @@ def _cpu_nodes(objects: HwlocObjects) -> tuple[CpuNode, ...]:
                 cpus,
                 sockets[0] if len(sockets) == 1 else None,
                 int(memory) if re.fullmatch(r"\d{1,18}", memory, re.ASCII) else None,
-                _threads(objects, cpus or ()),
+                threads.pop() if len(threads) == 1 else None,
             )
         )
     return tuple(sorted(nodes, key=lambda node: node.numa_node))
-
-
-def _threads(objects: HwlocObjects, cpus: tuple[int, ...]) -> int | None:
-    here = set(cpus)
-    sizes = {len(core) for core in objects.cores if core and here.issuperset(core)}
-    return sizes.pop() if len(sizes) == 1 else None
 
 
 def _numa(at: HwlocPlace, nodes: tuple[CpuNode, ...]) -> CpuNode | None:

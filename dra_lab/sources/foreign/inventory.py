@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dra_lab.drivers import known_drivers, profile
-from dra_lab.errors import require
 from dra_lab.findings import Finding, Origin, Severity
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 FACTS = (
     "address",
@@ -170,22 +164,12 @@ def mask_numbers(text: str) -> tuple[int, ...] | None:
         if not re.fullmatch(r"[0-9a-f]{1,2048}", digits):
             return None
         value = (value << 32) | int(digits, 16)
-    return tuple(_bits(value))
+    return tuple(number for number in range(value.bit_length()) if value >> number & 1)
 
 
 def is_mask(text: str) -> bool:
     """Say whether a text is a bit mask as hwloc and NCCL write one, endless (`0xf...f`) ones too, of whatever size."""
     return _MASK.fullmatch(text.strip().lower()) is not None
-
-
-def _bits(value: int) -> Iterator[int]:
-    number = 0
-    while value:
-        low = (value & -value).bit_length() - 1
-        number += low
-        yield number
-        value >>= low + 1
-        number += 1
 
 
 def list_numbers(text: str) -> tuple[int, ...] | None:
@@ -231,16 +215,15 @@ _BY_CLASS = {"0300": NVIDIA, "0302": NVIDIA, "0380": AMD, "1200": AMD}
 class Vendors:
     """The vendor of each GPU: the file's own, else the assumed one.
 
-    `assumed` holds vendors by the name of the device; `because` says for people where an assumed vendor comes from.
+    `assumed` holds, by the name of the device, the vendor and for people where it comes from.
     """
 
-    assumed: Mapping[str, str] = field(default_factory=dict)
-    because: Mapping[str, str] = field(default_factory=dict)
+    assumed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     chosen: bool = False
 
     def of(self, device: InventoryDevice) -> str:
         """Return the PCI vendor id of a device, "" where it is not known."""
-        return device.text("vendor") or self.assumed.get(device.name, "")
+        return device.text("vendor") or self.assumed.get(device.name, ("", ""))[0]
 
 
 def vendors(inventory: Inventory, drivers: Sequence[str]) -> Vendors:
@@ -250,21 +233,21 @@ def vendors(inventory: Inventory, drivers: Sequence[str]) -> Vendors:
     the named drivers are of several vendors, the PCI class decides between them.
     """
     named = tuple(dict.fromkeys(vendor for driver in drivers for vendor in vendors_of(driver)))
-    unknown = [device for device in inventory.of("gpu") if not device.text("vendor")]
     if drivers and not named:
         return Vendors()
-    assumed: dict[str, str] = {}
-    because: dict[str, str] = {}
-    for device in unknown:
+    assumed: dict[str, tuple[str, str]] = {}
+    for device in inventory.of("gpu"):
         code = device.text("pciClass")
         by_class = _BY_CLASS.get(code, "")
+        if device.text("vendor"):
+            continue
         if named and (len(named) == 1 or by_class not in named):
-            assumed[device.name], because[device.name] = named[0], "the chosen driver publishes this vendor's GPUs"
+            assumed[device.name] = named[0], "the chosen driver publishes this vendor's GPUs"
         elif by_class:
-            assumed[device.name], because[device.name] = by_class, f"their PCI class is {code}"
+            assumed[device.name] = by_class, f"their PCI class is {code}"
         else:
-            assumed[device.name], because[device.name] = NVIDIA, "NVIDIA is the default if a file does not say"
-    return Vendors(assumed, because, bool(named))
+            assumed[device.name] = NVIDIA, "NVIDIA is the default if a file does not say"
+    return Vendors(assumed, bool(named))
 
 
 def vendors_of(driver: str) -> tuple[str, ...]:
@@ -284,31 +267,13 @@ def vendor_title(vendor: str) -> str:
 
 def vendor_findings(inventory: Inventory, found: Vendors) -> Iterator[Finding]:
     """Yield what was assumed of GPUs whose vendor the file does not name, one Finding for each vendor and reason."""
-    groups: dict[tuple[str, str], int] = {}
-    for name, vendor in found.assumed.items():
-        group = (vendor, found.because[name])
-        groups[group] = groups.get(group, 0) + 1
-    for (vendor, why), count in groups.items():
+    for (vendor, why), count in Counter(found.assumed.values()).items():
         gpus = "1 GPU" if count == 1 else f"{count} GPUs"
         message = f"the file does not name the vendor of {gpus}; dra-lab assumes {vendor_title(vendor)}: {why}"
         other = next(driver for known in (AMD, NVIDIA) if known != vendor for driver in drivers_of(known))
         advice = f"If that is wrong, name the drivers: --driver {other} --driver dra.net (make_cluster(..., drivers=))."
         severity = Severity.NOTE if found.chosen else Severity.WARNING
         yield Finding("made-vendor", severity, inventory.source, message, advice)
-
-
-COLUMNS = ("kind", "name", "fact", "value", "origin")
-
-
-def inventory_frame(inventory: Inventory) -> pd.DataFrame:
-    """Return one row for each value that an inventory holds: `kind`, `name` of the device, `fact`, `value`, `origin`.
-
-    `origin` is the file with line and element. CPUs of a NUMA node are rows of kind "cpu". Text comes from the files.
-    """
-    require("pandas", "charts")
-    import pandas as pd
-
-    return pd.DataFrame(list(_rows(inventory)), columns=list(COLUMNS))
 
 
 def _rows(inventory: Inventory) -> Iterator[tuple[str, str, str, object, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,6 @@ from dra_lab.model.nodes import FilePlace, FilePlaces, Node, ObjectMeta
 from dra_lab.model.sketch import LEVELS
 from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.sources.foreign.inventory import (
-    CpuNode,
     Fact,
     Inventory,
     InventoryDevice,
@@ -94,11 +94,6 @@ def _value(kind: str, template: Known, words: TemplateWords) -> DeviceAttribute 
     return DeviceAttribute(version=text) if kind == "version" else DeviceAttribute(string=text)
 
 
-def in_packs(devices: Sequence[Device], size: int) -> list[tuple[Device, ...]]:
-    """Return devices in tuples of at most `size`, in order."""
-    return [tuple(devices[start : start + size]) for start in range(0, len(devices), size)]
-
-
 MAX_NODES = 20_000
 MADE_FROM = "dra-lab/made-from"
 """The annotation of every made slice and node; no driver writes it."""
@@ -161,16 +156,16 @@ def make_cluster(
         raise InputError(f"{node!r} cannot begin the name of a node; use lower-case letters, digits and -")
     made = _Made(inventory, found)
     _make_devices(made, rules)
-    _make_cpus(made, rules)
     if not any(made.devices.values()):
         raise InputError(f"no driver would publish a device of {inventory.source}; chosen: {_listed(rules)}")
     places = FilePlaces(inventory.source, made.places, made.origins)
     width = len(str(count))
     names = [f"{node}-{number:0{width}d}" for number in range(1, count + 1)]
-    slices = tuple(slice_ for name in names for slice_ in _slices(made, name))
+    # the name alone, because a folder of the person's machine is private
+    mark = {MADE_FROM: Path(inventory.source).name}
+    slices = tuple(slice_ for name in names for slice_ in _slices(made, name, mark))
     nodes = tuple(
-        Node(metadata=ObjectMeta(name=n, labels={"kubernetes.io/hostname": n}, annotations=_mark(inventory)))
-        for n in names
+        Node(metadata=ObjectMeta(name=n, labels={"kubernetes.io/hostname": n}, annotations=mark)) for n in names
     )
     findings = (*_findings(made, rules), *inventory.findings)
     title = f"made from {inventory.source}"
@@ -202,20 +197,27 @@ def _listed(rules: Sequence[tuple[str, MadeDevice]]) -> str:
 
 def _make_devices(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
     found = [d for kind in ("gpu", "nic") for d in made.inventory.of(kind)]
-    counted: dict[str, int] = {}
+    counted: Counter[str] = Counter()
     for device in sorted(found, key=lambda device: (device.kind != "gpu", device.text("address"))):
-        words = _words(device, counted.setdefault(device.kind, 0))
+        words, vendor = _words(device, counted[device.kind]), made.vendors.of(device)
         counted[device.kind] += 1
-        wanted = [(d, r) for d, r in rules if r.of == device.kind and _made_by(made, device, r)]
+        wanted = [(d, r) for d, r in rules if r.of == device.kind and (not r.vendors or vendor in r.vendors)]
         if device.value("management") or not wanted:
             made.unused.append(device)
             continue
         for driver, rule in wanted:
             _add(made, driver, rule, words, device.facts)
-
-
-def _made_by(made: _Made, device: InventoryDevice, rule: MadeDevice) -> bool:
-    return not rule.vendors or made.vendors.of(device) in rule.vendors
+    for node in made.inventory.cpu_nodes:
+        cpus = node.cpus or ()
+        known: dict[str, Known | None] = {"numaNode": node.numa_node, "socket": node.socket, "cpus": len(cpus)}
+        known["smt"] = None if node.threads_per_core is None else node.threads_per_core > 1
+        facts = {"numaNode": Fact(node.numa_node, node.origin)}
+        facts |= {} if node.socket is None else {"socket": Fact(node.socket, node.origin)}
+        for driver, rule in rules:
+            for cpu in cpus if rule.of == "cpu" else cpus[:1] if rule.of == "numaNode" else ():
+                values = {name: value for name, value in {**known, "cpu": cpu}.items() if value is not None}
+                words = TemplateWords(values, dict.fromkeys(values, str(node.origin)))
+                _add(made, driver, rule, words, facts)
 
 
 def _words(device: InventoryDevice, number: int) -> TemplateWords:
@@ -246,65 +248,27 @@ def _rdma(device: InventoryDevice, model: PciModel | None) -> bool | None:
     return False if device.text("interface") else None
 
 
-def _make_cpus(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> None:
-    for node in made.inventory.cpu_nodes:
-        for driver, rule in rules:
-            for cpu in _each(rule, node):
-                _add(made, driver, rule, _cpu_words(node, cpu), _cpu_facts(node))
-
-
-def _each(rule: MadeDevice, node: CpuNode) -> Sequence[int]:
-    if not node.cpus or rule.of not in ("numaNode", "cpu"):
-        return ()
-    return node.cpus if rule.of == "cpu" else (node.cpus[0],)
-
-
-def _cpu_words(node: CpuNode, cpu: int) -> TemplateWords:
-    values: dict[str, Known] = {"numaNode": node.numa_node, "cpus": len(node.cpus or ()), "cpu": cpu}
-    if node.socket is not None:
-        values["socket"] = node.socket
-    if node.threads_per_core is not None:
-        values["smt"] = node.threads_per_core > 1
-    return TemplateWords(values, dict.fromkeys(values, str(node.origin)))
-
-
-def _cpu_facts(node: CpuNode) -> Mapping[str, Fact]:
-    socket = {} if node.socket is None else {"socket": Fact(node.socket, node.origin)}
-    return {"numaNode": Fact(node.numa_node, node.origin), **socket}
-
-
 def _add(made: _Made, driver: str, rule: MadeDevice, words: TemplateWords, facts: Mapping[str, Fact]) -> None:
     here = made.devices.setdefault(driver, {})
     name = made_name(rule, words) or f"{rule.of.lower()}-{len(here)}"
     while name in here:
         name = f"{name[:58]}-{len(here)}"
     here[name], made.origins[driver, name] = made_device(rule, name, words, driver)
-    made.places[driver, name] = places_of(facts)
-
-
-def places_of(facts: Mapping[str, Fact]) -> dict[str, FilePlace]:
-    """Return the levels that are known of a device, as the places of a file."""
-    found = {}
     for level in LEVELS:
         fact = facts.get(level)
         if fact is not None and not isinstance(fact.value, bool):
-            found[level] = FilePlace(fact.value, f"file: {fact.origin}")
-    return found
+            made.places.setdefault((driver, name), {})[level] = FilePlace(fact.value, f"file: {fact.origin}")
 
 
-def _mark(inventory: Inventory) -> dict[str, str]:
-    # the name alone, because a folder of the person's machine is private
-    return {MADE_FROM: Path(inventory.source).name}
-
-
-def _slices(made: _Made, node: str) -> Iterator[ResourceSlice]:
-    for driver, devices in made.devices.items():
-        packs = in_packs(tuple(devices.values()), _DEVICES_A_SLICE)
+def _slices(made: _Made, node: str, mark: dict[str, str]) -> Iterator[ResourceSlice]:
+    for driver, by_name in made.devices.items():
+        devices = tuple(by_name.values())
+        packs = [devices[start : start + _DEVICES_A_SLICE] for start in range(0, len(devices), _DEVICES_A_SLICE)]
         for number, pack in enumerate(packs):
             name = f"{node}-{driver}" if len(packs) == 1 else f"{node}-{driver}-{number:03d}"
             pool = ResourcePool(name=node, generation=1, resource_slice_count=len(packs))
             spec = ResourceSliceSpec(driver=driver, pool=pool, node_name=node, devices=pack)
-            yield ResourceSlice(metadata=ObjectMeta(name=name, annotations=_mark(made.inventory)), spec=spec)
+            yield ResourceSlice(metadata=ObjectMeta(name=name, annotations=mark), spec=spec)
 
 
 def _findings(made: _Made, rules: Sequence[tuple[str, MadeDevice]]) -> Iterator[Finding]:

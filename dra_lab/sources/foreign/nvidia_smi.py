@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -173,7 +173,6 @@ def read_topo(text: str, source: str) -> Inventory:
     matrix = read_matrix(text, source)
     check_matrix(matrix)
     roots, switches = _groups(matrix, SAME_ROOT), _groups(matrix, SAME_SWITCH)
-    findings: list[Finding] = []
     with_cpus = _nodes_with_cpus(matrix)
     facts_of = {name: _facts(matrix, name, with_cpus[name]) for name in matrix.names}
     numa_of = {name: facts.get("numaNode") for name, facts in facts_of.items()}
@@ -182,14 +181,50 @@ def read_topo(text: str, source: str) -> Inventory:
             if name in groups:
                 first, other = groups[name]
                 facts[key] = Fact(f"of {first}", matrix.origin(name, other))
-        near = numa_of[name] or _numa_of_neighbours(matrix, name, numa_of)
-        if near is not None:
-            facts["numaNode"] = near
-    devices = [InventoryDevice(_kind(name), name, matrix.origin(name), facts) for name, facts in facts_of.items()]
-    _report_several_nodes(matrix, with_cpus, findings)
-    _check_numa(matrix, roots, numa_of, findings)
-    _report_hidden(matrix, roots, findings)
+        # else that of the devices which the matrix puts on the same node, if they agree
+        beside = zip(matrix.names, matrix.rows[name], strict=True)
+        near = [fact for other, letter in beside if letter in SAME_NODE and (fact := numa_of[other]) is not None]
+        if numa_of[name] is None and len({fact.value for fact in near}) == 1:
+            facts["numaNode"] = near[0]
+    devices = [
+        InventoryDevice("gpu" if _GPU.fullmatch(name) else "nic", name, matrix.origin(name), facts)
+        for name, facts in facts_of.items()
+    ]
+    findings = list(_findings(matrix, roots, with_cpus, numa_of))
     return Inventory(source, FORMAT, tuple(devices), _cpu_nodes(matrix, numa_of, findings), tuple(findings))
+
+
+def _findings(
+    matrix: Matrix,
+    roots: Mapping[str, tuple[str, str]],
+    with_cpus: Mapping[str, tuple[int, ...]],
+    numa_of: Mapping[str, Fact | None],
+) -> Iterator[Finding]:
+    rows: dict[tuple[int, ...], list[str]] = {}
+    for name, nodes in with_cpus.items():
+        if len(nodes) > 1:
+            rows.setdefault(nodes, []).append(name)
+    for names in rows.values():
+        message = (
+            f"the NUMA affinity is {matrix.tails[names[0]]['NUMA Affinity'][:40]}, which are several nodes that may "
+            "all have CPUs, so the NUMA node is not known"
+        )
+        advice, where = "Give an hwloc XML instead: lstopo topology.xml", matrix.origin(names[0], "NUMA Affinity")
+        yield Finding("topology-several-numa-nodes", Severity.WARNING, ", ".join(names), message, advice, where)
+    for name, (_, other) in roots.items():
+        here, there = (None if fact is None else fact.value for fact in (numa_of[name], numa_of[other]))
+        if here is not None and there is not None and here != there and name < other:
+            message = f"{name} and {other} share a PCIe root, but their NUMA affinity is {here} and {there}"
+            advice = "One of the two is wrong. The firmware of virtual machines often reports such values."
+            where = matrix.origin(name, "NUMA Affinity")
+            yield Finding("topology-contradiction", Severity.WARNING, name, message, advice, where)
+    linked = (name for name in matrix.names if any(NVLINK.fullmatch(letter) for letter in matrix.rows[name]))
+    hidden = [name for name in linked if _GPU.fullmatch(name) and name not in roots]
+    if hidden:
+        message = "the table shows NVLink for these GPUs, so it does not show whether they share a PCIe root"
+        advice = "Write the file with: nvidia-smi topo -mp, or give an hwloc XML instead."
+        where = Origin(matrix.source, line=matrix.header)
+        yield Finding("topology-hidden-by-nvlink", Severity.NOTE, ", ".join(hidden), message, advice, where)
 
 
 def _groups(matrix: Matrix, letters: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -217,17 +252,15 @@ def _groups(matrix: Matrix, letters: Sequence[str]) -> dict[str, tuple[str, str]
     return {name: (first[id(group[name])], other) for name, other in tied.items()}
 
 
-def _affinity(matrix: Matrix, name: str) -> tuple[int, ...]:
-    text = matrix.tails[name].get("NUMA Affinity", "")
-    nodes = list_numbers(text) if text else ()
-    if nodes is None:
-        matrix.refuse(f"{text[:40]!r} is not a list of NUMA nodes", matrix.lines[name])
-    return nodes
-
-
 def _nodes_with_cpus(matrix: Matrix) -> dict[str, tuple[int, ...]]:
     """Return the NUMA nodes of each row that have CPUs, as far as the rows show which have none."""
-    nodes = {name: _affinity(matrix, name) for name in matrix.names}
+    nodes: dict[str, tuple[int, ...]] = {}
+    for name in matrix.names:
+        text = matrix.tails[name].get("NUMA Affinity", "")
+        listed = list_numbers(text) if text else ()
+        if listed is None:
+            matrix.refuse(f"{text[:40]!r} is not a list of NUMA nodes", matrix.lines[name])
+        nodes[name] = listed
     cpus = {name: tail.get("CPU Affinity", "") for name, tail in matrix.tails.items()}
     alone = {(found[0], cpus[name]) for name, found in nodes.items() if len(found) == 1}
     memory = (unsigned_number(tail.get("GPU NUMA ID", "")) for tail in matrix.tails.values())
@@ -256,38 +289,6 @@ def _node_with_cpus(nodes: tuple[int, ...], alone: Collection[int]) -> tuple[int
     return (first,) if behind and not set(others) & set(alone) else nodes
 
 
-def _report_several_nodes(matrix: Matrix, with_cpus: Mapping[str, tuple[int, ...]], findings: list[Finding]) -> None:
-    """Report the rows of which several NUMA nodes may have CPUs, one Finding for each list."""
-    rows: dict[tuple[int, ...], list[str]] = {}
-    for name, nodes in with_cpus.items():
-        if len(nodes) > 1:
-            rows.setdefault(nodes, []).append(name)
-    for names in rows.values():
-        text = matrix.tails[names[0]]["NUMA Affinity"][:40]
-        findings.append(
-            Finding(
-                "topology-several-numa-nodes",
-                Severity.WARNING,
-                ", ".join(names),
-                f"the NUMA affinity is {text}, which are several nodes that may all have CPUs, so the NUMA node is "
-                "not known",
-                "Give an hwloc XML instead: lstopo topology.xml",
-                matrix.origin(names[0], "NUMA Affinity"),
-            )
-        )
-
-
-def _kind(name: str) -> str:
-    return "gpu" if _GPU.fullmatch(name) else "nic"
-
-
-def _numa_of_neighbours(matrix: Matrix, name: str, numa_of: Mapping[str, Fact | None]) -> Fact | None:
-    """Return the NUMA node of the devices that the matrix puts on the same one, None where they do not agree."""
-    tied = [other for other, letter in zip(matrix.names, matrix.rows[name], strict=True) if letter in SAME_NODE]
-    facts = [fact for other in tied if (fact := numa_of[other]) is not None]
-    return facts[0] if len({fact.value for fact in facts}) == 1 else None
-
-
 def _facts(matrix: Matrix, name: str, with_cpus: tuple[int, ...]) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     if _GPU.fullmatch(name):
@@ -303,44 +304,6 @@ def _facts(matrix: Matrix, name: str, with_cpus: tuple[int, ...]) -> dict[str, F
     return facts
 
 
-def _check_numa(
-    matrix: Matrix, roots: Mapping[str, tuple[str, str]], numa_of: Mapping[str, Fact | None], findings: list[Finding]
-) -> None:
-    for name, (_, other) in roots.items():
-        mine, its = numa_of[name], numa_of[other]
-        here, there = (None if fact is None else fact.value for fact in (mine, its))
-        if here is not None and there is not None and here != there and name < other:
-            findings.append(
-                Finding(
-                    "topology-contradiction",
-                    Severity.WARNING,
-                    name,
-                    f"{name} and {other} share a PCIe root, but their NUMA affinity is {here} and {there}",
-                    "One of the two is wrong. The firmware of virtual machines often reports such values.",
-                    matrix.origin(name, "NUMA Affinity"),
-                )
-            )
-
-
-def _report_hidden(matrix: Matrix, roots: Mapping[str, tuple[str, str]], findings: list[Finding]) -> None:
-    hidden = [name for name in matrix.names if _GPU.fullmatch(name) and name not in roots and _has_nvlink(matrix, name)]
-    if hidden:
-        findings.append(
-            Finding(
-                "topology-hidden-by-nvlink",
-                Severity.NOTE,
-                ", ".join(hidden),
-                "the table shows NVLink for these GPUs, so it does not show whether they share a PCIe root",
-                "Write the file with: nvidia-smi topo -mp, or give an hwloc XML instead.",
-                Origin(matrix.source, line=matrix.header),
-            )
-        )
-
-
-def _has_nvlink(matrix: Matrix, name: str) -> bool:
-    return any(NVLINK.fullmatch(letter) for letter in matrix.rows[name])
-
-
 def _cpu_nodes(matrix: Matrix, numa_of: Mapping[str, Fact | None], findings: list[Finding]) -> tuple[CpuNode, ...]:
     """Return the NUMA nodes that are named, with their CPUs where the list was not cut and all rows agree."""
     rows: dict[int, list[str]] = {}
@@ -350,24 +313,18 @@ def _cpu_nodes(matrix: Matrix, numa_of: Mapping[str, Fact | None], findings: lis
     nodes = []
     for numa, names in sorted(rows.items()):
         texts = {text: name for name in reversed(names) if (text := matrix.tails[name].get("CPU Affinity", ""))}
-        cut = next((name for text, name in texts.items() if list_numbers(text) is None or _was_cut(text)), "")
+        # the tool cuts long lists: then it ends early, or has several single numbers and no range ("0,2,4,6,8,10")
+        broken = (
+            name
+            for text, name in texts.items()
+            if list_numbers(text) is None or text.endswith((",", "-")) or ("-" not in text and text.count(",") >= 2)
+        )
+        cut = next(broken, "")
         if cut:
-            findings.append(
-                Finding(
-                    "topology-cpus-cut",
-                    Severity.NOTE,
-                    f"NUMA node {numa}",
-                    "the list of its CPUs is incomplete or broken in this text, so the number of CPUs is not known",
-                    "Give an hwloc XML instead: lstopo topology.xml",
-                    matrix.origin(cut, "CPU Affinity"),
-                )
-            )
+            message = "the list of its CPUs is incomplete or broken in this text, so the number of CPUs is not known"
+            advice, where = "Give an hwloc XML instead: lstopo topology.xml", matrix.origin(cut, "CPU Affinity")
+            findings.append(Finding("topology-cpus-cut", Severity.NOTE, f"NUMA node {numa}", message, advice, where))
         # rows of one node that differ list the neighbours of a device, not the CPUs of the node
         cpus = list_numbers(next(iter(texts))) if len(texts) == 1 and not cut else None
         nodes.append(CpuNode(numa, matrix.origin(next(iter(texts.values()), names[0]), "CPU Affinity"), cpus))
     return tuple(nodes)
-
-
-def _was_cut(text: str) -> bool:
-    """Say whether a list shows the tool's habit of cutting: several single numbers and no range ("0,2,4,6,8,10")."""
-    return text.endswith((",", "-")) or ("-" not in text and text.count(",") >= 2)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -239,7 +240,8 @@ class Stream:
         """Yield the lines without their ends. Raises Unreachable when the connection is cut or silent too long."""
         rest = b""
         try:
-            for part in self._parts():
+            pieces = iter(partial(self._response.read1, _CHUNK, decode_content=True), b"")
+            for part in self._response.stream(_CHUNK, decode_content=True) if self._response.chunked else pieces:
                 *whole, rest = (rest + part).split(b"\n")
                 if len(rest) > self._limit:
                     raise Unreachable(f"{self._server} sends a line that does not end", passing=True)
@@ -248,13 +250,6 @@ class Stream:
             raise
         except Exception as error:  # noqa: BLE001  see ReadingClient
             raise unreachable_of(error, self._server) from None
-
-    def _parts(self) -> Iterator[bytes]:
-        if self._response.chunked:
-            yield from self._response.stream(_CHUNK, decode_content=True)
-            return
-        while part := self._response.read1(_CHUNK, decode_content=True):
-            yield part
 
     def release(self) -> None:
         """Give the socket back; called by the thread that read the lines."""

@@ -67,6 +67,7 @@ class Connection:
 def connect(context: Context) -> Connection:
     """Return a connection for a context; plug-ins of the kubeconfig run now. Raises SourceError."""
     from kubernetes import client as kubernetes
+    from urllib3.util import make_headers, parse_url
 
     configuration = kubernetes.Configuration()
     # What stops a connection that died without a word; otherwise hours can pass.
@@ -74,7 +75,9 @@ def connect(context: Context) -> Connection:
     try:
         user = _configure(context, configuration)
         _check(context, configuration)
-        _name_at_proxy(configuration)
+        who = parse_url(configuration.proxy).auth if configuration.proxy else None
+        if who and not configuration.proxy_headers:  # the package does not give the proxy its name and password
+            configuration.proxy_headers = make_headers(proxy_basic_auth=unquote(who))
         client = kubernetes.ApiClient(configuration)
         acts_as = impersonation(user)
     except SourceError:
@@ -101,21 +104,19 @@ def _configure(context: Context, configuration: Any) -> Settings:
     else:
         load_kube_config_from_dict(found, context=context.name, client_configuration=configuration)
     plugin = user.get("exec")
-    command = plugin.get("command") if isinstance(plugin, dict) else ""
+    plugin = plugin if isinstance(plugin, dict) else {}
+    command = plugin.get("command")
     # The package logs why a plug-in failed and goes on without credentials: the server would only say 401 or 403.
     if command and not configuration.api_key and not configuration.cert_file:
-        hint = _hint(plugin.get("installHint") if isinstance(plugin, dict) else "")
+        hint = plugin.get("installHint")  # where to get the plug-in
+        hint = (
+            f". The kubeconfig says: {' '.join(hint.split())[:300]}" if isinstance(hint, str) and hint.strip() else ""
+        )
         raise SourceError(
             f"the credential plug-in {command!r} of the context {context.name!r} returned no credentials; is it "
             f"installed, and are you logged in? To see its message: kubectl get nodes{context.option}{hint}"
         )
     return user
-
-
-def _hint(text: object) -> str:
-    """Return what a kubeconfig says about installing its plug-in (`installHint`), on one line; "" where nothing."""
-    words = " ".join(text.split())[:300] if isinstance(text, str) else ""
-    return f". The kubeconfig says: {words}" if words else ""
 
 
 def _configure_with_provider(context: Context, user: Settings, configuration: Any) -> None:
@@ -175,24 +176,11 @@ def _check(context: Context, configuration: Any) -> None:
         raise SourceError(f"{refused}its certificate-authority (or -data) contains no certificate in PEM") from None
     try:
         if configuration.cert_file:
-            trust.load_cert_chain(configuration.cert_file, configuration.key_file, password=_no_password)
+            # a password, so that no terminal asks for one; the key is then refused
+            trust.load_cert_chain(configuration.cert_file, configuration.key_file, password="")
     except ssl.SSLError:
         what = "its client-certificate and client-key (or -data) are not a certificate and its key in PEM"
         raise SourceError(f"{refused}{what}; a key with a password cannot be used") from None
-
-
-def _no_password() -> str:
-    """Answer for a terminal without a person; the key is then refused."""
-    return ""
-
-
-def _name_at_proxy(configuration: Any) -> None:
-    """Give the proxy the name and password of its URL; the package does not."""
-    from urllib3.util import make_headers, parse_url
-
-    who = parse_url(configuration.proxy).auth if configuration.proxy else None
-    if who and not configuration.proxy_headers:
-        configuration.proxy_headers = make_headers(proxy_basic_auth=unquote(who))
 
 
 def _one_line(value: str, server: str) -> str:

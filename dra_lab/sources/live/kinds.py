@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -83,6 +85,20 @@ KINDS = (
 KIND_BY_NAME = {kind.name: kind for kind in KINDS}
 
 
+FIELDS = {
+    "ResourceSlice": "slices",
+    "DeviceClass": "classes",
+    "Node": "nodes",
+    "ResourceClaim": "claims",
+    "DeviceTaintRule": "taint_rules",
+    "Pod": "pods",
+}
+"""Where the objects of a kind are in a Cluster."""
+
+
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """A kind where this server has it: `version` of its group (`v1beta1`) and the path of its list."""
@@ -101,20 +117,17 @@ class Served:
         return f"{root}/namespaces/{namespace}/{self.kind.plural}" if namespace else f"{root}/{self.kind.plural}"
 
 
-class _Version(msgspec.Struct):
-    version: str
+class _Named(msgspec.Struct):
+    version: str = ""
+    name: str = ""
 
 
 class _Group(msgspec.Struct):
-    versions: list[_Version] = []
-
-
-class _Resource(msgspec.Struct):
-    name: str
+    versions: tuple[_Named, ...] = ()
 
 
 class _Resources(msgspec.Struct):
-    resources: list[_Resource] = []
+    resources: tuple[_Named, ...] = ()
 
 
 def discover(client: ReadingClient) -> tuple[Served, ...]:
@@ -123,44 +136,39 @@ def discover(client: ReadingClient) -> tuple[Served, ...]:
     Kinds that it does not have are left out. Where discovery itself is forbidden, the lists are asked whether they
     exist. Raises Refusal, Unreachable or SourceError.
     """
-    names = _names_by_version(client)
+    try:
+        group = _got(client, f"/apis/{GROUP}", _Group, _Group())
+    except Refusal as error:
+        if error.status != 403:
+            raise
+        group = None
+    names: dict[str, set[str]] = {}
+    known = {version for kind in KINDS if kind.group for version in KIND_VERSIONS[kind.name]}
+    for version in sorted(known & {one.version for one in group.versions} if group is not None else ()):
+        found = _got(client, f"/apis/{GROUP}/{version}", _Resources, _Resources())
+        names[version] = {one.name for one in found.resources}
     served = []
     for kind in KINDS:
-        versions = KIND_VERSIONS.get(kind.name, ())
-        if not kind.group:
-            version = "v1"
-        elif names is None:
-            version = next((v for v in versions if _exists(client, Served(kind, v))), "")
-        else:
-            version = next((v for v in versions if kind.plural in names.get(v, ())), "")
-        if version:
-            served.append(Served(kind, version))
+        for version in KIND_VERSIONS.get(kind.name, ()) if kind.group else ("v1",):
+            one = Served(kind, version)
+            if not kind.group or (_exists(client, one) if group is None else kind.plural in names.get(version, ())):
+                served.append(one)
+                break
     return tuple(served)
 
 
-def _names_by_version(client: ReadingClient) -> dict[str, frozenset[str]] | None:
-    """Return the plurals in each version of the group, none where it is not served; None where that is forbidden."""
+def _got(client: ReadingClient, path: str, model: type[T], absent: T) -> T:
+    """Return an answer of discovery, `absent` for 404."""
     try:
-        answer = client.get(f"/apis/{GROUP}")
-        there = {entry.version for entry in _decoded(answer, _Group, client.server).versions}
-        wanted = {version for kind in KINDS if kind.group for version in KIND_VERSIONS[kind.name]}
-        return {version: _plurals(client, version) for version in sorted(there & wanted)}
+        answer = client.get(path)
     except Refusal as error:
         if error.status == 404:
-            return {}
-        if error.status == 403:
-            return None
+            return absent
         raise
-
-
-def _plurals(client: ReadingClient, version: str) -> frozenset[str]:
     try:
-        answer = client.get(f"/apis/{GROUP}/{version}")
-    except Refusal as error:
-        if error.status == 404:
-            return frozenset()
-        raise
-    return frozenset(entry.name for entry in _decoded(answer, _Resources, client.server).resources)
+        return from_json(answer, model)
+    except (msgspec.MsgspecError, RecursionError):
+        raise not_kubernetes(answer, client.server) from None
 
 
 def _exists(client: ReadingClient, served: Served) -> bool:
@@ -172,13 +180,6 @@ def _exists(client: ReadingClient, served: Served) -> bool:
             raise
         return error.status == 403
     return True
-
-
-def _decoded(answer: bytes, model: type[Any], server: str) -> Any:
-    try:
-        return from_json(answer, model)
-    except (msgspec.MsgspecError, RecursionError):
-        raise not_kubernetes(answer, server) from None
 
 
 def not_kubernetes(answer: bytes, server: str) -> Refusal:
@@ -199,9 +200,6 @@ _LOST = "dra-lab does not know whether the cluster's own labels are levels of th
 _LOST_BUDGET = "dra-lab does not know how many pods may be evicted"
 _LOST_QUOTA = "dra-lab does not know whether a quota of Kueue stops a gang"
 
-_BUDGETS = PLURALS["PodDisruptionBudget"]
-_LEVELS = tuple(PLURALS[kind] for kind in TOPOLOGY_KINDS)
-
 
 class _List(msgspec.Struct):
     items: tuple[msgspec.Raw, ...] = ()
@@ -214,84 +212,57 @@ def read_custom(client: ReadingClient, context: Context) -> tuple[tuple[CustomOb
     """
     found: list[CustomObject] = []
     findings: list[Finding] = []
+
+    def tried(resources: Iterable[str], path: str, what: str, read: Callable[[bytes], T], *missing: int) -> T | None:
+        """Return what is read of an answer, None if the server has it not or refuses it."""
+        try:
+            return read(client.get(path, attempts=ATTEMPTS))
+        except Refusal as error:
+            if error.status == 401:
+                raise
+            findings.extend(_not_read(context, one, error) for one in resources if error.status not in missing)
+        except (msgspec.MsgspecError, RecursionError):
+            broken = SourceError(f"{client.server} does not answer with {what}")
+            findings.extend(_not_read(context, one, broken) for one in resources)
+        except SourceError as error:
+            findings.extend(_not_read(context, one, error) for one in resources)
+        return None
+
     for group, every in CUSTOM_VERSIONS.items():
         kinds = {kind: versions for kind, versions in every.items() if kind not in FILES_ONLY}
         if not kinds:
             continue
-        try:
-            served = _served(client, group)
-        except SourceError as error:
-            _raise_refused(error)
-            findings += (_not_read(context, f"{PLURALS[kind]}.{group}", error) for kind in kinds)
-            continue
+        resources = {kind: f"{PLURALS[kind]}.{group}" for kind in kinds}
+        read = partial(from_json, kind=_Group)
+        served = tried(resources.values(), f"/apis/{group}", f"the versions of {group}", read, 403, 404) or _Group()
         for kind, versions in kinds.items():
-            version = next((version for version in versions if version in served), "")
-            try:
-                found += _listed(client, kind, group, version) if version else ()
-            except SourceError as error:
-                _raise_refused(error)
-                findings.append(_not_read(context, f"{PLURALS[kind]}.{group}", error))
+            version = next((v for v in versions if v in {one.version for one in served.versions}), "")
+            if version:
+                path, api_version = f"/apis/{group}/{version}/{PLURALS[kind]}", f"{group}/{version}"
+                listed = partial(_listed, model=CUSTOM_KINDS[kind], api_version=api_version)
+                found += tried([resources[kind]], path, f"a list of {resources[kind]}", listed, 404) or ()
     if any(isinstance(item, ClusterQueue) for item in found):
-        try:
-            found += _configuration(client)
-        except SourceError as error:
-            _raise_refused(error)
-            findings.append(_not_read(context, _CONFIGURATION, error))
+        what = "a Configuration of Kueue"
+        found += tried([_CONFIGURATION], CONFIG_MAP, what, _configuration, 404) or ()
     return tuple(found), tuple(findings)
 
 
-def _configuration(client: ReadingClient) -> list[Configuration]:
+def _listed(answer: bytes, model: type[CustomObject], api_version: str) -> list[CustomObject]:
+    items = [from_json(item, model) for item in from_json(answer, _List).items]
+    return [replace(one, metadata=replace(one.metadata, annotations={}), api_version=api_version) for one in items]
+
+
+def _configuration(answer: bytes) -> list[Configuration]:
     """Return Kueue's Configuration; none if it is kept elsewhere."""
-    try:
-        value = kueue_configuration(from_json(client.get(CONFIG_MAP, attempts=ATTEMPTS), dict))
-        return [from_builtins(value, Configuration)] if value is not None else []
-    except Refusal as error:
-        if error.status == 404:
-            return []
-        raise
-    except (msgspec.MsgspecError, RecursionError):
-        raise SourceError(f"{client.server} does not answer with a Configuration of Kueue") from None
-
-
-def _raise_refused(error: SourceError) -> None:
-    if isinstance(error, Refusal) and error.status == 401:
-        raise error
-
-
-def _listed(client: ReadingClient, kind: str, group: str, version: str) -> list[CustomObject]:
-    model = CUSTOM_KINDS[kind]
-    try:
-        listed = from_json(client.get(f"/apis/{group}/{version}/{PLURALS[kind]}", attempts=ATTEMPTS), _List)
-        items = [from_json(item, model) for item in listed.items]
-    except Refusal as error:
-        if error.status == 404:
-            return []
-        raise
-    except (msgspec.MsgspecError, RecursionError):
-        raise SourceError(f"{client.server} does not answer with a list of {PLURALS[kind]}.{group}") from None
-    return [
-        replace(item, metadata=replace(item.metadata, annotations={}), api_version=f"{group}/{version}")
-        for item in items
-    ]
-
-
-def _served(client: ReadingClient, group: str) -> set[str]:
-    """Return the versions of a group that are served; none without the group or the right to ask."""
-    try:
-        answer = client.get(f"/apis/{group}", attempts=ATTEMPTS)
-        return {entry.version for entry in from_json(answer, _Group).versions}
-    except Refusal as error:
-        if error.status in (403, 404):
-            return set()
-        raise
-    except (msgspec.MsgspecError, RecursionError):
-        raise SourceError(f"{client.server} does not answer with the versions of {group}") from None
+    value = kueue_configuration(from_json(answer, dict))
+    return [from_builtins(value, Configuration)] if value is not None else []
 
 
 def _not_read(context: Context, resource: str, error: SourceError) -> Finding:
     origin = Origin(context.source)
     plural = resource.partition(".")[0]
-    lost = _LOST if plural in _LEVELS else _LOST_BUDGET if plural == _BUDGETS else _LOST_QUOTA
+    lost = _LOST_BUDGET if plural == PLURALS["PodDisruptionBudget"] else _LOST_QUOTA
+    lost = _LOST if plural in {PLURALS[kind] for kind in TOPOLOGY_KINDS} else lost
     if isinstance(error, Refusal) and error.status == 403:
         who = f"the user {context.who!r}" if context.who else "the user"
         right = f"list {resource}"

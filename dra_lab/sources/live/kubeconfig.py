@@ -93,19 +93,16 @@ def _documents(paths: str) -> Iterator[tuple[Path, Settings]]:
             document = yaml.safe_load(file.read_bytes()) if file.is_file() else None
         except (OSError, yaml.YAMLError, RecursionError, UnicodeDecodeError, ValueError) as error:
             # the text of a YAML error shows the line, which may be a token
-            raise SourceError(f"the kubeconfig {path!r} cannot be read: {_why(error)}; correct it") from None
+            mark = getattr(error, "problem_mark", None)
+            why = f"it is not valid YAML ({f'line {mark.line + 1}' if mark else type(error).__name__})"
+            if isinstance(error, OSError):
+                why = error.strerror or type(error).__name__
+            raise SourceError(f"the kubeconfig {path!r} cannot be read: {why}; correct it") from None
         if document is None:
             continue
         if not isinstance(document, Mapping):
             raise SourceError(f"{path!r} is not a kubeconfig, which is an object with contexts, clusters and users")
         yield file.absolute().parent, document
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    mark = getattr(error, "problem_mark", None)
-    return f"it is not valid YAML (line {mark.line + 1})" if mark else f"it is not valid YAML ({type(error).__name__})"
 
 
 def _named(document: Settings, key: str, inner: str) -> Iterator[tuple[str, Settings]]:
@@ -160,7 +157,12 @@ def contexts() -> tuple[Context, ...]:
     If two contexts have one name, the first file's counts, as for kubectl. The service account of a pod comes last, as
     `in-cluster`. No plug-in is run and nothing is connected to. Raises SourceError for a file that is no kubeconfig.
     """
-    found, current = _read()
+    files = read_kubeconfig(kubeconfig())
+    found, current = {}, files.current
+    for name, value in files.contexts.items():
+        cluster, user, space = (str(value.get(key) or "") for key in ("cluster", "user", "namespace"))
+        server = bare_server(str(files.clusters.get(cluster, {}).get("server", "")))
+        found[name] = Context(name, cluster, user, server, space, acts_as=str(files.users.get(user, {}).get("as", "")))
     if _SERVICE_HOST in os.environ:
         current = current if found else IN_CLUSTER
         found.setdefault(IN_CLUSTER, Context(IN_CLUSTER, user="the pod's service account"))
@@ -191,14 +193,3 @@ def bare_server(server: str) -> str:
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
     except ValueError:
         return ""
-
-
-def _read() -> tuple[dict[str, Context], str]:
-    files = read_kubeconfig(kubeconfig())
-    return {name: _context(name, value, files) for name, value in files.contexts.items()}, files.current
-
-
-def _context(name: str, value: Settings, files: KubeconfigFiles) -> Context:
-    cluster, user, space = (str(value.get(key) or "") for key in ("cluster", "user", "namespace"))
-    server = bare_server(str(files.clusters.get(cluster, {}).get("server", "")))
-    return Context(name, cluster, user, server, space, acts_as=str(files.users.get(user, {}).get("as", "")))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,7 +18,7 @@ from dra_lab.manifests.typed import convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import upgrade
 from dra_lab.model.decoding import JsonDecoder, decoder, from_builtins, from_json
 from dra_lab.model.device import RESOURCE_V1, DeviceAttribute
-from dra_lab.model.pods import Container, Pod
+from dra_lab.model.pods import Pod
 from dra_lab.model.slices import ResourceSlice, share_attributes
 from dra_lab.sources.live.client import ReadingClient
 from dra_lab.sources.live.kinds import KIND_BY_NAME, Kind, Served, not_kubernetes
@@ -27,7 +28,9 @@ Key = tuple[str, str]
 """Namespace and name of an object; objects come in this order, as the API server keeps them."""
 
 OnCount = Callable[[int, int], None]
-MAX_ANEW = 3
+"""Gets how many objects have come, and about how many are still to come."""
+MOST_LISTS = 3
+"""How often a list is begun in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,49 +52,44 @@ def wanted(item: Any) -> bool:
     return getattr(item, "uses_claims", True)
 
 
-def list_kind(client: ReadingClient, served: Served, namespace: str, count: OnCount, source: str) -> ListedObjects:
+def list_kind(
+    client: ReadingClient, served: Served, namespace: str, source: str, count: OnCount | None = None
+) -> ListedObjects:
     """Return all objects of a kind, or those in a namespace ("" for all), as of one moment.
 
     If the server has dropped the revision (410), the list starts again, in the end in one piece. `source` stands in the
     origins of findings. Raises Refusal, Unreachable, SourceError or Cancelled.
     """
-    path = served.path(namespace)
-    for again in range(MAX_ANEW):
+    for limit in (*[client.limits.page] * (MOST_LISTS - 1), 0):
         try:
-            return _pages(client, served, path, count, source, client.limits.page if again < MAX_ANEW - 1 else 0)
+            return _pages(client, served, served.path(namespace), source, limit, count)
         except Refusal as error:
-            if not error.expired or again == MAX_ANEW - 1:
+            if not error.expired or not limit:
                 raise
     raise AssertionError
 
 
-def _pages(client: ReadingClient, served: Served, path: str, count: OnCount, source: str, limit: int) -> ListedObjects:
+def _pages(
+    client: ReadingClient, served: Served, path: str, source: str, limit: int, count: OnCount | None
+) -> ListedObjects:
+    """Return the objects of a list, read in pages of `limit` objects (0: one page)."""
     objects: dict[Key, Any] = {}
     findings: list[Finding] = []
-    seen, version = 0, ""
+    seen = 0
     attributes: dict[DeviceAttribute, DeviceAttribute] = {}
-    for page in each_page(client, served, path, source, limit):
-        if served.kind.model is ResourceSlice:
-            share_attributes(page.items, attributes)
-        for item in page.items:
-            if wanted(item):
-                kept = tidy(item)
-                objects[key_of(kept)] = kept
-        findings += page.findings
-        seen += page.seen
-        count(seen, page.meta.remaining_item_count)
-        version = page.meta.resource_version
-    return ListedObjects(objects, version, tuple(dict.fromkeys(findings)))
-
-
-def each_page(client: ReadingClient, served: Served, path: str, source: str, limit: int) -> Iterator[Page]:
-    """Yield the pages of a list, of `limit` objects each (0: one page), as the server has them. Raises as `get`."""
     query: dict[str, str | int] = {"limit": limit} if limit else {}
     while True:
         page = _page_of(client.get(path, query), served, client.server, source)
-        yield page
+        if served.kind.model is ResourceSlice:
+            share_attributes(page.items, attributes)
+        kept = [tidy(item) for item in page.items if wanted(item)]
+        objects.update((key_of(item), item) for item in kept)
+        findings += page.findings
+        seen += page.seen
+        if count is not None:
+            count(seen, page.meta.remaining_item_count)
         if not page.meta.continue_:
-            return
+            return ListedObjects(objects, page.meta.resource_version, tuple(dict.fromkeys(findings)))
         query = {"limit": limit, "continue": page.meta.continue_}
 
 
@@ -102,13 +100,12 @@ def tidy(item: Any) -> Any:
         meta = replace(meta, annotations={}, resource_version="", finalizers=(), generation=0)
         item = replace(item, metadata=meta)
     if isinstance(item, Pod):
-        containers, first = (tuple(map(_bare, group)) for group in (item.spec.containers, item.spec.init_containers))
+        containers, first = (
+            tuple(replace(one, command=()) if one.command else one for one in group)
+            for group in (item.spec.containers, item.spec.init_containers)
+        )
         item = replace(item, spec=replace(item.spec, containers=containers, init_containers=first))
     return item
-
-
-def _bare(container: Container) -> Container:
-    return replace(container, command=()) if container.command else container
 
 
 # ---------------------------------------------------------------- decoding
@@ -145,14 +142,15 @@ def _page_decoder(kind: str) -> JsonDecoder[Any]:
 
 def _page_of(answer: bytes, served: Served, server: str, source: str) -> Page:
     kind = served.kind
-    try:
-        if _is_v1(served):
+    if _is_v1(served):
+        with suppress(msgspec.MsgspecError, RecursionError):
             page = _page_decoder(kind.name).decode(answer)
             if page.kind == f"{kind.name}List":
                 return Page(page.metadata, page.items, len(page.items))
+    try:
         envelope = from_json(answer, _Envelope)
     except (msgspec.MsgspecError, RecursionError):
-        envelope = _envelope(answer, server)
+        raise not_kubernetes(answer, server) from None
     if envelope.kind != f"{kind.name}List":
         raise not_kubernetes(answer, server)
     items: list[Any] = []
@@ -162,13 +160,6 @@ def _page_of(answer: bytes, served: Served, server: str, source: str) -> Page:
         items += [item] if item is not None else []
         findings += found
     return Page(envelope.metadata, items, len(envelope.items or ()), tuple(findings))
-
-
-def _envelope(answer: bytes, server: str) -> _Envelope:
-    try:
-        return from_json(answer, _Envelope)
-    except (msgspec.MsgspecError, RecursionError):
-        raise not_kubernetes(answer, server) from None
 
 
 def _is_v1(served: Served) -> bool:

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -121,86 +121,6 @@ _NAMESPACE = re.compile("[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")  # a DNS label (
 _TICK = 0.1
 
 
-@dataclass
-class Reading:
-    """The objects that were read, and the kinds that could not be: enough to make a Cluster and to follow it."""
-
-    context: Context
-    namespaces: tuple[str, ...] = ()
-    served: tuple[Served, ...] = ()
-    listed: dict[tuple[str, str], ListedObjects] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    refused: dict[str, Refusal] = field(default_factory=dict)
-    custom: tuple[CustomObject, ...] = ()
-    read_at: str = ""
-    server_version: str = ""
-
-    def objects(self, kind: str) -> dict[Key, Any]:
-        """Return the objects of a kind, of all namespaces that were read, in the API server's order."""
-        found: dict[Key, Any] = {}
-        for (name, _), listed in self.listed.items():
-            if name == kind:
-                found.update(listed.objects)
-        return dict(sorted(found.items()))
-
-    def spaces(self, served: Served) -> tuple[str, ...]:
-        """Return the namespaces in which a kind is listed; "" alone for all of them."""
-        return self.namespaces if self.namespaces and served.kind.namespaced else ("",)
-
-    def is_empty(self, namespace: str) -> bool:
-        """Say whether a namespace was read and there is neither a claim nor a pod with claims in it."""
-        found = [listed for (_, space), listed in self.listed.items() if space == namespace]
-        return bool(found) and not any(listed.objects for listed in found)
-
-    def cluster(self) -> Cluster:
-        """Return the snapshot. Raises SourceError when neither slices nor nodes could be read."""
-        parts = {kind.name: tuple(self.objects(kind.name).values()) for kind in KINDS}
-        return cluster_of(self, parts)
-
-
-def cluster_of(reading: Reading, parts: dict[str, tuple[Any, ...]]) -> Cluster:
-    """Return the Cluster of objects by kind. Raises SourceError when there is neither a slice nor a node."""
-    context = reading.context
-    findings = (*reading.findings, *(f for listed in reading.listed.values() for f in listed.findings))
-    if not parts["ResourceSlice"] and not parts["Node"]:
-        if reading.refused:
-            counts = {name: len(listed.objects) for (name, _), listed in reading.listed.items()}
-            error = SourceError(rights_missing(context, reading.refused, counts))
-            error.in_lines = True
-            raise error
-        found = "; ".join(f"{finding.message}. {finding.advice}" for finding in findings[:10]) or "the cluster has none"
-        raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to read: {found}")
-    return Cluster(
-        parts["ResourceSlice"],
-        parts["DeviceClass"],
-        parts["Node"],
-        parts["ResourceClaim"],
-        parts["DeviceTaintRule"],
-        context.source,
-        reading.read_at,
-        findings,
-        any(kind == "ResourceClaim" for kind, _ in reading.listed),
-        parts["Pod"],
-        read_as=context.who,
-        resource_versions={
-            f"{kind}/{space}" if space else kind: found.resource_version
-            for (kind, space), found in reading.listed.items()
-        },
-        topologies=tuple(item for item in reading.custom if isinstance(item, TopologyObject)),
-        queues=tuple(item for item in reading.custom if isinstance(item, QueueObject)),
-        server_version=reading.server_version,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Watched:
-    """What is counted, who hears of it, and whether it is still wanted."""
-
-    tally: Tally
-    progress: OnProgress | None
-    cancel: threading.Event
-
-
 def load_context(
     name: str = "",
     *,
@@ -222,78 +142,38 @@ def load_context(
     for namespace in namespaces:
         if _NAMESPACE.fullmatch(namespace) is None:
             raise InputError(f"{namespace!r} is not a name of a namespace (lower-case letters, digits and -)")
-    context = find_context(name.removeprefix("context:"))
-    client = connected(context, limits or ReadLimits(), cancel or threading.Event())
+    context, cancel = find_context(name.removeprefix("context:")), cancel or threading.Event()
+    client = _connected(context, limits or ReadLimits(), cancel)
     try:
-        if progress is not None:
-            return read_all(client, context, namespaces, progress, cancel).cluster()
-        with bar(context.source) as shown:
-            return read_all(client, context, namespaces, shown, cancel).cluster()
+        with bar(context.source) if progress is None else nullcontext(progress) as shown:
+            return _Reading(client, context, namespaces, shown, cancel).cluster()
     finally:
         client.cancel.set()  # threads that still wait for an answer end with it
         client.close()
 
 
-def read_all(
-    client: ReadingClient,
-    context: Context,
-    namespaces: Sequence[str] = (),
-    progress: OnProgress | None = None,
-    cancel: threading.Event | None = None,
-) -> Reading:
-    """Read every kind that the server has, several at a time. Raises as `load_context`; `cancel` is never set here."""
-    watched = _Watched(Tally(), progress, cancel or threading.Event())
-    client.begin()
-    reading = Reading(context, tuple(namespaces), read_at=datetime.now().astimezone().isoformat(timespec="seconds"))
-    tally = watched.tally
-    try:
-        (found,) = _begun([lambda: (discover(client), _release(client))])
-        _wait(client, (found,), watched)
-        reading.served, release = found.result()
-        # what a builder of Kubernetes adds names a product, and nothing depends on it
-        reading.server_version = re.split(r"[-+]", release)[0]
-        reading.findings += not_served(context, reading.served, release)
-        if not client.verified:
-            reading.findings.append(server_not_verified(context, client.server))
-        if namespaces:
-            reading.findings.append(namespaces_only(context, namespaces))
-        _read_kinds(client, reading, watched)
-    except Refusal as error:
-        if error.status == 401:
-            raise refused_credentials(context, error) from None
-        raise SourceError(f"{context.source}: {_ended(error.message)} Read so far: {tally}") from None
-    except Cancelled:
-        raise
-    except SourceError as error:
-        raise SourceError(f"{context.source}: {_ended(error.message)} Read so far: {tally}") from None
-    reading.findings += (namespace_empty(context, name) for name in namespaces if reading.is_empty(name))
-    return reading
+def _connected(context: Context, limits: ReadLimits, cancel: threading.Event) -> ReadingClient:
+    """Return the client of a context; comes back at once when it is cancelled, and after the overall time.
+
+    A plug-in of the kubeconfig may wait for a person who logs in, or for ever; its thread ends with it. Raises
+    SourceError, Cancelled.
+    """
+    # not the caller's event: an error sets it too, so that the other threads end
+    (made,) = _begun([lambda: ReadingClient(lambda: connect(context), limits, threading.Event())], "dra-lab-connect")
+    end = time.monotonic() + limits.overall
+    while not wait((made,), _TICK).done:
+        if cancel.is_set():
+            raise Cancelled(f"connecting to {context.source} was cancelled")
+        if time.monotonic() > end:
+            raise SourceError(
+                f"{context.source}: its credential plug-in did not finish within {limits.overall:g} s; see what it "
+                f"waits for: kubectl get nodes{context.option}"
+            )
+    client: ReadingClient = made.result()
+    return client
 
 
-def _ended(text: str) -> str:
-    return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
-def _release(client: ReadingClient) -> str:
-    """Return the server's release for messages, or ""."""
-    try:
-        return str(from_json(client.get("/version"), dict).get("gitVersion", ""))
-    except (SourceError, msgspec.MsgspecError):
-        return ""
-
-
-def _read_kinds(client: ReadingClient, reading: Reading, watched: _Watched) -> None:
-    jobs = [(served, space) for served in reading.served for space in reading.spaces(served)]
-    lists = [partial(_list, client, reading, job, watched.tally) for job in jobs]
-    *futures, levels = _begun([*lists, partial(read_custom, client, reading.context)])
-    _wait(client, (*futures, levels), watched)
-    for future, (served, space) in zip(futures, jobs, strict=True):
-        _take(reading, served, space, future)
-    reading.custom, unread = levels.result()
-    reading.findings += unread
-
-
-def _begun(jobs: Iterable[Callable[[], Any]]) -> list[Future[Any]]:
+def _begun(jobs: Iterable[Callable[[], Any]], name: str) -> list[Future[Any]]:
     """Begin jobs, THREADS at a time, in daemon threads; returns their results to come."""
     waiting = deque((Future[Any](), job) for job in jobs)
     futures = [future for future, _ in waiting]
@@ -308,74 +188,142 @@ def _begun(jobs: Iterable[Callable[[], Any]]) -> list[Future[Any]]:
                     future.set_exception(error)
 
     for _ in range(min(THREADS, len(futures))):
-        threading.Thread(target=run, name="dra-lab-read", daemon=True).start()
+        threading.Thread(target=run, name=name, daemon=True).start()
     return futures
 
 
-def _list(client: ReadingClient, reading: Reading, job: tuple[Served, str], tally: Tally) -> ListedObjects:
-    served, space = job
-    label = f"{served.kind.name} {space}".strip()
-    return list_kind(client, served, space, lambda done, more: tally.count(label, done, more), reading.context.source)
+@dataclass
+class _Reading:
+    """Reads every kind that the server has, several at a time; what may not be read becomes findings."""
 
+    client: ReadingClient
+    context: Context
+    namespaces: tuple[str, ...]
+    progress: OnProgress
+    cancel: threading.Event
+    tally: Tally = field(default_factory=Tally)
+    listed: dict[tuple[str, str], ListedObjects] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    refused: dict[str, Refusal] = field(default_factory=dict)
 
-def _wait(client: ReadingClient, futures: Iterable[Future[Any]], watched: _Watched) -> None:
-    pending = set(futures)
-    while pending:
-        if watched.cancel.is_set():
-            raise Cancelled(f"reading from {client.server} was cancelled")
-        done, pending = wait(pending, _TICK)
-        if watched.progress is not None:
-            watched.progress(watched.tally.progress)
-        for future in done:
-            error = future.exception()
-            # nothing else can be of use after these, so the others need not be waited for
-            if isinstance(error, Cancelled) or (isinstance(error, Refusal) and error.status == 401):
-                raise error
-
-
-def _take(reading: Reading, served: Served, space: str, future: Future[ListedObjects]) -> None:
-    kind = served.kind
-    try:
-        reading.listed[kind.name, space] = future.result()
-    except Refusal as error:
-        if error.status == 403:
-            reading.refused[kind.name] = error
-            reading.findings.append(right_missing(reading.context, kind, error, space))
-        elif kind.name == "ResourceSlice":
-            raise
-        else:
-            reading.findings.append(not_read(reading.context, kind, error, space))
-    except Cancelled:
-        raise
-    except SourceError as error:
-        if kind.name == "ResourceSlice":
-            raise
-        reading.findings.append(not_read(reading.context, kind, error, space))
-
-
-def connected(context: Context, limits: ReadLimits, cancel: threading.Event) -> ReadingClient:
-    """Return the client of a context; comes back at once when it is cancelled, and after the overall time.
-
-    A plug-in of the kubeconfig may wait for a person who logs in, or for ever; its thread ends with it. Raises
-    SourceError, Cancelled.
-    """
-    made: Future[ReadingClient] = Future()
-
-    def run() -> None:
+    def cluster(self) -> Cluster:
+        """Return the snapshot. Raises as `load_context`; `cancel` is never set here."""
+        context, client = self.context, self.client
+        read_at = datetime.now().astimezone().isoformat(timespec="seconds")
+        client.begin()
         try:
-            # not the caller's event: an error sets it too, so that the other threads end
-            made.set_result(ReadingClient(lambda: connect(context), limits, threading.Event()))
-        except BaseException as error:  # noqa: BLE001  raised by who waits
-            made.set_exception(error)
+            (found,) = self._results([lambda: (discover(client), self._release())])
+            served, release = found
+            self.findings += not_served(context, served, release)
+            if not client.verified:
+                self.findings.append(server_not_verified(context, client.server))
+            if self.namespaces:
+                self.findings.append(namespaces_only(context, self.namespaces))
+            custom = self._read_kinds(served)
+        except SourceError as error:
+            if isinstance(error, Refusal) and error.status == 401:
+                raise refused_credentials(context, error) from None
+            ended = error.message if error.message.endswith((".", "?", "!")) else f"{error.message}."
+            raise SourceError(f"{context.source}: {ended} Read so far: {self.tally}") from None
+        for name in self.namespaces:
+            lists = [listed for (_, space), listed in self.listed.items() if space == name]
+            if lists and not any(listed.objects for listed in lists):
+                self.findings.append(namespace_empty(context, name))
+        self.findings += (finding for listed in self.listed.values() for finding in listed.findings)
+        # what a builder of Kubernetes adds names a product, and nothing depends on it
+        return self._made(custom, read_at, re.split(r"[-+]", release)[0])
 
-    threading.Thread(target=run, name="dra-lab-connect", daemon=True).start()
-    end = time.monotonic() + limits.overall
-    while not wait((made,), _TICK).done:
-        if cancel.is_set():
-            raise Cancelled(f"connecting to {context.source} was cancelled")
-        if time.monotonic() > end:
-            raise SourceError(
-                f"{context.source}: its credential plug-in did not finish within {limits.overall:g} s; see what it "
-                f"waits for: kubectl get nodes{context.option}"
-            )
-    return made.result()
+    def _release(self) -> str:
+        """Return the server's release for messages, or ""."""
+        try:
+            return str(from_json(self.client.get("/version"), dict).get("gitVersion", ""))
+        except (SourceError, msgspec.MsgspecError):
+            return ""
+
+    def _results(self, jobs: Iterable[Callable[[], Any]]) -> list[Any]:
+        """Run jobs and return their results, an error that only concerns its kind as the result."""
+        futures = _begun(jobs, "dra-lab-read")
+        pending = set(futures)
+        while pending:
+            if self.cancel.is_set():
+                raise Cancelled(f"reading from {self.client.server} was cancelled")
+            done, pending = wait(pending, _TICK)
+            self.progress(self.tally.progress)
+            for error in (future.exception() for future in done):
+                # nothing else can be of use after these, so the others need not be waited for
+                if error is not None and not isinstance(error, SourceError):
+                    raise error
+                if isinstance(error, Refusal) and error.status == 401:
+                    raise error
+        if len(futures) == 1:
+            return [futures[0].result()]
+        return [future.exception() or future.result() for future in futures]
+
+    def _read_kinds(self, served: Sequence[Served]) -> tuple[CustomObject, ...]:
+        """List every kind; returns the objects of Kueue, KAI and Volcano."""
+        jobs = [
+            (one, space)
+            for one in served
+            for space in (self.namespaces if self.namespaces and one.kind.namespaced else ("",))
+        ]
+        *results, custom = self._results(
+            [*(partial(self._list, *job) for job in jobs), partial(read_custom, self.client, self.context)]
+        )
+        for (one, space), result in zip(jobs, results, strict=True):
+            kind = one.kind
+            if isinstance(result, ListedObjects):
+                self.listed[kind.name, space] = result
+            elif isinstance(result, Refusal) and result.status == 403:
+                self.refused[kind.name] = result
+                self.findings.append(right_missing(self.context, kind, result, space))
+            elif kind.name == "ResourceSlice":
+                raise result
+            else:
+                self.findings.append(not_read(self.context, kind, result, space))
+        if isinstance(custom, Exception):
+            raise custom
+        objects, unread = custom
+        self.findings += unread
+        found: tuple[CustomObject, ...] = objects
+        return found
+
+    def _list(self, served: Served, space: str) -> ListedObjects:
+        label = f"{served.kind.name} {space}".strip()
+        return list_kind(self.client, served, space, self.context.source, partial(self.tally.count, label))
+
+    def _made(self, custom: tuple[CustomObject, ...], read_at: str, version: str) -> Cluster:
+        """Return the Cluster of what was read. Raises SourceError when there is neither a slice nor a node."""
+        context, findings = self.context, tuple(self.findings)
+        by_kind: dict[str, dict[Key, Any]] = {kind.name: {} for kind in KINDS}
+        for (name, _), listed in self.listed.items():
+            by_kind[name].update(listed.objects)
+        # in the API server's order
+        parts = {name: tuple(objects[key] for key in sorted(objects)) for name, objects in by_kind.items()}
+        if not parts["ResourceSlice"] and not parts["Node"]:
+            if self.refused:
+                counts = {name: len(listed.objects) for (name, _), listed in self.listed.items()}
+                error = SourceError(rights_missing(context, self.refused, counts))
+                error.in_lines = True
+                raise error
+            found = "; ".join(f"{one.message}. {one.advice}" for one in findings[:10]) or "the cluster has none"
+            raise SourceError(f"{context.source}: there are no ResourceSlices and no Nodes to read: {found}")
+        return Cluster(
+            slices=parts["ResourceSlice"],
+            classes=parts["DeviceClass"],
+            nodes=parts["Node"],
+            claims=parts["ResourceClaim"],
+            taint_rules=parts["DeviceTaintRule"],
+            pods=parts["Pod"],
+            name=context.source,
+            read_at=read_at,
+            findings=findings,
+            claims_known=any(kind == "ResourceClaim" for kind, _ in self.listed),
+            read_as=context.who,
+            resource_versions={
+                f"{kind}/{space}" if space else kind: listed.resource_version
+                for (kind, space), listed in self.listed.items()
+            },
+            topologies=tuple(item for item in custom if isinstance(item, TopologyObject)),
+            queues=tuple(item for item in custom if isinstance(item, QueueObject)),
+            server_version=version,
+        )

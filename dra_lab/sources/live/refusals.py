@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -76,7 +77,10 @@ def refusal_of(status: int, body: bytes, headers: Any, server: str) -> Refusal:
     except (msgspec.MsgspecError, RecursionError):
         reason, detail = "", " ".join(body[:MAX_WORDS].decode("utf-8", "replace").split())
     words = f"{server} answers {status}{f' ({detail[:MAX_WORDS]})' if detail else ''}"
-    return Refusal(status, reason, detail[:MAX_WORDS], words, _seconds(headers.get("Retry-After")))
+    retry_after = None
+    with suppress(TypeError, ValueError):  # absent, or a date
+        retry_after = max(0.0, float(headers.get("Retry-After")))
+    return Refusal(status, reason, detail[:MAX_WORDS], words, retry_after)
 
 
 def status_of_event(value: bytes) -> Refusal:
@@ -96,23 +100,22 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
     causes = tuple(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return Unreachable(_untrusted(cause, server), passing=False)
-    for cause in causes:
-        # OpenSSL's name of a connection that is cut in the handshake
-        if isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-            break
-        if isinstance(cause, ssl.SSLError):
-            words = f"no TLS connection to {server}: {_words(cause)}; is this the port of the API server?"
-            return Unreachable(words, passing=False)
+            why = f"the certificate of {server} is not trusted: {cause.verify_message or _words(cause)}"
+            advice = "check certificate-authority and tls-server-name in the kubeconfig"
+            return Unreachable(f"{why}; {advice}", passing=False)
+    # OpenSSL's names of a connection that is cut in the handshake
+    in_tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if in_tls is not None and not isinstance(in_tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        words = f"no TLS connection to {server}: {_words(in_tls)}; is this the port of the API server?"
+        return Unreachable(words, passing=False)
+    of_system = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
+    unresolved, system = "this machine cannot resolve its name", next(of_system, "there is no connection").lower()
+    refused, late = "the proxy refuses the connection", "it does not answer in time"
     named = (
-        (
-            urllib3.NameResolutionError,
-            "this machine cannot resolve its name",
-            "check the server in the kubeconfig, or your VPN",
-        ),
-        (urllib3.ProxyError, "the proxy refuses the connection", "check proxy-url, HTTPS_PROXY and NO_PROXY"),
-        (urllib3.NewConnectionError, _of_system(causes), "is it running, and is the port right?"),
-        (urllib3.ConnectTimeoutError, "it does not answer in time", "is there a firewall, or a VPN to turn on?"),
+        (urllib3.NameResolutionError, unresolved, "check the server in the kubeconfig, or your VPN"),
+        (urllib3.ProxyError, refused, "check proxy-url, HTTPS_PROXY and NO_PROXY"),
+        (urllib3.NewConnectionError, system, "is it running, and is the port right?"),
+        (urllib3.ConnectTimeoutError, late, "is there a firewall, or a VPN to turn on?"),
     )
     for kind, what, advice in named:
         if any(isinstance(cause, kind) for cause in causes):
@@ -122,16 +125,6 @@ def unreachable_of(error: Exception, server: str) -> Unreachable:
     words = _words(causes[-1])
     detail = "" if words == type(causes[-1]).__name__ else f" ({words})"
     return Unreachable(f"the connection to {server} was interrupted{detail}", passing=True)
-
-
-def _of_system(causes: Iterable[BaseException]) -> str:
-    reasons = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
-    return next(reasons, "there is no connection").lower()
-
-
-def _untrusted(error: ssl.SSLCertVerificationError, server: str) -> str:
-    advice = "check certificate-authority and tls-server-name in the kubeconfig"
-    return f"the certificate of {server} is not trusted: {error.verify_message or _words(error)}; {advice}"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -151,10 +144,3 @@ def _words(error: BaseException) -> str:
     text = getattr(error, "strerror", None) or (error.args[0] if error.args else "")
     plain = isinstance(text, str) and "object at 0x" not in text and not isinstance(error, ValueError)
     return text[:MAX_WORDS] if plain else type(error).__name__
-
-
-def _seconds(text: object) -> float | None:
-    try:
-        return max(0.0, float(str(text))) if text is not None else None
-    except ValueError:
-        return None

@@ -28,7 +28,7 @@ export function Release() {
         label="Kubernetes release that the manifests are for"
         value={now}
         options={named([...new Set([...known, ...(now ? [now] : [])])])}
-        onChoose={(value) => channel.send({ type: "release", value })}
+        onChoose={(version) => channel.send({ type: "release", version })}
       />
     </label>
   );
@@ -290,7 +290,7 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
   const [now, modes] = [useTrait("mode"), useTrait("modes")];
   useGridKeys(grid, ({ key }) => {
     const mode = /^[1-9]$/.test(key) ? modes[Number(key) - 1] : undefined;
-    if (mode) channel.send({ type: "mode", name: mode.name });
+    if (mode) channel.send({ type: "mode", mode: mode[0] });
     return mode !== undefined;
   });
   const place = useRef<HTMLDivElement>(null);
@@ -317,9 +317,9 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
       <Choice
         className="dra-modes"
         label="Mode"
-        options={modes.map((mode) => ({ value: mode.name, label: mode.label }))}
+        options={modes.map(([value, label]) => ({ value, label }))}
         value={now}
-        onChoose={(name) => channel.send({ type: "mode", name })}
+        onChoose={(chosen) => channel.send({ type: "mode", mode: chosen })}
       />
     </div>
   );

@@ -120,7 +120,7 @@ function WhatIf() {
       <b>What if:</b>
       <span>{changes.join(", ")}.</span>
       <Button onClick={() => channel.send({ type: "undo-what-if" })}>Undo</Button>
-      {mode !== "fleet" && <Button onClick={() => channel.send({ type: "mode", name: "fleet" })}>Show in Fleet</Button>}
+      {mode !== "fleet" && <Button onClick={() => channel.send({ type: "mode", mode: "fleet" })}>Show in Fleet</Button>}
       <span className="dra-dim">The cluster is not changed.</span>
     </Callout>
   );

@@ -15,7 +15,7 @@ import { Callout } from "../components/content";
 import { Popover, usePopover } from "../components/popover";
 import type { SourceRow } from "../generated/models";
 import { onArrows, onEnter } from "../view/keys";
-import { copyText, keyed, selectAll } from "../view/text";
+import { copyText, selectAll } from "../view/text";
 import type { Drop } from "./files";
 import { useChannel, useTrait } from "./model";
 
@@ -287,11 +287,11 @@ function Offer({ onDraw }: { onDraw(number: number): void }) {
   return (
     <section className="dra-card dra-offer" role="status" aria-label="What the files hold">
       <p>{text}</p>
-      {options.map((option, i) => (
+      {options.map(([label, detail], i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: an offer never changes, and two may have one name
         <div key={i} className="dra-row">
           <span className="dra-offered">
-            <b>{option.label}</b> <small>{option.detail}</small>
+            <b>{label}</b> <small>{detail}</small>
           </span>
           <Button onClick={() => onDraw(i)}>Open as a drawing</Button>
         </div>
@@ -347,9 +347,9 @@ function Command() {
 function Details() {
   return (
     <dl className="dra-terms dra-details" aria-label="What is open">
-      {keyed(useTrait("details"), (row) => row.label).map(([key, row]) => [
-        <dt key={`${key} label`}>{row.label}</dt>,
-        <dd key={`${key} value`}>{row.value}</dd>,
+      {useTrait("details").map(([label, value]) => [
+        <dt key={`${label} label`}>{label}</dt>,
+        <dd key={`${label} value`}>{value}</dd>,
       ])}
     </dl>
   );

@@ -59,7 +59,8 @@ export function useEditor() {
   /** Keep several such pods together, or change how; a size of 0 ends it. */
   const changeGang = useCallback(
     ({ size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" }: GangRow) => {
-      if (!isFixed(channel)) channel.send({ type: "set-gang", size, min, level, hierarchy, prefer, queue });
+      const gang = size ? { size, min, level, hierarchy, preferLevel: prefer, queue } : null;
+      if (!isFixed(channel)) channel.send({ type: "set-gang", gang });
     },
     [channel],
   );

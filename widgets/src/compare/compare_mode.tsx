@@ -6,7 +6,7 @@ import { Bar, PaneProblem, Working } from "../components/content";
 import { Check, Told } from "../components/inputs";
 import { Term } from "../components/popover";
 import { DiffLines } from "../export/sheet";
-import type { ChipRow, ComparedPlan, CompareLine, CompareRow, PlaceRow } from "../generated/models";
+import type { ChipRow, ComparedPlan, CompareRow, ComparisonRow, PlaceRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 import { copyText, keyed, saveText } from "../view/text";
 
@@ -200,7 +200,7 @@ function TableTools({ markdown, csv }: { markdown: string; csv: string }) {
 }
 
 /** Whether a row is said once above the columns: what was asked, if it is the same for all. */
-const isAbove = (line: CompareLine): boolean => ASKED.includes(line.key) && !line.differs;
+const isAbove = (line: ComparisonRow): boolean => ASKED.includes(line.key) && !line.differs;
 const ASKED = ["cluster", "release", "node"];
 
 export function CompareMode() {
@@ -301,7 +301,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
                   <span className="dra-differs" aria-hidden="true">
                     {line.differs ? "≠" : ""}
                   </span>
-                  {line.meaning ? <Term title={line.label} text={line.meaning} /> : line.label}
+                  <Term title={line.label} text={row.meanings?.[line.key] ?? ""} />
                   {line.differs && <span className="dra-sr"> (differs)</span>}
                 </th>
                 <Cells line={line} plans={plans} shown={shown} panel={id} onDiff={setShown} />
@@ -356,7 +356,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
 }
 
 interface CellsProps {
-  line: CompareLine;
+  line: ComparisonRow;
   plans: readonly ComparedPlan[];
   shown: string;
   panel: string;

@@ -10,12 +10,12 @@ import { useChannel } from "../plan/model";
 import { onEnter } from "../view/keys";
 
 /** For which release, in which namespace and folder; `extras` stand below the folder. */
-function useCommonFields({ choice, releases = [], namespaces }: ExportRow) {
+function useCommonFields({ choice, release: present = "", releases = [], namespaces }: ExportRow) {
   const channel = useChannel();
   const release: FieldRow = {
     kind: "select",
     label: "Release",
-    value: choice.release ?? "",
+    value: present,
     options: optionsOf(releases.map((one) => [one, `Kubernetes ${one}`])),
     onSet: (value) => channel.send({ type: "choose-export", release: value }),
   };
@@ -30,7 +30,7 @@ function useCommonFields({ choice, releases = [], namespaces }: ExportRow) {
   const folder: FieldRow = {
     kind: "text",
     label: "Folder",
-    value: choice.folder ?? "",
+    value: choice.folder ?? "manifests",
     placeholder: "manifests",
     note: "relative to this notebook",
     onSet: (value) => channel.send({ type: "choose-export", folder: value.trim() }),
@@ -92,7 +92,7 @@ export function Measure({ measure }: { measure: MeasureRow }) {
   const [far, setFar] = useState("");
   const isReady = Number(near) > 0 && Number(far) > 0;
   const use = () => {
-    if (isReady) channel.send({ type: "use-measured", near: Number(near), far: Number(far) });
+    if (isReady) channel.send({ type: "use-measured", withLink: Number(near), withoutLink: Number(far) });
   };
   return (
     <Card title="Measure it">

@@ -224,9 +224,7 @@ function Write({ row }: { row: ExportRow }) {
             Written: {counted(written.length - 1, "file")}, and {written.at(-1)} as the record.
           </p>
         ) : (
-          !worse && (
-            <p className="dra-dim">Valid for {row.choice.release}. Nothing is written until you press Export.</p>
-          )
+          !worse && <p className="dra-dim">Valid for {row.release}. Nothing is written until you press Export.</p>
         )}
         {worse && (
           <Callout tone="warn">

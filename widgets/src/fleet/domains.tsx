@@ -93,9 +93,9 @@ function DomainCard() {
       {fixes.length > 0 && (
         <Card title="What would make it fit">
           <ul className="dra-stack">
-            {fixes.map((fix) => (
-              <li key={fix.title}>
-                <b>{fix.title}</b> <p className="dra-dim">{fix.brings}</p>
+            {fixes.map(([title, brings]) => (
+              <li key={title}>
+                <b>{title}</b> <p className="dra-dim">{brings}</p>
               </li>
             ))}
           </ul>

@@ -201,7 +201,7 @@ function markOf(cell: string, present: string | undefined): string {
 export function Scenarios() {
   const channel = useChannel();
   const { columns = [], rows = [] } = useTrait("fleet_scenarios");
-  const { canCompare = false, stale = false } = useTrait("fleet_answer");
+  const { stale = false } = useTrait("fleet_answer");
   const hasKept = rows.some((row) => row.kept);
   if (!rows.length) return null;
   const now = rows.find((row) => row.now);
@@ -230,11 +230,9 @@ export function Scenarios() {
         <Button disabled={stale} onClick={() => channel.send({ type: "keep-scenario" })}>
           Keep as scenario
         </Button>
-        {canCompare && (
-          <Button disabled={!hasKept} onClick={() => channel.send({ type: "compare-plans" })}>
-            Compare…
-          </Button>
-        )}
+        <Button disabled={!hasKept} onClick={() => channel.send({ type: "mode", mode: "compare" })}>
+          Compare…
+        </Button>
       </div>
     </section>
   );
@@ -244,8 +242,8 @@ function Actions({ name }: { name: string }) {
   const channel = useChannel();
   const menu = useMenu();
   const items = [
-    { label: "Restore", act: () => channel.send({ type: "restore-scenario", name }) },
-    { label: "Remove", act: () => channel.send({ type: "forget-scenario", name }) },
+    { label: "Restore", act: () => channel.send({ type: "restore-kept", name }) },
+    { label: "Remove", act: () => channel.send({ type: "remove-kept", name }) },
   ];
   return (
     <Button

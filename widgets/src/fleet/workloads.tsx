@@ -28,7 +28,7 @@ const VERDICTS = {
 /** What is changed of a gang; a level of another hierarchy has no preferred level of the one before. */
 function changed(gang: GangRow, by: Partial<GangRow>) {
   const { size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" } = { ...gang, ...by };
-  return { size, min: min >= size ? 0 : min, level, hierarchy, prefer, queue };
+  return { size, min: min >= size ? 0 : min, level, hierarchy, preferLevel: prefer, queue };
 }
 
 function Gang({ workload }: { workload: WorkloadRow }) {
@@ -37,7 +37,7 @@ function Gang({ workload }: { workload: WorkloadRow }) {
   const gang = workload.gang ?? {};
   const { size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" } = gang;
   const { levels = [], prefers = [], price = [], schedulers = [], stops = [], queues = [], note = "" } = gang;
-  const send = (by: Partial<GangRow>) => channel.send({ type: "set-gang", name, ...changed(gang, by) });
+  const send = (by: Partial<GangRow>) => channel.send({ type: "set-gang", name, gang: changed(gang, by) });
   const now = levels.find((row) => row.level === level && (!level || !row.hierarchy || row.hierarchy === hierarchy));
   return (
     <fieldset className="dra-card dra-fleet-gang">
@@ -229,7 +229,7 @@ function Workload({ row, isShown }: { row: WorkloadRow; isShown: boolean }) {
       act: () => channel.send({ type: "pin-pods", name, node, pods: 0 }),
     })),
     gang
-      ? { label: "Not a gang any more", act: () => channel.send({ type: "set-gang", name, size: 0 }) }
+      ? { label: "Not a gang any more", act: () => channel.send({ type: "set-gang", name, gang: null }) }
       : {
           label: "Make it a gang: all its pods in one rack or other place",
           act: () => channel.send({ type: "make-gang", name }),

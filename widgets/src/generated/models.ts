@@ -51,7 +51,7 @@ export interface AnswerRow {
   scheduler?: string;
   differs?: boolean;
   tiles?: readonly Tile[];
-  fixes?: readonly FixCard[];
+  fixes?: readonly Fix[];
   tried?: string;
   stale?: boolean;
   progress?: ProgressRow | null;
@@ -140,18 +140,6 @@ export interface ChipRow {
   textColour?: string;
 }
 
-export interface ChoiceRow {
-  release?: string;
-  apiVersion?: string;
-  kind?: string;
-  namespace?: string;
-  example?: string;
-  workload?: string;
-  container?: string;
-  patch?: boolean;
-  folder?: string;
-}
-
 export interface ClaimAnswer {
   number?: number;
   message?: string;
@@ -173,19 +161,12 @@ export interface ClaimSketch {
   claims?: readonly string[];
 }
 
-export interface CompareLine {
-  key: string;
-  label: string;
-  cells: readonly Cell[];
-  differs?: boolean;
-  meaning?: string;
-}
-
 export interface CompareRow {
   sentence: string;
   stage?: string;
   plans?: readonly ComparedPlan[];
-  lines?: readonly CompareLine[];
+  lines?: readonly ComparisonRow[];
+  meanings?: Readonly<Record<string, string>>;
   most?: number;
   every?: readonly string[];
   markdown?: string;
@@ -204,6 +185,13 @@ export interface ComparedPlan {
   diff?: readonly string[];
 }
 
+export interface ComparisonRow {
+  key: string;
+  label: string;
+  cells: readonly Cell[];
+  differs: boolean;
+}
+
 export interface ConfigAnswer {
   index?: number;
   message?: string;
@@ -219,11 +207,6 @@ export interface CountsRow {
   warning?: number;
   note?: number;
   checking?: boolean;
-}
-
-export interface DetailRow {
-  label: string;
-  value: string;
 }
 
 export interface DeviceClaimConfiguration {
@@ -278,7 +261,7 @@ export interface DomainCard {
   title?: string;
   lines?: readonly string[];
   bars?: readonly TestBars[];
-  fixes?: readonly WouldFitRow[];
+  fixes?: readonly [string, string][];
   boxes?: readonly [string, number, number, number, number, boolean][];
 }
 
@@ -302,11 +285,6 @@ export interface DomainTable {
   rows?: readonly DomainRow[];
   heat?: HeatMap;
   note?: string;
-}
-
-export interface DrawableRow {
-  label: string;
-  detail?: string;
 }
 
 export interface DriverKindRow {
@@ -339,9 +317,25 @@ export interface ExplainedRow {
   points?: readonly string[];
 }
 
+export interface ExportChoice {
+  apiVersion?: string;
+  kind?: string;
+  namespace?: string;
+  example?: string;
+  workload?: string;
+  templates?: readonly string[];
+  container?: string;
+  patch?: boolean;
+  folder?: string;
+  extra?: readonly string[];
+  pin?: boolean | null;
+  scheduler?: string;
+}
+
 export interface ExportRow {
   name: string;
-  choice: ChoiceRow;
+  choice: ExportChoice;
+  release?: string;
   fleet?: number;
   cluster?: string;
   stage?: string;
@@ -401,10 +395,10 @@ export interface FindingRow {
   help?: readonly string[];
 }
 
-export interface FixCard {
+export interface Fix {
   title: string;
-  id: string;
-  brings?: string;
+  brings: string;
+  number: number;
 }
 
 export interface FixRow {
@@ -433,21 +427,20 @@ export interface FleetAnswerRow {
   canImprove?: boolean;
   canUndo?: boolean;
   canRedo?: boolean;
-  canCompare?: boolean;
 }
 
 export interface FleetItem {
   id: string;
   label: string;
   nodes?: number;
-  fit?: "best" | "no" | "unknown" | "worse";
+  fit?: "best" | "worse" | "no" | "unknown";
   pinned?: boolean;
   detail?: string;
   word?: string;
 }
 
-export interface FollowRow {
-  state?: string;
+export interface Following {
+  state?: "off" | "connecting" | "live" | "lost" | "stopped";
   reason?: string;
 }
 
@@ -457,6 +450,15 @@ export interface FunnelRow {
   legend?: readonly [string, string][];
   rows?: readonly (readonly string[])[];
   more?: number;
+}
+
+export interface GangDrawing {
+  size?: number;
+  min?: number | null;
+  level?: string;
+  preferLevel?: string;
+  hierarchy?: string;
+  queue?: string;
 }
 
 export interface GangRow {
@@ -535,10 +537,9 @@ export interface JudgedNeed {
   kept?: boolean;
 }
 
-export interface JudgedRow {
-  message?: string;
-  passed?: boolean;
-  stale?: boolean;
+export interface Judgement {
+  passed: boolean;
+  message: string;
   rows?: readonly JudgedNeed[];
 }
 
@@ -611,11 +612,6 @@ export interface MeterRow {
   total: number;
 }
 
-export interface ModeRow {
-  name: string;
-  label: string;
-}
-
 export interface NodeUseRow {
   node: string;
   kind: string;
@@ -627,7 +623,7 @@ export interface NodeUseRow {
 
 export interface OfferRow {
   text?: string;
-  options?: readonly DrawableRow[];
+  options?: readonly [string, string][];
 }
 
 export interface OpaqueDeviceConfiguration {
@@ -807,7 +803,7 @@ export interface SuggestionRow {
   title: string;
   detail?: string;
   source?: string;
-  id?: string;
+  number?: number | null;
 }
 
 export interface TaskRow {
@@ -827,11 +823,6 @@ export interface TemplateRow {
   path: string;
   words: string;
   chosen?: boolean;
-}
-
-export interface TermRow {
-  word: string;
-  meaning: string;
 }
 
 export interface TestBars {
@@ -926,11 +917,6 @@ export interface WorkloadRow {
   gang?: GangRow | null;
 }
 
-export interface WouldFitRow {
-  title: string;
-  brings: string;
-}
-
 export interface ClaimCanvasModel {
   configured: ConfigAnswer;
   gang: GangRow;
@@ -952,20 +938,20 @@ export type ClaimCanvasMessage =
   | { type: "dismiss-problem" }
   | { type: "make-gang" }
   | { type: "redo" }
-  | { type: "set-gang"; size: number; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
+  | { type: "set-gang"; gang: GangDrawing | null }
   | { type: "undo" };
 
 export interface ClusterBarModel {
   ask: AskRow;
   busy: string;
   counts: CountsRow;
-  details: readonly DetailRow[];
+  details: readonly [string, string][];
   example: boolean;
   findings: readonly FindingRow[];
-  follow: FollowRow;
+  follow: Following;
   meters: readonly MeterRow[];
   mode: string;
-  modes: readonly ModeRow[];
+  modes: readonly [string, string][];
   node_use: readonly NodeUseRow[];
   offer: OfferRow;
   pending: readonly PendingRow[];
@@ -988,11 +974,11 @@ export type ClusterBarMessage =
   | { type: "dismiss-problem" }
   | { type: "follow"; on: boolean }
   | { type: "load"; source: string }
-  | { type: "mode"; name: string }
+  | { type: "mode"; mode: string }
   | { type: "open-drawing"; number: number }
   | { type: "open-pod"; pod: string }
   | { type: "piece"; number: number }
-  | { type: "release"; value: string }
+  | { type: "release"; version: string }
   | { type: "show-export" }
   | { type: "show-use" }
   | { type: "sources" }
@@ -1038,7 +1024,7 @@ export type HardwareViewMessage =
   | { type: "next-allocation" }
   | { type: "node"; name: string; device?: string }
   | { type: "open-trace-row"; first: number; last: number }
-  | { type: "pin"; name: string }
+  | { type: "pin"; node: string }
   | { type: "predict"; device: string }
   | { type: "sample" }
   | { type: "set-kind"; driver: string; kind: string }
@@ -1086,7 +1072,7 @@ export type LessonPictureMessage =
   | { type: "next-allocation" }
   | { type: "node"; name: string; device?: string }
   | { type: "open-trace-row"; first: number; last: number }
-  | { type: "pin"; name: string }
+  | { type: "pin"; node: string }
   | { type: "predict"; device: string }
   | { type: "sample" }
   | { type: "set-kind"; driver: string; kind: string }
@@ -1100,7 +1086,8 @@ export interface LessonViewModel {
   explained: ExplainedRow;
   head: LessonHead;
   hints: readonly HintRow[];
-  judged: JudgedRow;
+  judged: Judgement;
+  judged_stale: boolean;
   lessons: readonly LessonRow[];
   mode: string;
   picked: readonly string[];
@@ -1108,7 +1095,7 @@ export interface LessonViewModel {
   saved: string;
   steps: readonly StepRow[];
   task: TaskRow;
-  terms: readonly TermRow[];
+  terms: Readonly<Record<string, string>>;
   yaml: string;
 }
 
@@ -1178,28 +1165,27 @@ export type PlanViewMessage =
   | { type: "add-found-nodes" }
   | { type: "add-layer"; change: string; subject?: string; count?: number }
   | { type: "add-workload"; source?: string }
-  | { type: "apply-suggestion"; id: string }
+  | { type: "apply-suggestion"; number: number }
   | { type: "cancel" }
   | { type: "cancel-export" }
   | { type: "choose-export"; release?: string | null; apiVersion?: string | null; kind?: string | null; namespace?: string | null; example?: string | null; workload?: string | null; templates?: readonly string[] | null; container?: string | null; patch?: boolean | null; folder?: string | null; extra?: readonly string[] | null; pin?: boolean | null; scheduler?: string | null }
   | { type: "choose-gang-export"; name?: string | null; scheduler?: string | null; queue?: string | null }
-  | { type: "choose-kept"; names?: readonly string[] }
+  | { type: "choose-kept"; names: readonly string[] }
   | { type: "close-export" }
-  | { type: "compare-plans" }
   | { type: "dismiss-problem" }
   | { type: "edit-claim"; text: string; number: number }
   | { type: "find-nodes" }
   | { type: "fix-claim"; text?: string | null; number?: number }
-  | { type: "forget-scenario"; name: string }
   | { type: "improve-fleet" }
   | { type: "keep-for-compare"; name?: string }
   | { type: "keep-scenario"; name?: string }
   | { type: "look-at"; node: string; device?: string }
   | { type: "make-gang"; name: string }
+  | { type: "mode"; mode: string }
   | { type: "move-pod"; name: string; fromNode: string; toNode: string }
   | { type: "open-workload"; name: string }
-  | { type: "order-goals"; goals: readonly string[] }
-  | { type: "pin-pods"; name: string; node: string; pods: number }
+  | { type: "order-goals"; goals?: readonly string[] }
+  | { type: "pin-pods"; name: string; node: string; pods?: number }
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
   | { type: "remove-layer"; number: number }
@@ -1207,8 +1193,7 @@ export type PlanViewMessage =
   | { type: "remove-workload"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
-  | { type: "restore-scenario"; name: string }
-  | { type: "set-gang"; name: string; size: number; min?: number; level?: string; hierarchy?: string; prefer?: string; queue?: string }
+  | { type: "set-gang"; name: string; gang: GangDrawing | null }
   | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number }
   | { type: "set-node-type"; node: string; cost?: string; places?: string }
   | { type: "set-replicas"; name: string; replicas: number }
@@ -1217,7 +1202,7 @@ export type PlanViewMessage =
   | { type: "stop-finding" }
   | { type: "stop-fleet" }
   | { type: "undo" }
-  | { type: "use-measured"; near: number; far: number }
+  | { type: "use-measured"; withLink: number; withoutLink: number }
   | { type: "write-export"; overwrite?: boolean; allowWorse?: boolean }
   | { type: "write-measure" };
 

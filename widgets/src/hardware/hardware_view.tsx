@@ -125,7 +125,7 @@ function Pin({ node }: { node: string }) {
       data-key="pin"
       title={title}
       label={pinned ? undefined : "Plan here"}
-      onClick={() => channel.send({ type: "pin", name: pinned ? "" : node })}
+      onClick={() => channel.send({ type: "pin", node: pinned ? "" : node })}
       className={pinned ? "is-on" : undefined}
     >
       {pinned ? "Best node again" : <span className="dra-word">Plan here</span>}

@@ -106,10 +106,10 @@ export function Foot() {
   const [terms, yaml, saved, kind] = [useTrait("terms"), useTrait("yaml"), useTrait("saved"), useTrait("task").kind];
   const [open, setOpen] = useState("");
   const panels: Record<string, ReactNode> = {};
-  if (terms.length) {
+  if (Object.keys(terms).length) {
     panels["Words in this lesson"] = (
       <dl>
-        {terms.map(({ word, meaning }) => (
+        {Object.entries(terms).map(([word, meaning]) => (
           <div key={word}>
             <dt>{word}</dt>
             <dd>

@@ -113,7 +113,8 @@ export function Hints() {
 
 // What became of the latest prediction or drawing: a sentence, and the needs of the task.
 export function Judged() {
-  const { message = "", passed = false, stale = false, rows = [] } = useTrait("judged");
+  const { message = "", passed = false, rows = [] } = useTrait("judged");
+  const stale = useTrait("judged_stale");
   return (
     <div className="dra-card dra-lesson-judged" role="status" data-passed={message ? passed : undefined}>
       {message && (

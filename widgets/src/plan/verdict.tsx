@@ -4,7 +4,7 @@ import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useRef,
 import { Button, classes, Icon, type IconName } from "../components/button";
 import { Callout, Points, type Tone } from "../components/content";
 import { Figure, Popover, usePopover } from "../components/popover";
-import type { AnswerRow, FixCard } from "../generated/models";
+import type { AnswerRow, Fix } from "../generated/models";
 import { keyed } from "../view/text";
 import { useChannel, useTrait } from "./model";
 
@@ -119,9 +119,9 @@ export function Verdict() {
   const work = useWork(answer);
   const box = useRef<HTMLElement>(null);
   const isStale = work.kind !== "" && work.kind !== "after";
-  const apply = (id: string | undefined) => {
-    if (id === undefined) return;
-    channel.send({ type: "apply-suggestion", id });
+  const apply = (number: number | undefined) => {
+    if (number === undefined) return;
+    channel.send({ type: "apply-suggestion", number });
     // The card goes away with the answer; the drawing that has changed stays.
     box.current?.closest(".dra-lab")?.querySelector<HTMLElement>(".dra-board")?.focus();
   };
@@ -129,7 +129,7 @@ export function Verdict() {
     if (event.key !== "Enter" || (event.target as Element).closest("button, .dra-popover") || isStale) return;
     if (!fixes.length) return;
     event.preventDefault();
-    apply(fixes[0]?.id);
+    apply(fixes[0]?.number);
   };
   useHeight(box);
   return (
@@ -196,10 +196,10 @@ function Scheduler({ answer }: { answer: AnswerRow }) {
 }
 
 interface FixesProps {
-  fixes: readonly FixCard[];
+  fixes: readonly Fix[];
   isStale: boolean;
   tried: string;
-  apply(id: string): void;
+  apply(number: number): void;
 }
 
 function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
@@ -209,9 +209,9 @@ function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
         <Button
           kind="bare"
           className="dra-card dra-fix"
-          key={fix.id}
+          key={fix.number}
           disabled={isStale}
-          onClick={() => apply(fix.id)}
+          onClick={() => apply(fix.number)}
           title={at === 0 ? "Enter applies it" : undefined}
         >
           <b>{fix.title}</b>

@@ -39,7 +39,7 @@ function ReasonsPanel() {
   );
 }
 
-function Suggestion({ row: { id, title, detail, source } }: { row: SuggestionRow }) {
+function Suggestion({ row: { number, title, detail, source } }: { row: SuggestionRow }) {
   const channel = useChannel();
   return (
     <Finding origin={source}>
@@ -47,7 +47,9 @@ function Suggestion({ row: { id, title, detail, source } }: { row: SuggestionRow
         <b>{title}</b>
       </p>
       {detail && <p className="dra-detail">{detail}</p>}
-      {id && <Button onClick={() => channel.send({ type: "apply-suggestion", id })}>Apply to the drawing</Button>}
+      {number != null && (
+        <Button onClick={() => channel.send({ type: "apply-suggestion", number })}>Apply to the drawing</Button>
+      )}
     </Finding>
   );
 }
