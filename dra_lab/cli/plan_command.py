@@ -26,6 +26,7 @@ from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
+    cluster_of,
     print_answer,
     release_of,
     seconds,
