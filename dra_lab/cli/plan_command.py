@@ -121,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
 def _run_workloads(options: argparse.Namespace) -> int:
     """Place replicas and gangs, print the answer and what is known after it. Raises InputError for options at odds."""
     from dra_lab.planner.arguments import is_one_pod
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
 
     if is_gang(options):
         refuse_options(options)

@@ -223,7 +223,7 @@ def plan_on(
     cluster: Cluster, nodes: frozenset[str], workloads: Sequence[Workload], release: KubernetesRelease, common: Any
 ) -> Plan:
     """Return the plan of workloads on some nodes."""
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
 
     part = cluster if nodes >= cluster.open_nodes else only_nodes(cluster, sorted(nodes))
     return plan_workloads(part, workloads, release=release, first_fit=False, **common)
