@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -129,6 +129,11 @@ def _requirement_holds(requirement: NodeSelectorRequirement, labels: Mapping[str
                 return False
             return have > limit if requirement.operator == "Gt" else have < limit
     return False
+
+
+def labels_match(requirements: Sequence[NodeSelectorRequirement], labels: Mapping[str, str]) -> bool:
+    """Say whether all requirements hold for labels."""
+    return all(_requirement_holds(one, labels) for one in requirements)
 
 
 def node_matches(selector: NodeSelector, node: Node) -> bool:

@@ -68,6 +68,7 @@ def plan_fleet(
         str(release),
         findings=(*cluster.findings, *ignored_taint_rules(cluster, release), *cordoned_nodes(cluster)),
         objective=objective,
+        moves=cluster.moves,
     )
     if not any(workload.replicas for workload in workloads):
         return plan

@@ -197,6 +197,7 @@ CONFIG_MAP = "/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"
 
 _CONFIGURATION = f"{PLURALS['Configuration']}.{KUEUE_CONFIG}"
 _LOST = "dra-lab does not know whether the cluster's own labels are levels of the network"
+_LOST_BUDGET = "dra-lab does not know how many pods may be evicted"
 _LOST_QUOTA = "dra-lab does not know whether a quota of Kueue stops a gang"
 
 
@@ -259,7 +260,9 @@ def _configuration(answer: bytes) -> list[Configuration]:
 
 def _not_read(context: Context, resource: str, error: SourceError) -> Finding:
     origin = Origin(context.source)
-    lost = _LOST if resource.partition(".")[0] in {PLURALS[kind] for kind in TOPOLOGY_KINDS} else _LOST_QUOTA
+    plural = resource.partition(".")[0]
+    lost = _LOST_BUDGET if plural == PLURALS["PodDisruptionBudget"] else _LOST_QUOTA
+    lost = _LOST if plural in {PLURALS[kind] for kind in TOPOLOGY_KINDS} else lost
     if isinstance(error, Refusal) and error.status == 403:
         who = f"the user {context.who!r}" if context.who else "the user"
         right = f"list {resource}"
