@@ -207,8 +207,9 @@ class _Reading:
             return self._add_workload(base, claims, pods)
         name, copies = self._free(base), 1 if one.replicas is None else one.replicas
         worker = PodGroup(_WORKER, tuple(claims), pods)
-        levels = {"level": one.level or "", "prefer_level": one.prefer_level or ""}
-        gang = Workload(name, [worker], **levels, replicas=copies, same=_attributes(one))
+        level, prefer = one.level or "", one.prefer_level or ""
+        same = _attributes(one)
+        gang = Workload(name, [worker], level=level, prefer_level=prefer, replicas=copies, same=same)
         self.gangs.append(GangInput(gang, None, one.queue or "", one.claim, {}))
         return name
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
@@ -178,7 +179,7 @@ def _bound(seen: Mapping[str, list[Seen]], attribute: str, only: Mapping[DeviceI
     return bound
 
 
-def _count(bound: Bound, seen: Mapping[str, list[Seen]], published: Set[AskKey], where: str) -> None:
+def _count(bound: Bound, seen: Mapping[str, list[Seen]], published: AbstractSet[AskKey], where: str) -> None:
     lacking: set[AskKey] = set()
     for node, rows in seen.items():
         mine = bound.free.setdefault(node, {})
@@ -208,8 +209,8 @@ def _count(bound: Bound, seen: Mapping[str, list[Seen]], published: Set[AskKey],
 def _keep_asks(
     bound: Bound,
     rows: Iterable[Seen],
-    published: Set[AskKey],
-    lacking: Set[AskKey],
+    published: AbstractSet[AskKey],
+    lacking: AbstractSet[AskKey],
     where: str,
 ) -> None:
     for row in rows:

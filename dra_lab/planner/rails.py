@@ -33,7 +33,7 @@ _FIRST = 0.3
 """The share of the time for the plan without `same`."""
 
 _AT_ONCE = 5
-"""Of the time that is left, a plan gets one part of at most this many."""
+"""A plan gets this part of the time that is left, or more if fewer plans are to be made."""
 
 Chosen = tuple[Values, ...]
 """A set of values for each attribute."""

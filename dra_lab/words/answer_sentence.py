@@ -97,7 +97,8 @@ def _no_place(plan: Plan, cluster: Cluster | None) -> str:
         begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
         return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
     if len(plan.workloads) == len(plan.gangs) == 1:
-        return _no_domain(plan, plan.gangs[0])
+        without = [sentence(one.message) for one in plan.shortfalls if one.rule == "same"]
+        return " ".join((_no_domain(plan, plan.gangs[0]), *without))
     least = plan.goal(UNPLACED)
     few = plan.objective == "nodes" and not (least and least.value == plan.replicas)
     misfit = "The replicas do not all fit" if few else "Not one replica fits"
@@ -191,8 +192,8 @@ def _same_values(plan: Plan) -> Iterator[str]:
         is_rail = inferred or "rail" in attribute.rpartition("/")[2].lower()
         noun = ("rail" if is_rail else "value") + ("s" if len(texts) > 1 else "")
         yield f"All pods of {workload} use the {noun} {named} ({attribute})."
-        if inferred:
-            yield f"The rails are inferred from {attribute}, because no device publishes its rail."
+    for attribute in dict.fromkeys(one.attribute for one in plan.same if one.inferred):
+        yield f"The rails are inferred from {attribute}, because no device publishes its rail."
 
 
 def _pod_counts(plan: Plan) -> str:
