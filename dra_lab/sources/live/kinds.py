@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.kueue_config import kueue_configuration
+from dra_lab.manifests.documents import kueue_configuration
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.decoding import from_builtins, from_json

@@ -1,4 +1,4 @@
-"""The export of a session's gang: the bytes of `dra-lab export`, when it is ready, and what is exported with it."""
+"""The export of a session's gang or fleet: the files of `dra-lab export`, and what they do not achieve."""
 
 import pytest
 from msgspec.structs import replace
@@ -128,3 +128,58 @@ def test_a_gang_is_pinned_to_the_domain_of_the_common_plan(session):
         text = made(session).chosen.texts["job.yaml"]
         leaves.append([leaf for leaf in ("leaf-1", "leaf-2", "leaf-3", "leaf-4") if leaf in text])
     assert sorted(leaves) == [["leaf-2"], ["leaf-4"]]
+
+
+PAIRS, ANY = "sample:eks-p4d/gpu-nic-pairs", "sample:eks-p4d/any-nic-pairs"
+
+
+@pytest.fixture
+def fleet():
+    """Give a session in mode Fleet with two pods of one workload and one of another, planned."""
+    made = Session("sample:eks-p4d", sketch=read_sketch(PAIRS))
+    made.fleet.set_replicas("gpu-nic-pairs", 2)
+    made.fleet.add(read_sketch(ANY))
+    made.show_mode("fleet")
+    made.fleet.plan()
+    yield made
+    made.close()
+
+
+def simulated(session, **choice):
+    """Return the export of what is shown, simulated with these choices."""
+    session.exporting.open()
+    session.exporting.choose(replace(session.exporting.choice, **choice))
+    assert session.exporting.wait(120)
+    return session.exporting
+
+
+@pytest.mark.long
+def test_the_sheet_of_a_fleet_writes_the_files_of_the_command(fleet, tmp_path):
+    """The same workloads, pins and record."""
+    simulated(fleet, folder=str(tmp_path / "sheet")).write()
+    command = ["export", "sample:eks-p4d", "--claim", PAIRS, "--replicas", "2", "--claim", ANY, "--replicas", "1"]
+    assert main([*command, "--pin", "--report", "--dir", str(tmp_path / "command")]) == 0
+    assert bytes_of(tmp_path / "sheet") == bytes_of(tmp_path / "command")
+
+
+@pytest.mark.long
+def test_the_fleet_and_the_drawing_have_choices_of_their_own(fleet):
+    """What is chosen for the fleet does not change the export of the drawing."""
+    simulated(fleet, namespace="team-a")
+    fleet.exporting.close()
+    fleet.show_mode("plan")
+    fleet.exporting.open()
+    assert (fleet.exporting.of_fleet, fleet.exporting.choice.namespace) == (False, "")
+
+
+def test_a_fleet_without_workloads_is_no_export():
+    """The sheet says what to do."""
+    session = Session("sample:eks-p4d")
+    try:
+        session.clear()
+        session.show_mode("fleet")
+        session.fleet.wait()
+        exporting = simulated(session)
+        assert (exporting.plain, exporting.problem) == (None, "there is no workload yet; add one in Fleet, then export")
+    finally:
+        session.close()

@@ -1,19 +1,113 @@
-"""What is different for the scheduler, quotas and people once devices are claimed and not counted."""
+"""Why migration leaves a workload as it is, and how it changes for the scheduler, quotas and people."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
-from dra_lab.drivers.device_plugins import PluginResource
+from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity
+from dra_lab.gitops.extended_resources import PluginRequest, unreadable_amounts
 from dra_lab.gitops.object_pods import PodTemplate
-from dra_lab.gitops.plugin_requests import PluginRequest
+from dra_lab.manifests.not_yaml import has_variables
 from dra_lab.manifests.pod_templates import RUNTIMES, value_at
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease
+
+_SHARE_ANNOTATIONS = ("gpu-fraction", "gpu-memory", "gpu-fraction-num-devices")
+"""Annotations of a pod with which KAI and Run:ai give out parts of a GPU (KAI-Scheduler, docs/gpu-sharing)."""
+
+_GPU = "nvidia.com/gpu"
+_SHARING_LABELS = ("nvidia.com/gpu.sharing-strategy", "cloud.google.com/gke-gpu-sharing-strategy")
+_PARTITION_LABEL = "cloud.google.com/gke-gpu-partition-size"
+_PRODUCT_LABEL, _REPLICAS_LABEL = "nvidia.com/gpu.product", "nvidia.com/gpu.replicas"
+"""Node labels of GPU feature discovery and GKE that say whether nvidia.com/gpu counts whole GPUs."""
+
+_ADVICE = "Request a whole device or a partition, or write a claim for a share of a DRA driver."
+
+
+NOT_MIGRATED = "resource-not-migrated"
+
+
+def share_findings(
+    pod: PodTemplate, requests: Sequence[PluginRequest], device_classes: Mapping[str, str], cluster: Cluster | None
+) -> Iterator[Finding]:
+    """Yield why a pod is left as it is: it asks for parts of devices, or in amounts that cannot be read.
+
+    `device_classes` are the classes that a person named for resources.
+    """
+    for path, what, why, *advice in (
+        *_annotated(pod),
+        *(() if _GPU in device_classes else _labelled(pod, requests, cluster)),
+        *_unreadable(pod),
+        *_shared(requests),
+    ):
+        message = f"dra-lab does not change this workload, because of {what}: {why}"
+        next_step = advice[0] if advice else _ADVICE
+        yield Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, next_step, pod.document.at(path))
+
+
+def _annotated(pod: PodTemplate) -> Iterator[tuple[str, ...]]:
+    found = [name for name in _SHARE_ANNOTATIONS if name in pod.annotations]
+    if found:
+        what = ", ".join(f"{name}: {pod.annotations[name]}" for name in found)
+        why = "the annotation asks KAI or Run:ai for a part of a GPU, and dra-lab writes no share of a DRA driver"
+        yield pod.path.removesuffix(".spec"), what, why
+
+
+def _shared(requests: Iterable[PluginRequest]) -> Iterator[tuple[str, ...]]:
+    of_container: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for request in requests:
+        known = plugin_resource(request.resource)
+        if known is not None and known.share:
+            of_container[request.path, known.note].append(request.resource)
+    for (path, why), names in of_container.items():
+        yield f"{path}.resources.limits", ", ".join(sorted(names)), why
+
+
+def _unreadable(pod: PodTemplate) -> Iterator[tuple[str, ...]]:
+    of_container: dict[str, list[str]] = defaultdict(list)
+    for request, amount in unreadable_amounts(pod):
+        if plugin_resource(request.resource) is not None:
+            of_container[request.path].append(f"{request.resource}: {amount}")
+    for path, resources in of_container.items():
+        why, advice = "the API server accepts only a whole number", "Write a whole number."
+        if any(has_variables(text) for text in resources):
+            why, advice = "this is a variable, not a number", "Give the file with its variables replaced."
+        yield f"{path}.resources.limits", ", ".join(resources), why, advice
+
+
+def _labelled(
+    pod: PodTemplate, requests: Sequence[PluginRequest], cluster: Cluster | None
+) -> Iterator[tuple[str, ...]]:
+    """Yield where labels say that nvidia.com/gpu counts time slices or partitions, and no whole GPUs."""
+    gpus = next((request for request in requests if request.resource == _GPU), None)
+    selector = pod.spec.get("nodeSelector")
+    own = _not_whole(selector if isinstance(selector, Mapping) else {})
+    nodes = [
+        (node.name, why) for node in (cluster.nodes if cluster else ()) if (why := _not_whole(node.metadata.labels))
+    ]
+    if gpus is not None and (own or nodes):
+        where = "the workload's nodeSelector says" if own else f"the labels of {len(nodes)} nodes ({nodes[0][0]}) say"
+        why = f"it is not a whole GPU there: {where} {own or nodes[0][1]}"
+        advice = f"If the pod needs a whole GPU, use --map {_GPU}=gpu.nvidia.com."
+        yield f"{gpus.path}.resources.limits", _GPU, why, advice
+
+
+def _not_whole(labels: Mapping[str, object]) -> str:
+    """Return the label that says that nvidia.com/gpu is a time slice or a partition, "" if none does."""
+    for name in _SHARING_LABELS:
+        if str(labels.get(name, "none")) not in ("none", ""):
+            return f"{name}={labels[name]}"
+    replicas, product = str(labels.get(_REPLICAS_LABEL, "")), str(labels.get(_PRODUCT_LABEL, ""))
+    if (unsigned_number(replicas) or 0) > 1:
+        return f"{_REPLICAS_LABEL}={replicas}"
+    if product.endswith("-SHARED") or "-MIG-" in product:
+        return f"{_PRODUCT_LABEL}={product}"
+    return f"{_PARTITION_LABEL}={labels[_PARTITION_LABEL]}" if labels.get(_PARTITION_LABEL) else ""
+
 
 _NODE_LABELS = ("nvidia.com/gpu.", "nvidia.com/mig.", "amd.com/gpu.", "gpu.intel.com/")
 
@@ -36,21 +130,15 @@ _SUBJECTS = 5
 KnownRequests = Sequence[tuple[PluginRequest, PluginResource]]
 
 
-def what_changes(pod: PodTemplate, known_requests: KnownRequests) -> tuple[Finding, ...]:
-    """Return, as notes, what changes for a workload whose devices are claimed from now on (docs/semantics.md 1.15)."""
-    return tuple(_changes(pod, known_requests))
-
-
-def what_changes_by_name(
-    pod: PodTemplate, requests: Sequence[PluginRequest], release: KubernetesRelease
-) -> tuple[Finding, ...]:
-    """Return what changes for a workload that keeps its resource names (KEP-5004, docs/semantics.md 1.16)."""
-    return tuple(_changes_by_name(pod, requests, release))
-
-
-def what_is_not_read(pod: PodTemplate, known_requests: KnownRequests, cluster: Cluster | None) -> tuple[Finding, ...]:
-    """Return what read amounts or chose devices before and does not see claims, and the classes that are missing."""
-    return tuple(chain(_annotations(pod), _controllers(pod), _classes(pod, known_requests, cluster)))
+def not_read(pod: PodTemplate, known_requests: KnownRequests, cluster: Cluster | None) -> Iterator[Finding]:
+    """Yield what read amounts or chose devices before and does not see claims, and the classes that are missing."""
+    yield from _annotations(pod)
+    yield from _controllers(pod)
+    names = sorted({known.device_class for _, known in known_requests})
+    have = frozenset(item.name for item in cluster.classes) if cluster is not None else frozenset(names)
+    for name in (name for name in names if name not in have):
+        message = f"this cluster has no DeviceClass {name} yet"
+        yield _note(pod, "class-not-there", message, "Install its DRA driver before you apply the workload.")
 
 
 def _annotations(pod: PodTemplate) -> Iterator[Finding]:
@@ -84,14 +172,6 @@ def _controllers(pod: PodTemplate) -> Iterator[Finding]:
     yield Finding("amount-not-read", Severity.WARNING, pod.subject, message, advice, place)
 
 
-def _classes(pod: PodTemplate, known_requests: KnownRequests, cluster: Cluster | None) -> Iterator[Finding]:
-    names = sorted({known.device_class for _, known in known_requests})
-    have = frozenset(item.name for item in cluster.classes) if cluster is not None else frozenset(names)
-    for name in (name for name in names if name not in have):
-        message = f"this cluster has no DeviceClass {name} yet"
-        yield _note(pod, "class-not-there", message, "Install its DRA driver before you apply the workload.")
-
-
 def without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings with each note once: what is the same for several workloads names them all, the first's place."""
     same: dict[Hashable, list[Finding]] = defaultdict(list)
@@ -107,9 +187,10 @@ def without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _changes_by_name(
+def what_changes_by_name(
     pod: PodTemplate, requests: Sequence[PluginRequest], release: KubernetesRelease
 ) -> Iterator[Finding]:
+    """Yield what changes for a workload that keeps its resource names (KEP-5004, docs/semantics.md 1.16)."""
     resources = ", ".join(sorted({request.resource for request in requests}))
     if not release.enabled("DRAExtendedResource"):
         message = f"Kubernetes {release} ignores extendedResourceName, because the gate DRAExtendedResource is off"
@@ -137,7 +218,8 @@ def _changes_by_name(
     )
 
 
-def _changes(pod: PodTemplate, known_requests: KnownRequests) -> Iterator[Finding]:
+def what_changes(pod: PodTemplate, known_requests: KnownRequests) -> Iterator[Finding]:
+    """Yield, as notes, what changes for a workload whose devices are claimed from now on (docs/semantics.md 1.15)."""
     names = sorted({request.resource for request, _ in known_requests})
     classes = sorted({known.device_class for _, known in known_requests})
     resources = ", ".join(names)
@@ -168,19 +250,15 @@ def _changes(pod: PodTemplate, known_requests: KnownRequests) -> Iterator[Findin
         "the spec of an existing ResourceClaimTemplate cannot be changed",
         "Give a changed template a new name and roll the workload out with it.",
     )
-    for key in _labels(pod.spec):
+    selector = pod.spec.get("nodeSelector")
+    labels = map(str, selector) if isinstance(selector, Mapping) else ()
+    for key in sorted(label for label in labels if label.startswith(_NODE_LABELS)):
         yield _note(
             pod,
             "migrate-node-label",
             f"the node label {key} still chooses nodes, but is no longer needed to choose devices",
             "A selector on the device's attributes does the same per device, even on nodes with mixed devices.",
         )
-
-
-def _labels(spec: Mapping[str, object]) -> list[str]:
-    selector = spec.get("nodeSelector")
-    keys = selector if isinstance(selector, Mapping) else {}
-    return sorted(str(key) for key in keys if str(key).startswith(_NODE_LABELS))
 
 
 def _note(pod: PodTemplate, rule: str, message: str, advice: str) -> Finding:
