@@ -211,7 +211,7 @@ class Answering(Job[Plan]):
         # cancelled, or a rule that is not known: then there is no such card
         with suppress(DraLabError):
             found = make_room(cluster, drawing.sketch, release=self._release_for(cluster, drawing), **common)
-            if run.is_latest and not run.stop.is_set() and found.moves:
+            if run.is_latest and not run.stop.is_set() and found.fits:
                 self.room = found
                 self.events.emit("copies")
 

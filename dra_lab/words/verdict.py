@@ -168,10 +168,12 @@ def fixes(plan: Plan, room: Plan | None = None) -> tuple[Fix, ...]:
     The closest to the drawing comes first.
     """
     found = []
-    if room is not None and room.moves and not plan.fits:
-        names = some([str(move) for move in room.moves if not move.drained])
-        fewest = " With fewer moves it does not fit." if room.least_moves == len(room.moves) else ""
-        found.append(Fix(f"Move {counted(len(room.moves), 'pod')}", clean(f"it fits: {names}.{fewest}"), MAKE_ROOM))
+    moved = [move for move in room.moves if not move.drained] if room is not None and room.fits else []
+    if moved and room is not None:
+        nodes = some(sorted({move.node_from for move in moved}))
+        brings = f"it fits: {'it leaves' if len(moved) == 1 else 'they leave'} {nodes}"
+        fewest = "; with fewer moves it does not" if room.least_moves == len(moved) else ""
+        found.append(Fix(f"Move {counted(len(moved), 'pod')}", clean(brings + fewest), MAKE_ROOM))
     for number, suggestion in enumerate(plan.suggestions):
         if suggestion.sketch is None and not suggestion.selectors:
             continue
