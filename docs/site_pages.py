@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import dra_lab
-from dra_lab.cli.commands import COMMANDS
-from dra_lab.cli.parser import Parser, declare
+from dra_lab.cli.parser import COMMANDS, Parser, declare
 from dra_lab.course.lesson_text import lessons
 from dra_lab.drivers.profiles import known_drivers, profile
 from dra_lab.model.goals import GANG_GOALS, GOAL_WORDS
@@ -115,12 +114,12 @@ def _cli() -> str:
         "| Exit status | Meaning |\n|---|---|\n| 0 | it fits, or everything is valid |\n"
         "| 1 | it does not fit, or something is not valid |\n| 2 | the command could not answer |\n"
     ]
-    for name, listed in COMMANDS.items():
+    for name, text in COMMANDS.items():
         parser = Parser(prog=f"dra-lab {name}")
-        declare(parser, listed)
+        declare(parser, name)
         parts += [
             f"## dra-lab {name}\n",
-            f"{_sentence(listed.text)}\n",
+            f"{_sentence(text)}\n",
             f"```text\n{parser.format_usage().strip()}\n```\n",
         ]
         rows = list(_options(parser))

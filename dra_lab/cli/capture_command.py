@@ -44,7 +44,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="with --anonymise: write the original and new names to a file for yourself",
     )
     add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -105,7 +104,6 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _print(options: argparse.Namespace, snapshot: Snapshot, findings: Sequence[Finding]) -> int:
-    """Print what was captured and where it is; return the exit status."""
     from dra_lab.words.document import Lines, Sentence, Words
     from dra_lab.words.plan_json import answer_json
 

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.exit_status import FITS, NOT, UNANSWERED
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of, seconds
-from dra_lab.cli.output import add_output, print_json, print_parts
+from dra_lab.cli.output import FITS, NOT, UNANSWERED, add_output, print_json, print_parts
 from dra_lab.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix", action="store_true", help="first correct mistakes that have only one sensible correction, in the files"
     )
-    parser.set_defaults(run=run)
 
 
 _DESCRIPTION = (
@@ -146,7 +144,6 @@ def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
 
 
 def _fix(options: argparse.Namespace) -> None:
-    """Correct the files and list each change on standard error."""
     from dra_lab.gitops.corrections import correct_files
     from dra_lab.gitops.folder import read_manifests
     from dra_lab.gitops.given_classes import with_classes

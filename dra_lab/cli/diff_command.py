@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import add_profiles
-from dra_lab.cli.output import add_output, print_json, print_parts
+from dra_lab.cli.output import FITS, add_output, print_json, print_parts
 
 _PLAN = "JSON of dra-lab plan, a folder of dra-lab export, a plan file, or FILE#NAME for a kept plan of a plan file"
 _DIFFERENT = 1
@@ -23,7 +22,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plans", nargs=2, metavar="PLAN", help=_PLAN)
     add_profiles(parser)
     add_output(parser, "markdown", "csv", all_of_it="print the whole comparison, which is also the default")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

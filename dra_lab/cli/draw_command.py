@@ -10,18 +10,16 @@ from pathlib import Path
 from msgspec.structs import replace as replace_fields
 
 from dra_lab.cli.completion import complete_with, drawing_words
+from dra_lab.cli.one_pod import plan_pod
 from dra_lab.cli.options import (
     CLAIM_HELP,
     POD_HELP,
     add_cluster,
     add_planning,
     cluster_of,
-    findings_of,
     print_answer,
-    session_of,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.pod_option import plan_pod
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
@@ -42,33 +40,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_planning(parser)
     parser.add_argument("--file", type=Path, required=True, metavar="FILE", help="the file to write: .svg or .html")
     add_output(parser)
-    parser.set_defaults(run=run, layers=())
+    parser.set_defaults(layers=())
 
 
 def run(options: argparse.Namespace) -> int:
     """Draw the node, with the plan of a claim where one is given; print the answer and the name of the file."""
-    from dra_lab.exports.manifests import ManifestText
-    from dra_lab.pinning.pod_start import searched
     from dra_lab.session import read_plan_file
-    from dra_lab.session.outputs import manifest, picture_page
+    from dra_lab.session.outputs import picture_page
 
     if not options.claim:
         picture_page(cluster_of(options), None, options.node, options.file)
         return _drawn(options)
     pod = plan_pod(options)
-    if pod is not None:
-        picture_page(pod.cluster, pod.plan, options.node, options.file, ManifestText(pod.manifests))
-        return _drawn(options, pod.plan, pod.cluster, pod.findings)
-    session = session_of(options)
-    plan: Plan = session.plan()
-    session.wait()
-    plan, findings = searched(plan, findings_of(options, session))
-    drawing = read_plan_file(options.claim)
+    drawing = read_plan_file(options.claim) if pod.pod is None else None
     if drawing is not None:
         # the cluster has the changes already
-        drawing = replace_fields(drawing, cluster=session.cluster.name, layers=())
-    picture_page(session.cluster, plan, options.node, options.file, manifest(session), drawing)
-    return _drawn(options, plan, session.cluster, findings)
+        drawing = replace_fields(drawing, cluster=pod.cluster.name, layers=())
+    picture_page(pod.cluster, pod.plan, options.node, options.file, pod.manifests, drawing)
+    return _drawn(options, pod.plan, pod.cluster, pod.findings)
 
 
 def _drawn(
@@ -77,7 +66,6 @@ def _drawn(
     cluster: Cluster | None = None,
     findings: Sequence[Finding] = (),
 ) -> int:
-    """Print the answer and what was written; return the exit status."""
     from dra_lab.words.answer_sentence import answer_sentence
     from dra_lab.words.document import Sentence, Words
     from dra_lab.words.plan_json import answer_json, plan_json, pod_outcome

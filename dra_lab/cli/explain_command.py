@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.claim_option import add_one_claim
-from dra_lab.cli.explain_pod import explain_pods, explain_written_pod
+from dra_lab.cli.claim_options import ClaimOptions, add_claims, add_gangs, is_gang, what_to_try
+from dra_lab.cli.one_pod import may_be_pod, plan_pod
 from dra_lab.cli.options import (
     POD_HELP,
-    ClaimOptions,
     add_cluster,
     add_planning,
     add_what_if,
     cluster_of,
-    findings_of,
-    plan_with_bar,
     print_answer,
-    session_of,
+    release_of,
+    with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.pod_option import plan_pod
-from dra_lab.cli.workload_options import add_gangs, is_gang, what_to_try
+from dra_lab.cli.workloads import asked_of
 from dra_lab.errors import InputError, UnsupportedFeature
-from dra_lab.findings import Finding
 from dra_lab.index.pools import pools_of
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
+from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.trace import Trace
+from dra_lab.model.workload import Workload
+from dra_lab.planner.waiting import command_waits
 from dra_lab.topology.locality import device_names
+from dra_lab.words.document import Sentence
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED
 
 if TYPE_CHECKING:
+    from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.planner.why.why_not import WhyNot
+    from dra_lab.words.document import Part
     from dra_lab.words.drawing_words import Noun
 
 EXAMPLES = (
@@ -49,7 +53,7 @@ EXAMPLES = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_cluster(parser)
-    add_one_claim(parser)
+    add_claims(parser, "default: every pending pod of the cluster; ", "with --gang: number of such gangs (default: 1)")
     text = f"the pod of the cluster that is explained (NAMESPACE/NAME); with --claim, {POD_HELP}"
     parser.add_argument("--pod", default="", metavar="NAME", help=text)
     parser.add_argument("--device", default="", metavar="ID", help="why this device: driver/pool/device, or its name")
@@ -61,7 +65,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheduler", choices=("kueue", "kube-scheduler", "kai", "volcano"), help=text)
     add_what_if(parser)
     add_output(parser, all_of_it="print the whole answer: every request's devices, and every step of the search")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,23 +72,23 @@ def run(options: argparse.Namespace) -> int:
     from dra_lab.words.explain_document import device_parts, node_parts, steps_parts
     from dra_lab.words.plan_json import pod_outcome
 
-    if "claims" not in options and _about_pods(options):
-        return explain_pods(options)
+    about_pods = "claims" not in options and not (options.step or options.device)
+    if about_pods and (options.pod or cluster_of(options).pods):
+        return _explain_pods(options)
     claim = _one_claim(options) if "claims" in options or not options.pod else ClaimOptions("")
     options.claim = claim.claim
     if options.claim and is_gang(options):
-        from dra_lab.cli.explain_gang import explain_gangs
-
-        return explain_gangs(options)
+        return _explain_gangs(options)
     for option, value in (("scheduler", options.scheduler), ("replicas", claim.replicas)):
         if value is not None:
             raise InputError(f"--{option} {value} is for a gang; write --gang SIZE after --claim")
     if options.node:
         cluster_of(options).node_named(options.node)
-    status = None if options.step or options.device or not options.claim else explain_written_pod(options)
+    status = None if options.step or options.device or not options.claim else _explain_written_pod(options)
     if status is not None:
         return status
-    plan, cluster, findings = _planned(options)
+    pod = plan_pod(options)
+    plan, cluster = pod.plan, pod.cluster
     trace = _trace(plan, options)
     device = _device(trace, cluster, options.device) if options.device else None
     node = options.node or plan.node or (trace.node if trace is not None else "")
@@ -99,14 +102,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         parts = node_parts(plan, trace, options.detail, found, names, cluster)
     answer = partial(_json, plan, trace, device, found, names)
-    return print_answer(options, answer, parts, findings, pod_outcome(plan))
-
-
-def _about_pods(options: argparse.Namespace) -> bool:
-    """Say whether pods of the cluster are explained: one is named, or the cluster has pods."""
-    if options.step or options.device:
-        return False
-    return bool(options.pod) or bool(cluster_of(options).pods)
+    return print_answer(options, answer, parts, pod.findings, pod_outcome(plan))
 
 
 def _one_claim(options: argparse.Namespace) -> ClaimOptions:
@@ -121,19 +117,6 @@ def _one_claim(options: argparse.Namespace) -> ClaimOptions:
         raise InputError(f"one --claim is explained at a time; leave out one of {names}")
     claim: ClaimOptions = options.claims[0]
     return claim
-
-
-def _planned(options: argparse.Namespace) -> tuple[Plan, Cluster, Iterable[Finding]]:
-    from dra_lab.pinning.pod_start import searched
-
-    pod = plan_pod(options)
-    if pod is not None:
-        return pod.plan, pod.cluster, pod.findings
-    session = session_of(options)
-    plan = plan_with_bar(session)
-    session.wait()
-    plan, findings = searched(plan, findings_of(options, session))
-    return plan, session.cluster, findings
 
 
 def _trace(plan: Plan, options: argparse.Namespace) -> Trace[FirstFit] | None:
@@ -208,3 +191,96 @@ def _json(
         if device is not None:
             found["device"] = device_json(trace, device)
     return found
+
+
+def _explain_pods(options: argparse.Namespace) -> int:
+    """Print why pods of the cluster are pending: that of --pod, or every pod that waits for devices."""
+    from dra_lab.gitops.pending import explain
+
+    found = explain(cluster_of(options), options.pod, release=release_of(options), node=options.node)
+    return _print_pods(options, found)
+
+
+def _explain_written_pod(options: argparse.Namespace) -> int | None:
+    """Print why the pod of --claim would stay pending, None if nothing but its devices can keep it pending."""
+    if not may_be_pod(options.claim):
+        return None
+    from dra_lab.gitops.claims_of_file import waiting_pod
+    from dra_lab.gitops.pending import blocked_before, reason_of
+
+    waiting = waiting_pod(options.claim, cluster_of(options), release_of(options), pod=options.pod)
+    if waiting is None or not blocked_before(waiting, node=options.node):
+        return None
+    return _print_pods(options, Explanation(waiting.cluster.name, (reason_of(waiting, node=options.node),)))
+
+
+def _print_pods(options: argparse.Namespace, found: Explanation) -> int:
+    from dra_lab.words.explain_document import explanation_json, explanation_parts
+
+    unknown = any(pod.rule == "unknown" for pod in found.pods)
+    outcome = DOES_NOT_FIT if any(pod.blocked for pod in found.pods) else STOPPED if unknown else FITS
+    answer, findings = partial(explanation_json, found), cluster_of(options).findings
+    return print_answer(options, answer, explanation_parts(found), findings, outcome)
+
+
+_PIN = "If the gang has a level, dra-lab export --pin holds the pods to the planned domain."
+_SECONDS = 60.0
+"""Seconds for the plan, and for the searches of the schedulers."""
+
+_REPLAYED = ("kueue", "kube-scheduler")
+
+
+def _explain_gangs(options: argparse.Namespace) -> int:
+    """Plan the gangs, replay the schedulers, print what is asked for, and return the exit status."""
+    from dra_lab.pinning.gang_choices import gang_choices
+    from dra_lab.pinning.pin_budget import budget_of
+    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.words.plan_json import plan_outcome
+
+    for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):
+        if value:
+            raise InputError(f"--{option} is for one pod; leave it out to explain a gang, or leave out --gang")
+    release = release_of(options)
+    given = asked_of(options)
+    found: list[tuple[Workload, GangChoice]] = []
+    with command_waits() as (show, cancel):
+        limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
+        plan = plan_workloads(given.cluster, given.every, progress=show, **limits)
+        for one in given.gangs:
+            common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
+            choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)
+            by_name = dict(zip(("kube-scheduler", "kueue", "kai", "volcano"), choices, strict=True))
+            names = [options.scheduler] if options.scheduler else _REPLAYED
+            found += ((one.gang, by_name[name]) for name in names)
+    outcome = plan_outcome(plan)
+    findings = with_cluster_findings(options, (*given.findings, *plan.findings))
+    answer = partial(_gang_json, plan, found, outcome, findings)
+    return print_answer(options, answer, _gang_parts(options, plan, found), findings, outcome)
+
+
+def _gang_parts(
+    options: argparse.Namespace, plan: Plan, found: Sequence[tuple[Workload, GangChoice]]
+) -> Iterator[Part]:
+    """Yield the answer of the planner, then what each scheduler does."""
+    from dra_lab.words.answer_sentence import answer_sentence
+    from dra_lab.words.document import Words
+    from dra_lab.words.workload_words import choice_sentence, replay_table
+
+    yield Sentence(answer_sentence(plan))
+    for gang, choice in found:
+        replay = choice.replay
+        yield Words(choice_sentence(choice, gang))
+        if options.detail == "all" and replay.domains:
+            yield replay_table(replay)
+        if options.scheduler and options.scheduler not in _REPLAYED:
+            pin = _PIN if replay.verdict is GangVerdict.MAYBE else ""
+            yield Words(f"dra-lab does not replay {replay.scheduler}. {pin}".rstrip())
+
+
+def _gang_json(
+    plan: Plan, found: Sequence[tuple[Workload, GangChoice]], outcome: str, findings: Sequence[Any]
+) -> dict[str, Any]:
+    from dra_lab.words.plan_json import answer_json, plain_value
+
+    rows = [{"gang": gang.name, **plain_value(choice)} for gang, choice in found]
+    return answer_json("GangExplanation", outcome, findings, map(plain_value, plan.goals), schedulers=rows)

@@ -9,28 +9,38 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dra_lab.cli.claim_option import MOST_REPLICAS
+from dra_lab.cli.claim_options import (
+    MOST_REPLICAS,
+    add_gangs,
+    add_workloads,
+    is_fleet,
+    is_gang,
+    namespace_of,
+    refuse_node_of_replicas,
+    refuse_options,
+)
+from dra_lab.cli.one_pod import PodAnswer, plan_pod, pod_of
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
     cluster_of,
+    node_of,
     print_answer,
     release_of,
-    session_of,
     setting_of,
 )
-from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
-from dra_lab.cli.pod_option import pod_of
-from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang, namespace_of, workloads_of
+from dra_lab.cli.output import NOT, add_output, add_write, print_findings, print_yaml, refuse_write, status_of
+from dra_lab.cli.workloads import GangInput, asked_of
 from dra_lab.errors import InputError
-from dra_lab.findings import Finding
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import Plan
+from dra_lab.planner.waiting import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted
-    from dra_lab.gitops.claims_of_file import ReadPod
-    from dra_lab.session import Session
+    from dra_lab.exports.workload_file import WorkloadFile
+    from dra_lab.sketch.claim_objects import Target
     from dra_lab.words.document import Part
 
 _API_VERSIONS = ("v1", "v1beta2", "v1beta1")
@@ -89,7 +99,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         more.add_argument(f"--{name}", dest="extra", action="append_const", const=name, default=[], help=extra.words)
     more.add_argument("--annotate", action="store_true", help="add version and digests to the claim")
     add_output(parser, "yaml")
-    parser.set_defaults(run=run)
 
 
 def _refuse_too_many(pods: int, source: object) -> None:
@@ -99,7 +108,6 @@ def _refuse_too_many(pods: int, source: object) -> None:
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    """Raise InputError for options at odds."""
     if options.scheduler:
         raise InputError(
             f"--scheduler {options.scheduler} is for a gang; write --gang SIZE after --claim, or leave it out"
@@ -115,7 +123,6 @@ def _refuse(options: argparse.Namespace) -> None:
 
 
 def _refuse_empty(source: str, requests: Sequence[object]) -> None:
-    """Raise InputError for a claim without a request."""
     if not requests:
         raise InputError(f"{source} requests no device, so there is nothing to write; add a request")
 
@@ -124,16 +131,13 @@ def run(options: argparse.Namespace) -> int:
     """Plan, run first fit on the manifests, write them, print their paths. Raises InputError for options at odds."""
     from dra_lab.exports.bundle import Wanted
     from dra_lab.exports.workload_file import read_workload
-    from dra_lab.session.outputs import bundle, drawn_of
-    from dra_lab.sketch.claim_objects import Target
+    from dra_lab.session.outputs import Planned, bundle
     from dra_lab.words.answer_sentence import answer_sentence
 
     refuse_write(options)
     fleet = is_fleet(options)
     if is_gang(options):
-        from dra_lab.cli.gang_export import run_gang_export
-
-        return run_gang_export(options)
+        return _write(options, *_gang_bundle(options))
     _refuse(options)
     workload = read_workload(options.workload, options.template) if options.workload else None
     pod = None if fleet else pod_of(options)
@@ -141,7 +145,8 @@ def run(options: argparse.Namespace) -> int:
         _refuse_too_many(pod.replicas, options.claim)
         options.claims = [options.claims[0]._replace(replicas=pod.replicas)]
     many = is_fleet(options) and (len(options.claims) > 1 or options.claims[0].replicas != 1)
-    example = options.example or (_like(pod) if pod else "deployment" if many else "pod")
+    kind = pod.subject.partition("/")[0].lower() or "pod" if pod is not None else "deployment" if many else "pod"
+    example = options.example or (kind if kind in _EXAMPLES else "deployment")
     wanted = Wanted(
         example, workload, options.container, options.patch, extra=tuple(options.extra), annotate=options.annotate
     )
@@ -155,52 +160,74 @@ def run(options: argparse.Namespace) -> int:
         options.claims = [options.claims[0]._replace(replicas=pods)]
     if is_fleet(options):
         return _run_fleet(options, wanted)
-    session = session_of(options)
-    plan: Plan = session.plan()
-    session.wait()
+    answer = plan_pod(options, search=False)
+    plan = answer.plan
     if options.measure:
-        return _measure(options, session)
-    _refuse_empty(options.claim, session.sketch.requests)
-    target = Target(session.release, options.api_version, options.kind, namespace_of(options))
-    made = bundle(drawn_of(session), target, wanted, pin=options.pin)
-    # the session searched the manifest without pins: what is written was searched again
-    others = (finding for finding in session.findings if not finding.rule.startswith("manifest-"))
-    return _write(options, made, answer_sentence(plan, session.cluster), (*made.findings, *others))
+        return _measure(options, answer)
+    _refuse_empty(options.claim, answer.sketch.requests)
+    asked = Planned(answer.cluster, plan, answer.sketch, node_of(options), setting_of(options, "goals"))
+    made = bundle(asked, _target(options), wanted, pin=options.pin)
+    return _write(options, made, plan, answer_sentence(plan, answer.cluster), (*made.findings, *answer.findings))
 
 
-def _measure(options: argparse.Namespace, session: Session) -> int:
-    """Write the Jobs that measure the links, print their paths."""
-    from dra_lab.session.outputs import measure
+def _target(options: argparse.Namespace) -> Target:
+    from dra_lab.sketch.claim_objects import Target
+
+    return Target(release_of(options), options.api_version, options.kind, namespace_of(options))
+
+
+def _measure(options: argparse.Namespace, answer: PodAnswer) -> int:
+    from dra_lab.exports.measure import measure_files
+    from dra_lab.exports.written_files import write_files
+    from dra_lab.manifests.file_text import expanded
+    from dra_lab.sketch.claim_objects import Target
     from dra_lab.words.document import Lines, Sentence
     from dra_lab.words.plan_json import answer_json
 
     if options.format == "yaml":
         raise InputError("--measure writes a folder of Jobs; leave out -o yaml, and give --dir")
-    written = measure(session, options.dir, namespace=namespace_of(options), overwrite=options.overwrite)
+    texts = measure_files(answer.cluster, answer.plan, Target(answer.release, namespace=namespace_of(options)))
+    written = write_files(expanded(options.dir), texts, {"name": answer.sketch.name}, overwrite=options.overwrite)
     files = [*map(str, written)]
     parts = (Sentence("Wrote two Jobs that measure the bandwidth with the link and without it."), Lines("Files", files))
     return print_answer(options, lambda: answer_json("Export", "fits", files=files), parts)
 
 
-def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: Iterable[Finding]) -> int:
+def _write(options: argparse.Namespace, made: Bundle, plan: Plan, sentence: str, findings: Iterable[Finding]) -> int:
     """Write or print an export and its answer, or say why nothing is written; return the exit status of its answer."""
     from dra_lab.exports.bundle import write_bundle
-    from dra_lab.exports.simulation import exit_status
-    from dra_lab.words.plan_json import answer_json
+    from dra_lab.exports.gangs.gang_files import FRAGMENTS, NOT_SIMULATED
+    from dra_lab.words.plan_json import answer_json, plan_outcome
 
     refused = made.is_worse and not options.allow_worse
     yaml = options.format == "yaml"
-    writes = not (yaml or refused)
-    files = [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))] if writes else []
-    answer, plan, findings = made.record["answer"], made.record["plan"], tuple(findings)
+    files = [] if yaml or refused else [*map(str, write_bundle(options.dir, made, overwrite=options.overwrite))]
+    record, findings = made.record, tuple(findings)
+    not_simulated = {"outcome": plan_outcome(plan), "asPlanned": None, "reasons": [NOT_SIMULATED]}
+    answer: Mapping[str, Any] = record.get("answer", not_simulated)
     if not yaml:
-        known = {key: plan[key] for key in ("node", "devices", "pods") if key in plan}
+        known = {key: record[key] for key in ("scheduler", "notExpressed") if key in record}
+        of_plan = ("pods",) if made.scheduler else ("node", "devices", "pods")
+        known |= {key: record["plan"][key] for key in of_plan if key in record["plan"]}
         more = {**known, "asPlanned": answer["asPlanned"], "reasons": answer["reasons"], "files": files}
-        value = answer_json("Export", answer["outcome"], findings, plan["goals"], **more)
-        print_answer(options, lambda: value, _parts(options, answer, sentence, files), findings, answer["outcome"])
+        value = answer_json("Export", answer["outcome"], findings, record["plan"]["goals"], **more)
+        parts = _parts(options, made, answer, sentence, files)
+        print_answer(options, lambda: value, parts, findings, answer["outcome"])
     else:
-        print_yaml({} if refused else made.texts)
+        print_yaml({} if refused else {name: text for name, text in made.texts.items() if name not in FRAGMENTS})
         print_findings(options, findings)
+    return _status(options, made, answer, refused=refused)
+
+
+def _status(options: argparse.Namespace, made: Bundle, answer: Mapping[str, Any], *, refused: bool) -> int:
+    """Return the exit status of an export, after a line about one that does less than the plan."""
+    from dra_lab.exports.simulation import exit_status
+
+    if made.scheduler:
+        if refused:
+            message = f"nothing is written. {made.worse} --allow-worse writes the files as they are."
+            print(f"error: {message}", file=sys.stderr)
+        return NOT if refused and made.errors and answer["outcome"] == "fits" else status_of(answer["outcome"])
     if refused:
         print(f"error: {made.refusal('--pin', '--allow-worse')}", file=sys.stderr)
         return exit_status(answer)
@@ -210,47 +237,125 @@ def _write(options: argparse.Namespace, made: Bundle, sentence: str, findings: I
 
 
 def _parts(
-    options: argparse.Namespace, answer: Mapping[str, Any], sentence: str, files: Sequence[str]
+    options: argparse.Namespace, made: Bundle, answer: Mapping[str, Any], sentence: str, files: Sequence[str]
 ) -> Iterator[Part]:
     """Yield the answer, whether kube-scheduler does as planned, the files, and the command that applies them."""
+    from dra_lab.exports.gangs.gang_files import title_of
     from dra_lab.words.document import Lines, Sentence, Words
 
     how = {True: "allocates every replica as planned", False: "does not allocate every replica as planned"}
-    does = f"kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
-    yield Sentence(f"{sentence} {does}" if answer["outcome"] == "fits" else sentence)
+    does = f" kube-scheduler {how.get(answer['asPlanned'], 'may allocate other devices than planned')}."
+    yield Sentence(sentence + (does if answer["outcome"] == "fits" and not made.scheduler else ""))
     if files:
+        if made.scheduler:
+            yield Lines(f"What {title_of(made.scheduler)} cannot express", made.record["notExpressed"])
         apply = "-k" if "kustomization.yaml" in {Path(file).name for file in files} else "-f"
         yield Lines("Files", files)
         yield Words(f"Apply them: kubectl apply {apply} {shlex.quote(str(options.dir))}")
-
-
-def _like(pod: ReadPod) -> str:
-    """Return the example that is most like the workload of a pod that was given."""
-    kind = pod.subject.partition("/")[0].lower() or "pod"
-    return kind if kind in _EXAMPLES else "deployment"
 
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
     from dra_lab.planner.questions import plan_workloads
     from dra_lab.session.outputs import Planned, bundle
-    from dra_lab.sketch.claim_objects import Target
     from dra_lab.words.answer_sentence import answer_sentence
 
     if options.node:
-        raise InputError(
-            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
-            "they fit"
-        )
-    cluster = cluster_of(options)
-    target = Target(release_of(options), options.api_version, options.kind, namespace_of(options))
-    planned = workloads_of(options.claims, cluster, target.release)
-    for pod in planned.workloads:
+        refuse_node_of_replicas()
+    target, asked = _target(options), asked_of(options)
+    for pod in asked.workloads:
         _refuse_empty(pod.name, [request for claim in pod.claims for request in claim.requests])
-    cluster = planned.cluster
     goals = setting_of(options, "goals")
     plan = plan_workloads(
-        cluster, planned.workloads, release=target.release, goals=goals, objective=options.objective, first_fit=False
+        asked.cluster,
+        asked.workloads,
+        release=target.release,
+        goals=goals,
+        objective=options.objective,
+        first_fit=False,
     )
-    made = bundle(Planned(cluster, plan), target, wanted, pin=options.pin)
-    return _write(options, made, answer_sentence(plan), (*planned.findings, *made.findings))
+    made = bundle(Planned(asked.cluster, plan), target, wanted, pin=options.pin)
+    return _write(options, made, plan, answer_sentence(plan), (*asked.findings, *made.findings))
+
+
+_SECONDS = 60.0
+
+
+def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[Finding, ...]]:
+    """Plan the gang of a command; return its files, its plan, the answer in words, and the findings.
+
+    Raises InputError for options that have no meaning for gangs.
+    """
+    from dra_lab.exports.gangs.gang_files import PlannedGang, gang_bundle
+    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.words.answer_sentence import answer_sentence
+
+    _refuse_for_gang(options)
+    gangs, release = asked_of(options), release_of(options)
+    if len(gangs.every) > 1:
+        names = ", ".join(one.name for one in gangs.every)
+        raise InputError(f"one gang is exported at a time, and these are several: {names}; give each its own --dir")
+    (one,) = gangs.gangs
+    if options.pin and not one.gang.level:
+        raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
+    workload, has_claims = _workload_of(options, one)
+    with command_waits() as (show, cancel):
+        plan = plan_workloads(
+            gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel
+        )
+    findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
+    given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
+    planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)
+    pods: dict[str, Any] = {"namespace": namespace_of(options), "workload": workload, "has_claims": has_claims}
+    made = gang_bundle(planned, options.scheduler, pin=options.pin, **pods)
+    return made, plan, answer_sentence(plan), made.findings
+
+
+def _refuse_for_gang(options: argparse.Namespace) -> None:
+    """Raise InputError for what an export of a gang lacks or cannot use."""
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS
+
+    refuse_options(options)
+    if not options.scheduler:
+        raise InputError(f"--scheduler is missing: a gang is written for one of {', '.join(SCHEDULERS)}")
+    given = {
+        "--container": options.container,
+        "--patch": options.patch,
+        "--measure": options.measure,
+        "--example": options.example,
+        "--annotate": options.annotate,
+        **{f"--{name}": True for name in options.extra},
+        "--kind claim": options.kind != "template",
+        f"--api-version {options.api_version}": options.api_version != "v1",
+    }
+    for name, value in given.items():
+        if value:
+            raise InputError(f"{name} is not for the files of a gang; leave it out")
+
+
+def _workload_of(options: argparse.Namespace, one: GangInput) -> tuple[WorkloadFile | None, bool]:
+    """Return the workload that gets the levels of the gang (None without --workload), and whether it has the claims.
+
+    Raises InputError if the claims of another file's pods would be lost.
+    """
+    from dra_lab.exports.workload_file import pod_templates, read_workload
+    from dra_lab.manifests.device_asks import requested_devices
+
+    if options.workload is None:
+        return None, False
+    source, file = Path(one.source).resolve(), options.workload.resolve()
+    if source == file or source in file.parents:
+        asking = [field.template for field in pod_templates(options.workload) if requested_devices(field.spec)]
+        return read_workload(options.workload, options.template or asking), True
+    if one.of_pods:
+        message = f"the pods of {one.source} have their own claims"
+        raise InputError(f"{message}; give --workload the same file, or --claim a claim")
+    return read_workload(options.workload, options.template), False
+
+
+def _placeholders(one: GangInput) -> Iterator[Finding]:
+    """Yield that the pods of a file are not among the files that are written."""
+    if one.of_pods:
+        message = f"the files have example pods; the containers of {one.source} are not in them"
+        advice = "--workload FILE with the same file writes the levels and the node affinity into it."
+        yield Finding("gang-example-pods", Severity.WARNING, one.gang.name, message, advice)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dra_lab.cli.completion import complete_with
-from dra_lab.cli.exit_status import FITS
+from dra_lab.cli.output import FITS
 
 EXAMPLES = (
     "dra-lab help clusters",
@@ -102,7 +102,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "topic", nargs="?", default="", metavar="TOPIC", help="clusters, plan-files, output, or a RULE"
     )
     complete_with(topic, _topics)
-    parser.set_defaults(run=run)
 
 
 def _topics() -> list[str]:

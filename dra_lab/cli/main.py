@@ -1,34 +1,18 @@
-"""The entry point: one parser, one table of commands, errors of ours as one line."""
+"""The entry point: runs one command; an error of ours becomes one line."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from dra_lab.cli.commands import COMMANDS
-from dra_lab.cli.exit_status import FITS, UNANSWERED
-from dra_lab.cli.parser import Parser, declare, unknown
+from dra_lab.cli.output import FITS, UNANSWERED, explained_by
+from dra_lab.cli.parser import parser_of
 from dra_lab.cli.plain_output import plain_output
 from dra_lab.errors import DraLabError
 from dra_lab.garbage import rare_collections
-from dra_lab.version import __version__
-
-_DESCRIPTION = """\
-A planner for Kubernetes Dynamic Resource Allocation. Without a command, or
-with `lab`, it opens JupyterLab on the planner notebook."""
-
-_EPILOG = """\
-to start:
-  dra-lab samples
-  dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs
-  dra-lab plan context: --claim claim.yaml      in kubectl's current cluster.
-  dra-lab COMMAND --help
-
-exit status: 0 = fits or valid, 1 = not, 2 = not answered"""
 
 _LAB_HELP = """\
 usage: dra-lab [lab] [JUPYTERLAB-OPTION ...]
@@ -46,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:
         from dra_lab.cli.completion import complete
 
-        complete(_parser)
+        complete(parser_of)
     arguments = list(sys.argv[1:] if argv is None else argv)
     with plain_output(), rare_collections():
         return _run(arguments)
@@ -58,7 +42,7 @@ def _run(arguments: list[str]) -> int:
             return _lab(arguments[1:])
         # A thread for each processor costs more at the start of numpy than it saves afterwards; JupyterLab has its own.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        options = _parser(arguments).parse_args(arguments)
+        options = parser_of(arguments).parse_args(arguments)
         if "read_namespaces" in options:
             from dra_lab.cli.options import check_cluster_options
 
@@ -66,8 +50,6 @@ def _run(arguments: list[str]) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
     except DraLabError as error:
-        from dra_lab.cli.output import explained_by
-
         text = f"error: {error} {explained_by(error.rule)}"
         for line in text.split("\n") if error.in_lines else [text]:
             print(line, file=sys.stderr)
@@ -100,38 +82,6 @@ def _close_output() -> None:
     """Let the interpreter end without another attempt to write what is left for standard output."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-class _Formatter(argparse.HelpFormatter):
-    """Help whose description is wrapped to the terminal, and whose examples are not."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
-
-
-def _parser(arguments: list[str]) -> argparse.ArgumentParser:
-    """Return the parser, with the options of the command that is asked for."""
-    parser = Parser(
-        prog="dra-lab",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
-    parser.add_argument("--version", action="version", version=f"dra-lab {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    commands.add_parser("lab", help="open JupyterLab on the planner notebook (the default)")
-    chosen = next((word for word in arguments if not word.startswith("-")), "")
-    if chosen and chosen not in ("lab", *COMMANDS):
-        parser.error(unknown("command", chosen, COMMANDS))
-    for name, listed in COMMANDS.items():
-        text = listed.text
-        command = commands.add_parser(
-            name, help=text, description=f"{text[0].upper()}{text[1:]}.", formatter_class=_Formatter
-        )
-        if name == chosen:
-            # Another command's options are not needed, and importing them takes most of the start.
-            declare(command, listed, arguments)
-    return parser
 
 
 def _lab(arguments: list[str]) -> int:

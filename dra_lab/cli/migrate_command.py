@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.exit_status import status_of
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of
-from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write
+from dra_lab.cli.output import add_output, add_write, print_findings, print_yaml, refuse_write, status_of
 from dra_lab.errors import InputError, SourceError
 from dra_lab.findings import Severity
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
@@ -42,7 +41,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "the class that replaces a resource (repeatable)"
     parser.add_argument("--map", action="append", default=[], metavar="NAME=DEVICECLASS", help=text)
     add_output(parser, "yaml")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

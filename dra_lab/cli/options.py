@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from dra_lab.cli.completion import cluster_words, complete_with
-from dra_lab.cli.exit_status import status_of
-from dra_lab.cli.output import print_findings, print_json, print_parts
+from dra_lab.cli.output import print_findings, print_json, print_parts, status_of
 from dra_lab.errors import InputError, SketchError
-from dra_lab.findings import Finding, Origin
+from dra_lab.findings import Finding, Origin, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import FIXED_GOALS, GOALS
-from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import whole_number
 from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
 from dra_lab.model.sketch import Drawing
-from dra_lab.planner.waiting import STOPPING
 
 if TYPE_CHECKING:
     from dra_lab.model.layers import Layer
@@ -34,21 +30,6 @@ CLAIM_HELP = (
 )
 
 POD_HELP = "the pod or workload to use if the file of --claim contains several"
-
-
-class ClaimOptions(NamedTuple):
-    """A --claim with the options after it; None for an option that is not given.
-
-    `gang` is the number of pods that start together, `level` and `prefer_level` their levels, `queue` their LocalQueue.
-    """
-
-    claim: str
-    replicas: int | None = None
-    pod: str | None = None
-    gang: int | None = None
-    level: str | None = None
-    prefer_level: str | None = None
-    queue: str | None = None
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +142,14 @@ def cluster_of(options: argparse.Namespace) -> Cluster:
         options.read = _read(options)
     read: Cluster = options.read
     return read
+
+
+def with_cluster_findings(options: argparse.Namespace, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings and those about the cluster of a command, each once, errors first."""
+    from dra_lab.checks.cluster_checks import check_cluster
+
+    read = cluster_of(options)
+    return sort_findings(dict.fromkeys((*read.findings, *check_cluster(read), *findings)))
 
 
 def _read(options: argparse.Namespace) -> Cluster:
@@ -309,63 +298,6 @@ def whole(text: str) -> int:
     if found is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
     return found
-
-
-def session_of(options: argparse.Namespace) -> Any:
-    """Return the Session of a command's cluster and claim."""
-    from dra_lab.gitops.given_classes import with_own_classes
-    from dra_lab.session import Session, read_sketch
-
-    return Session(
-        with_own_classes(options.claim, cluster_of(options)),
-        sketch=read_sketch(options.claim),
-        release=_version(options),
-        feature_gates=read_gates(options.feature_gates),
-        time_limit=getattr(options, "time_limit", None) or 60.0,
-        node=node_of(options),
-        goals=setting_of(options, "goals"),
-        drawn=False,
-    )
-
-
-def plan_with_bar(session: Any) -> Plan:
-    """Plan with a line of progress on a terminal; nothing is printed where standard error is no terminal.
-
-    Ctrl-C ends it with the best answer so far; KeyboardInterrupt where there is none, or at the second time.
-    """
-    try:
-        plan: Plan = session.plan(bar=sys.stderr.isatty())
-    except KeyboardInterrupt:
-        # the session has cancelled what it was at: its answer comes at once
-        print(f"\n{STOPPING}", file=sys.stderr)
-        session.wait()
-        if session.answer is None or session.stale:
-            raise
-        plan = session.answer
-    return plan
-
-
-def findings_of(options: argparse.Namespace, session: Any) -> tuple[Finding, ...]:
-    """Return what a session noticed. kube-scheduler's search is that for the claim as its file has it.
-
-    The session searches the manifest that it would write, which may leave out what the devices cannot keep.
-    """
-    from dra_lab.findings import sort_findings
-    from dra_lab.model.sketch import claims_of
-    from dra_lab.pinning.node_search import start_findings
-    from dra_lab.sketch.compile import compile_claim
-    from dra_lab.sketch.read_back import spec_of
-
-    findings: tuple[Finding, ...] = session.findings
-    sketch, cluster, release = session.sketch, session.cluster, session.release
-    if not session.answer.fits or options.claim in plan_files(options):
-        return findings
-    claims = claims_of(sketch)
-    pairs = [(compile_claim(one, cluster, release).spec.devices, spec_of(one, release).devices) for one in claims]
-    if all((len(ours.requests), ours.constraints) == (len(own.requests), own.constraints) for ours, own in pairs):
-        return findings
-    found = start_findings(claims, cluster, release, sketch.name, written=True)
-    return sort_findings((*(f for f in findings if not f.rule.startswith("manifest-")), *found))
 
 
 def print_answer(

@@ -1,4 +1,4 @@
-"""The options -o, -q and -v, and how an answer, its files and its findings are printed."""
+"""The options -o, -q and -v, the exit statuses, and how an answer, its files and its findings are printed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ from dra_lab.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from dra_lab.words.document import Part
+
+FITS, NOT, UNANSWERED = 0, 1, 2
+"""Exit statuses of all commands: fits or valid, does not fit or invalid, could not be answered."""
+
+
+def status_of(outcome: str) -> int:
+    """Return the exit status of an outcome: 0 for fits, 1 for does-not-fit, 2 for not decided or not checked."""
+    return {"fits": FITS, "does-not-fit": NOT}.get(outcome, UNANSWERED)
 
 
 def add_output(parser: argparse.ArgumentParser, *more: str, all_of_it: str = "print the whole answer") -> None:

@@ -4,36 +4,48 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace as changed
+
+from dra_lab.cli.claim_options import (
+    add_gangs,
+    add_workloads,
+    is_fleet,
+    is_gang,
+    refuse_node_of_replicas,
+    refuse_options,
+)
+from dra_lab.cli.one_pod import plan_pod, with_measured
 from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
-    cluster_of,
-    findings_of,
-    plan_with_bar,
     print_answer,
     release_of,
     seconds,
-    session_of,
     setting_of,
+    with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.pod_option import plan_pod
-from dra_lab.cli.workload_options import add_gangs, add_workloads, is_fleet, is_gang
-from dra_lab.errors import InputError
+from dra_lab.cli.workloads import Asked, GangInput, asked_of
+from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan
+from dra_lab.model.plan import Plan, PlanStatus
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import command_waits
+from dra_lab.words.plan_json import DOES_NOT_FIT, plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.model.node_type import AddedNodes
+    from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.words.plan_document import AfterPlan
-
 
 EXAMPLES = (
     "dra-lab plan sample:eks-p4d --claim sample:eks-p4d/gpu-nic-pairs",
@@ -55,7 +67,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "bandwidths that you measured with the link and without it; they replace the published range"
     parser.add_argument("--measured", type=measured, metavar="WITH:WITHOUT", help=text)
     add_output(parser, all_of_it="print the whole answer: goals with proof, bandwidth with sources, nodes, reasons")
-    parser.set_defaults(run=run)
 
 
 def measured(text: str) -> tuple[float, float]:
@@ -74,28 +85,14 @@ def run(options: argparse.Namespace) -> int:
     """Plan and print the answer, for one pod and for many; return the exit status."""
     if is_fleet(options) or is_gang(options):
         return _run_workloads(options)
-    from dra_lab.pinning.pod_start import searched
-
     pod = plan_pod(options)
-    if pod is not None:
-        return _print(options, pod.plan, pod.cluster, (*_one_of_many(options, pod.pod), *pod.findings))
-    session = session_of(options)
-    plan = plan_with_bar(session)
-    session.wait()
-    if options.measured:
-        session.measured(*options.measured)
-        plan = session.plan()
-        session.wait()
-    plan, findings = searched(plan, findings_of(options, session))
-    return _print(options, plan, session.cluster, findings)
+    plan = with_measured(pod.plan, *options.measured) if options.measured else pod.plan
+    more = _one_of_many(options, pod.pod) if pod.pod is not None else ()
+    return _print(options, plan, pod.cluster, (*more, *pod.findings))
 
 
 def _run_workloads(options: argparse.Namespace) -> int:
     """Place replicas and gangs, print the answer and what is known after it. Raises InputError for options at odds."""
-    from dra_lab.checks.cluster_checks import check_cluster
-    from dra_lab.cli.after_plan import Questions, started
-    from dra_lab.cli.gang_options import asked_of, refuse_options
-    from dra_lab.findings import sort_findings
     from dra_lab.planner.arguments import is_one_pod
     from dra_lab.planner.questions import plan_workloads
 
@@ -103,10 +100,7 @@ def _run_workloads(options: argparse.Namespace) -> int:
         refuse_options(options)
     release, asked = release_of(options), asked_of(options)
     if options.node and not is_one_pod(asked.every):
-        raise InputError(
-            "--node is for one claim without --replicas; leave it out, because replicas go to any node on which "
-            "they fit"
-        )
+        refuse_node_of_replicas()
     with command_waits() as (show, cancel):
         plan = plan_workloads(
             asked.cluster,
@@ -123,9 +117,8 @@ def _run_workloads(options: argparse.Namespace) -> int:
         questions = Questions(options, asked.cluster, plan, release, show, cancel)
         after = questions.after(asked)
     plan = plan.checked_against(after.more.values())
-    read = cluster_of(options)
-    findings = (*asked.findings, *read.findings, *check_cluster(read), *plan.findings, *questions.findings)
-    return _print(options, plan, asked.cluster, sort_findings(dict.fromkeys(findings)), after)
+    findings = with_cluster_findings(options, (*asked.findings, *plan.findings, *questions.findings))
+    return _print(options, plan, asked.cluster, findings, after)
 
 
 def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]:
@@ -148,8 +141,6 @@ def _print(
     findings: Sequence[Finding],
     after: AfterPlan | None = None,
 ) -> int:
-    """Print the answer, and its findings on standard error; return the exit status."""
-    from dra_lab.cli.after_plan import Questions
     from dra_lab.words.plan_document import NAMES, detailed_parts
     from dra_lab.words.plan_json import plan_json, pod_outcome
 
@@ -160,3 +151,177 @@ def _print(
     parts = detailed_parts(shown, cluster, names=NAMES, detail=options.detail, after=after)
     whole = replace(plan, findings=tuple(findings))
     return print_answer(options, lambda: plan_json(whole, after), parts, findings, pod_outcome(plan))
+
+
+_SECONDS = 30.0
+"""Seconds for each question after the plan, where no time limit is given."""
+
+_TO_ADD = 10.0
+"""Seconds for the nodes to add, which are a remark beside the answer."""
+
+_MOST_TYPES = 4
+_UNANSWERED = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
+
+
+class Questions:
+    """The questions after a plan, each within the time limit of the command, or 30 s without one.
+
+    Nothing is asked once cancelled; a question that is cancelled while it is looked at has its bounds. Unless
+    `everything`, the largest job and the stranded devices are not asked for.
+    """
+
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        cluster: Cluster,
+        plan: Plan,
+        release: KubernetesRelease,
+        progress: Any = None,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        """Take the plan, and what every question needs."""
+        given = getattr(options, "time_limit", None)
+        self.seconds = _SECONDS if given is None else given
+        self.everything = options.format == "json" or options.detail == "all"
+        self.cluster, self.plan, self.release = cluster, plan, release
+        self.cancel = cancel or threading.Event()
+        self.findings: list[Finding] = []
+        self._common: dict[str, Any] = {
+            "release": release,
+            "progress": progress,
+            "cancel": cancel,
+            "time_limit": self.seconds,
+        }
+
+    def after(self, asked: Asked | None = None) -> AfterPlan:
+        """Return what is known after the plan; `asked` has the queues and files of the workloads, None for one pod."""
+        from dra_lab.planner.questions import how_many_more
+        from dra_lab.sketch.kind_counts import unread_words
+        from dra_lab.words.plan_document import AfterPlan
+
+        plan, known = self.plan, AfterPlan(unread="" if self.plan.is_one_pod else unread_words(self.cluster))
+        if plan.status in _UNANSWERED or self.cancel.is_set() or plan.allocated_claims:
+            return known
+        gangs = {gang.name for gang in plan.gangs}
+        more, total = {}, {}
+        for workload in plan.workloads if plan.fits or gangs else ():
+            if self.cancel.is_set():
+                break
+            more[workload.name] = how_many_more(self.cluster, workload, after=plan, **self._common)
+            if workload.name in gangs:
+                now = how_many_more(self.cluster, workload, **self._common) if plan.pods else more[workload.name]
+                total[workload.name] = now
+        known = changed(known, more=more, total=total)
+        if self.everything and not gangs:
+            known = self._capacity(known)
+        if not plan.fits and not plan.is_one_pod:
+            known = changed(known, alone=self._alone(), added=self._nodes_that_help())
+        return known if asked is None or not gangs else self._of_gangs(known, asked)
+
+    def _capacity(self, known: AfterPlan) -> AfterPlan:
+        from dra_lab.planner.fleet import largest_job, stranded
+
+        claims = [workload.claims[0] for workload in self.plan.workloads if workload.claims]
+        common = {**self._common, "after": self.plan}
+        jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
+        return changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
+
+    def _alone(self) -> dict[str, Plan]:
+        """Return the plan of one pod of each workload without gangs, where that is the reason."""
+        from dra_lab.planner.plan_pod import plan_pod
+
+        single = [workload for workload in self.plan.workloads if not workload.is_gang]
+        return {one.name: plan_pod(self.cluster, one, release=self.release, time_limit=10.0) for one in single}
+
+    def _nodes_that_help(self) -> AddedNodes | None:
+        """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
+        from dra_lab.model.node_type import NodeType
+        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
+
+        if not self.plan.gangs or plan_outcome(self.plan) != DOES_NOT_FIT or self.cancel.is_set():
+            return None
+        kinds: dict[Hashable, str] = {}
+        for node, slices in self.cluster.slices_by_node.items():
+            kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
+        types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
+        common: dict[str, Any] = {"release": self.release, "cancel": self.cancel}
+        with suppress(InputError, UnsupportedFeature):
+            limit = min(self.seconds, _TO_ADD)
+            found = nodes_to_add(self.cluster, self.plan.workloads, types, time_limit=limit, **common)
+            return found if found.count else None
+        return None
+
+    # -- gangs
+
+    def _of_gangs(self, known: AfterPlan, asked: Asked) -> AfterPlan:
+        """Return what is known with the queues of gangs, and with what schedulers do."""
+        from dra_lab.planner.gangs import gang_verdicts
+
+        choices: dict[str, tuple[GangChoice, ...]] = {}
+        verdicts = {}
+        with suppress(Cancelled):
+            for one in asked.gangs:
+                try:
+                    choices[one.gang.name] = self._choices(one)
+                except UnsupportedFeature as error:
+                    self.findings.append(Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message))
+                    break
+        for one in (one for one in asked.gangs if one.queue):
+            common: dict[str, Any] = {"plan": self.plan, "release": self.release, "requests": one.requests or None}
+            try:
+                verdicts[one.gang.name] = gang_verdicts(self.cluster, one.gang, queue=one.queue, **common)
+            except InputError as error:
+                advice = "Only the devices are answered."
+                name, words = one.gang.name, error.message
+                self.findings.append(Finding("gang-queue-unknown", Severity.WARNING, name, words, advice))
+        for one in asked.gangs:
+            # Kueue was replayed with pods of which it is not known what they request of a node
+            if not any(one.requests.values()) and any(c.replay.domains for c in choices.get(one.gang.name, ())):
+                self.findings.append(_unknown_requests(one))
+        queues = {one.gang.name: one.queue for one in asked.gangs}
+        return changed(known, choices=choices, verdicts=verdicts, queues=queues)
+
+    def _choices(self, one: GangInput) -> tuple[GangChoice, ...]:
+        from dra_lab.pinning.gang_choices import gang_choices
+        from dra_lab.pinning.pin_budget import budget_of
+
+        common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(self.seconds, self.cancel)}
+        return tuple(gang_choices(self.cluster, one.gang, one.hierarchy, self.release, self.plan, **common))
+
+
+def _unknown_requests(one: GangInput) -> Finding:
+    message = (
+        f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods on one node"
+    )
+    advice = "Write requests for the containers of the Job that you submit, and plan that Job."
+    return Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice)
+
+
+def started(
+    asked: Asked, plan: Plan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
+) -> Plan:
+    """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
+
+    Its findings include those of the searches.
+    """
+    from dra_lab.pinning.pod_start import searched, start_of
+
+    if not plan.pods or plan.gangs:
+        return plan
+    found = (*plan.findings, *_searches(asked, plan, release, _SECONDS if time_limit is None else time_limit, cancel))
+    if plan.is_one_pod:
+        plan, found = searched(plan, found)
+        return replace(plan, findings=found)
+    return replace(plan, start=start_of(found), findings=found)
+
+
+def _searches(
+    asked: Asked, plan: Plan, release: KubernetesRelease, seconds: float, cancel: threading.Event
+) -> Iterator[Finding]:
+    from dra_lab.pinning.node_search import start_findings
+
+    common: dict[str, Any] = {"time_limit": seconds, "cancel": cancel}
+    with suppress(Cancelled):
+        for one in (one for one in plan.workloads if plan.placed[one.name] and not one.is_gang):
+            written = one.name in asked.written
+            yield from start_findings(one.claims, asked.cluster, release, one.name, written=written, **common)

@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import version
+from dra_lab.cli.output import FITS
 from dra_lab.model.release import RECORDED_RELEASE, RELEASES
 
 EXAMPLES = (
@@ -31,7 +31,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     text = "the release whose first fit answers cases of allocation (default: the one that was recorded)"
     parser.add_argument("--release", type=version, choices=RELEASES, default=RECORDED_RELEASE, help=text)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

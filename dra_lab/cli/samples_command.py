@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dra_lab.cli.exit_status import FITS
 from dra_lab.cli.options import print_answer
-from dra_lab.cli.output import add_output
+from dra_lab.cli.output import FITS, add_output
 
 EXAMPLES = (
     "dra-lab samples",
@@ -18,7 +17,6 @@ EXAMPLES = (
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

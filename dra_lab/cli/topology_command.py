@@ -34,27 +34,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "a cluster (sample:NAME, context:NAME, a YAML or JSON file, a folder), or the topology file of one server"
     parser.add_argument("file", metavar="FILE", help=text)
     add_output(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the levels over the nodes of a cluster, or the devices of a server and how to plan on such nodes."""
-    if not _is_cluster(options.file):
-        return _devices(options)
-    if _has_no_cluster(Path(options.file)):
-        raise InputError(f"the folder {options.file!r} has no file of a cluster; name its file about one server")
-    return _hierarchies(options)
-
-
-def _is_cluster(text: str) -> bool:
-    path = Path(text)
-    start = text.startswith(("sample:", "context:")) or text == "-"
-    return start or path.suffix.lower() in _CLUSTER_FILES or path.is_dir()
-
-
-def _has_no_cluster(path: Path) -> bool:
-    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else []
-    return bool(files) and not any(file.suffix.lower() in _CLUSTER_FILES for file in files)
+    path = Path(options.file)
+    if path.is_dir():
+        files = [file for file in path.rglob("*") if file.is_file()]
+        if files and not any(file.suffix.lower() in _CLUSTER_FILES for file in files):
+            raise InputError(f"the folder {options.file!r} has no file of a cluster; name its file about one server")
+        return _hierarchies(options)
+    named = options.file.startswith(("sample:", "context:")) or options.file == "-"
+    return _hierarchies(options) if named or path.suffix.lower() in _CLUSTER_FILES else _devices(options)
 
 
 def _hierarchies(options: argparse.Namespace) -> int:

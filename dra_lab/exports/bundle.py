@@ -15,9 +15,8 @@ import msgspec
 from dra_lab.errors import InputError
 from dra_lab.exports.manifests import ManifestFiles, manifest_files
 from dra_lab.exports.readme import Exported, extra_texts
-from dra_lab.exports.requested_twice import requested_twice
 from dra_lab.exports.simulation import UNKNOWN, Simulation, export_answer, simulation_of
-from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy
+from dra_lab.exports.workload import Patched, kustomize_patch, patch_copy, requested_twice
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity, sort_findings
@@ -26,9 +25,8 @@ from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, claims_of, pod_drawing
-from dra_lab.pinning.pin_plan import PinnedPlan
+from dra_lab.pinning.pin_plan import PinnedPlan, Written
 from dra_lab.pinning.pod_start import RUN_TIME_ERROR
-from dra_lab.pinning.written_manifests import Written
 from dra_lab.sketch.claim_objects import KINDS, Affinity, Target
 from dra_lab.words.plan_json import FITS, plan_json, plan_outcome
 
@@ -264,7 +262,6 @@ def _refuse_same_names(files: Sequence[ManifestFiles], *, several: bool) -> None
 
 
 def _patched(wanted: Wanted, workload: WorkloadFile, files: ManifestFiles, subject: _Subject) -> Patched:
-    """Return a person's workload with the claims, or a patch of it."""
     make = kustomize_patch if wanted.patch else patch_copy
     entries, affinity = subject.written.claims, subject.affinity
     made = make(workload, files.claims, container=wanted.container, affinity=affinity, entries=entries)

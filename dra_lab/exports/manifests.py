@@ -164,7 +164,11 @@ def manifest_files(
         findings += target_findings(part, target)
         claims.append(claim)
         files.append(file)
-    findings += _name_findings(name or sketch.name) if not (objects or by_spec) else ()
+    drawn_name = name or sketch.name
+    if not (objects or by_spec) and object_name(drawn_name) != drawn_name:
+        message = f"an object cannot have this name, so the manifests use {object_name(drawn_name)!r}"
+        advice = "Use lower-case letters, digits and '-', at most 63."
+        findings.append(Finding("name-changed", Severity.NOTE, drawn_name, message, advice))
     if example_kind != "none":
         own = object_name(name or sketch.name) if sketch.claims or several else ""
         shown = example(
@@ -238,11 +242,3 @@ def _header(
         rows.append("  Shared: every pod that names this claim gets the same devices, on one node.")
     rows += notes
     return "".join(f"# {_UNPRINTABLE.sub('?', row)}".rstrip() + "\n" for row in rows)
-
-
-def _name_findings(name: str) -> tuple[Finding, ...]:
-    if object_name(name) == name:
-        return ()
-    message = f"an object cannot have this name, so the manifests use {object_name(name)!r}"
-    advice = "Use lower-case letters, digits and '-', at most 63."
-    return (Finding("name-changed", Severity.NOTE, name, message, advice),)

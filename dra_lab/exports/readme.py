@@ -12,8 +12,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, asks
 from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.pinning.pin_plan import PinnedPlan
-from dra_lab.pinning.written_manifests import Written
+from dra_lab.pinning.pin_plan import PinnedPlan, Written
 from dra_lab.sketch.claim_objects import ADMIN_LABEL, KINDS, MEANING, Target
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.document import Lines, as_markdown, marked_up, printable
@@ -57,10 +56,12 @@ def extra_texts(wanted: Sequence[str], files: Sequence[str], export: Exported) -
     plan, texts = export.plan, {}
     if plan is not None and plan.is_one_pod and plan.node in export.cluster.node_by_name:
         texts["picture.svg"] = hardware_svg(export.cluster, plan.node, plan=plan)
+    found, replay = export.simulation, export.written.replay
     parts = [
         f"# {marked_up(export.title)}",
         *_answer(export.cluster, plan),
-        *_simulated(export),
+        marked_up(f"{found.sentence} {found.detail}".rstrip()),
+        *([f"Simulated with a copy of kube-scheduler's first fit: {marked_up(replay.sentence)}"] if replay else ()),
         *_pins(export.written.pinned_plan),
         *_use(export.claims, export.target, is_component=COMPONENT_PATCH in files),
         "## Files",
@@ -84,13 +85,6 @@ def _answer(cluster: Cluster, plan: Plan | None) -> Iterator[str]:
             yield f"![The plan on {marked_up(plan.node)}](picture.svg)"
         if plan.goals:
             yield as_markdown([goals_table(plan)])
-
-
-def _simulated(export: Exported) -> Iterator[str]:
-    found, replay = export.simulation, export.written.replay
-    yield marked_up(f"{found.sentence} {found.detail}".rstrip())
-    if replay is not None:
-        yield f"Simulated with a copy of kube-scheduler's first fit: {marked_up(replay.sentence)}"
 
 
 def _pins(pinned_plan: PinnedPlan | None) -> Iterator[str]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dra_lab.findings import sentence_case
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.pinning.replay_result import Miss, Replay
+from dra_lab.pinning.plan_replay import Miss, Replay
 from dra_lab.words.facts import goal_words, sentence
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED, plan_outcome
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dra_lab.drivers.device_plugins import plugin_resource
 from dra_lab.errors import InputError
 from dra_lab.exports.workload_file import WorkloadFile
-from dra_lab.findings import Finding, Severity
+from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.device_asks import containers, extended_resources
 from dra_lab.manifests.pod_templates import PodField, pod_fields, value_at
 from dra_lab.manifests.yaml_file import YamlFile
@@ -58,17 +59,15 @@ def patch_copy(
     requires. `edit` changes the object further. Patching what was patched changes nothing. Raises InputError for a
     container that is not there, and ManifestError for what cannot be changed in place.
     """
-    findings: list[Finding] = []
-    named = _named(claims, entries)
-
-    def change(value: Any) -> None:
-        _patch_object(workload, value, named, container, affinity, findings)
-        if edit is not None:
-            edit(value)
-
+    patch = _Patch(workload.title, _named(claims, entries), container, affinity, [])
     file = YamlFile(workload.text, workload.name)
-    change([*file.values.values()][workload.document])
-    return Patched(workload.name, file.text(), tuple(findings))
+    value = [*file.values.values()][workload.document]
+    for field in workload.templates:
+        patch.apply(value_at(value, field.path))
+    patch.note_templates(workload, value)
+    if edit is not None:
+        edit(value)
+    return Patched(workload.name, file.text(), tuple(patch.findings))
 
 
 def kustomize_patch(
@@ -90,21 +89,20 @@ def kustomize_patch(
         )
     value = list(load_yaml(workload.text))[workload.document].value
     (field,) = workload.templates
-    path, spec = field.path.split("."), value_at(value, field.path)
-    findings: list[Finding] = []
-    _patch_spec(spec, _named(claims, entries), container, affinity, findings, workload.title)
+    spec = value_at(value, field.path)
+    patch = _Patch(workload.title, _named(claims, entries), container, affinity, [])
+    patch.apply(spec)
     target = _container(spec, container)
-    patch: dict[str, Any] = {
+    nested: dict[str, Any] = {
         "containers": [{"name": target.get("name"), "resources": {"claims": target["resources"]["claims"]}}],
         "resourceClaims": spec["resourceClaims"],
     }
     if affinity:
-        patch["affinity"] = {"nodeAffinity": spec["affinity"]["nodeAffinity"]}
-    nested: dict[str, Any] = patch
-    for key in reversed(path):
+        nested["affinity"] = {"nodeAffinity": spec["affinity"]["nodeAffinity"]}
+    for key in reversed(field.path.split(".")):
         nested = {key: nested}
     head = {"apiVersion": value.get("apiVersion"), "kind": workload.kind, "metadata": {"name": workload.subject}}
-    return Patched(COMPONENT_PATCH, dump_yaml({**head, **nested}), tuple(findings))
+    return Patched(COMPONENT_PATCH, dump_yaml({**head, **nested}), tuple(patch.findings))
 
 
 def _named(claims: Claims, entries: Sequence[str]) -> list[_Named]:
@@ -112,59 +110,52 @@ def _named(claims: Claims, entries: Sequence[str]) -> list[_Named]:
     return list(zip(every, entries or [POD_CLAIM] * len(every), strict=True))
 
 
-def _patch_object(
-    workload: WorkloadFile,
-    value: Any,
-    claims: Sequence[_Named],
-    container: str,
-    affinity: Affinity,
-    findings: list[Finding],
-) -> None:
-    for field in workload.templates:
-        _patch_spec(value_at(value, field.path), claims, container, affinity, findings, workload.title)
-    others = [field for field in pod_fields(value) if field.path not in {chosen.path for chosen in workload.templates}]
-    if claims and (others or len(workload.templates) > 1):
-        goes = "the claim goes" if len(claims) == 1 else "the claims go"
-        message = f"{goes} to the pods of {_paths(workload.templates)}"
-        message += f"; those of {_paths(others)} get none" if others else ""
-        findings.append(
-            Finding("templates-chosen", Severity.NOTE, workload.title, message, "Name others with --template PATH.")
-        )
+@dataclass(frozen=True)
+class _Patch:
+    """What the pods of a workload get; `subject` names it in the findings, which grow."""
+
+    subject: str
+    claims: Sequence[_Named]
+    container: str
+    affinity: Affinity
+    findings: list[Finding]
+
+    def apply(self, spec: MutableMapping[str, Any]) -> None:
+        """Change the spec of a pod template."""
+        if self.claims:
+            self._put_claims(spec)
+        if self.affinity:
+            _require(spec, self.affinity)
+
+    def note_templates(self, workload: WorkloadFile, value: Any) -> None:
+        """Add a finding that names the chosen templates, if there are several to choose from."""
+        chosen = {field.path for field in workload.templates}
+        others = [field for field in pod_fields(value) if field.path not in chosen]
+        if self.claims and (others or len(workload.templates) > 1):
+            goes = "the claim goes" if len(self.claims) == 1 else "the claims go"
+            message = f"{goes} to the pods of {_paths(workload.templates)}"
+            message += f"; those of {_paths(others)} get none" if others else ""
+            advice = "Name others with --template PATH."
+            self.findings.append(Finding("templates-chosen", Severity.NOTE, self.subject, message, advice))
+
+    def _put_claims(self, spec: MutableMapping[str, Any]) -> None:
+        target = _container(spec, self.container)
+        used = _list(mapping_in(target, "resources"), "claims")
+        for claim, wanted in self.claims:
+            name = _put_claim(_list(spec, "resourceClaims"), pod_claim(claim, wanted), claim)
+            if not any(isinstance(item, Mapping) and item.get("name") == name for item in used):
+                used.append({"name": name})
+        others = [str(item.get("name")) for item in _containers(spec) if item is not target]
+        if others and not self.container:
+            get = "gets" if len(others) == 1 else "get"
+            message = f"the devices go to its container {target.get('name')}; {', '.join(others)} {get} none"
+            finding = Finding("container-chosen", Severity.NOTE, self.subject, message, "Name one with --container.")
+            if finding not in self.findings:
+                self.findings.append(finding)
 
 
 def _paths(fields: Sequence[PodField]) -> str:
     return ", ".join(f"{f.template} ({f.helper + ', ' if f.helper else ''}{f.pods})" for f in fields)
-
-
-def _patch_spec(
-    spec: MutableMapping[str, Any],
-    claims: Sequence[_Named],
-    container: str,
-    affinity: Affinity,
-    findings: list[Finding],
-    subject: str,
-) -> None:
-    if claims:
-        _put_claims(spec, claims, container, findings, subject)
-    if affinity:
-        _require(spec, affinity)
-
-
-def _put_claims(
-    spec: MutableMapping[str, Any], claims: Sequence[_Named], container: str, findings: list[Finding], subject: str
-) -> None:
-    target = _container(spec, container)
-    used = _list(mapping_in(target, "resources"), "claims")
-    for claim, wanted in claims:
-        name = _put_claim(_list(spec, "resourceClaims"), pod_claim(claim, wanted), claim)
-        if not any(isinstance(item, Mapping) and item.get("name") == name for item in used):
-            used.append({"name": name})
-    others = [str(item.get("name")) for item in _containers(spec) if item is not target]
-    if others and not container:
-        get = "gets" if len(others) == 1 else "get"
-        message = f"the devices go to its container {target.get('name')}; {', '.join(others)} {get} none"
-        finding = Finding("container-chosen", Severity.NOTE, subject, message, "Name one with --container.")
-        findings += [finding] if finding not in findings else []
 
 
 def _put_claim(entries: Any, entry: Mapping[str, str], claim: ResourceClaimTemplate | ResourceClaim) -> str:
@@ -194,7 +185,8 @@ def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
     required = mapping_in(node, "requiredDuringSchedulingIgnoredDuringExecution")
     terms = _list(required, "nodeSelectorTerms")
     if not terms:
-        terms.extend(_terms(affinity))
+        ours = node_affinity(affinity)["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        terms.extend(ours["nodeSelectorTerms"])
         return
     for term in terms:
         # An empty term matches no node, and would match some with an expression.
@@ -202,13 +194,6 @@ def _require(spec: MutableMapping[str, Any], affinity: Affinity) -> None:
             continue
         expressions = _list(term, "matchExpressions")
         expressions.extend(dict(one) for one in affinity if dict(one) not in expressions)
-
-
-def _terms(affinity: Affinity) -> list[dict[str, Any]]:
-    terms: list[dict[str, Any]] = node_affinity(affinity)["nodeAffinity"][
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    ]["nodeSelectorTerms"]
-    return terms
 
 
 def _containers(spec: Mapping[str, Any]) -> list[Any]:
@@ -269,3 +254,39 @@ def replace_annotations(metadata: Any, known: Sequence[str], wanted: Mapping[str
         if name not in wanted:
             found.pop(name, None)
     found.update(wanted)
+
+
+def requested_twice(workload: WorkloadFile, claim: ResourceClaimTemplate | ResourceClaim) -> tuple[Finding, ...]:
+    """Return, for each container that still limits a resource of a device plugin, what the pod asks for beside a claim.
+
+    A warning where the claim asks for the class that takes the resource's place, else a note: another kind of device
+    may well come from a plugin. Resources of which `drivers/data/device_plugins.yaml` knows nothing are left out. Rule:
+    a container's `resources.limits` and `resources.claims` are served independently (Kubernetes, Pod v1).
+    """
+    devices = (claim.spec.spec if isinstance(claim, ResourceClaimTemplate) else claim.spec).devices
+    classes = {r.exactly.device_class_name for r in devices.requests if r.exactly is not None}
+    classes |= {sub.device_class_name for r in devices.requests for sub in r.first_available}
+    found: list[Finding] = []
+    for field in workload.templates:
+        for path, container in containers(field.spec, field.path):
+            origin = Origin(source=workload.name, object=workload.title, path=f"{path}.resources.limits")
+            found += _of_container(container, str(container.get("name") or path.rpartition(".")[2]), origin, classes)
+    return tuple(found)
+
+
+def _of_container(container: Any, name: str, origin: Origin, classes: set[str]) -> Iterator[Finding]:
+    for resource, amount in extended_resources(container).items():
+        known = plugin_resource(resource)
+        if known is None:
+            continue
+        twice = known.device_class in classes
+        message = f"container {name} still requests {resource}: {amount}, in addition to the devices of its claim"
+        message += f": {known.device_class} twice, once from a device plugin" if twice else ""
+        advice = (
+            "Remove the resource if the claim replaces it. dra-lab migrate CLUSTER FILE --dir DIR writes the "
+            "claim for what the workload requests and removes the resource."
+        )
+        severity = Severity.WARNING if twice else Severity.NOTE
+        yield Finding(
+            "asked-twice" if twice else "plugin-beside-claim", severity, origin.object, message, advice, origin
+        )

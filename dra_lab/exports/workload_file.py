@@ -97,7 +97,6 @@ Fields = tuple[PodField, ...]
 
 
 def _read(path: Path) -> tuple[str, tuple[int, Mapping[str, Any], Fields]]:
-    """Return the text of a file, and its object with pod templates."""
     try:
         data = read_bytes(expanded(path), MAX_FILE_BYTES)
     except SourceError as error:

@@ -12,11 +12,14 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from dra_lab.errors import ExportError
-from dra_lab.manifests.file_text import as_utf8, open_to_others
+from dra_lab.manifests.file_text import as_utf8, expanded, open_to_others
 from dra_lab.model.decoding import json_value
+from dra_lab.words.comparison import changed_lines
 
 RECORD = "plan.json"
 """The plan, and the digest of every file beside it, which shows a person's edit."""
@@ -64,7 +67,11 @@ def write_files(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         step = _plan(folder, texts, record or {}, beside, overwrite=overwrite)
-        _clear_litter(folder, (*texts, beside))
+        # what an export that was killed left beside the files
+        starts = tuple(f".{name}{_MARK}" for name in (*texts, beside))
+        for path in [*folder.iterdir()]:
+            if path.name.startswith(starts) and path.name.endswith(".tmp"):
+                path.unlink(missing_ok=True)
         _carry_out(folder, step, beside)
     except OSError as error:
         place = error.filename or folder
@@ -190,19 +197,6 @@ def _stage(path: Path, text: str, staged: dict[str, Path]) -> str:
     return name
 
 
-def _clear_litter(folder: Path, names: tuple[str, ...]) -> None:
-    """Remove what an export that was killed left beside the files."""
-    for path in _litter(folder, names):
-        path.unlink(missing_ok=True)
-
-
-def _litter(folder: Path, names: tuple[str, ...]) -> Iterator[Path]:
-    starts = tuple(f".{name}{_MARK}" for name in names)
-    for path in folder.iterdir():
-        if path.name.startswith(starts) and path.name.endswith(".tmp"):
-            yield path
-
-
 def _json(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
@@ -212,3 +206,55 @@ def _read(path: Path) -> str | None:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
+
+
+Change = Literal["new", "changed", "unchanged", "edited", "removed"]
+
+
+class FileChange(Struct, frozen=True):
+    """One file of an export beside the file on disk.
+
+    `edited` is a file that differs and that a person wrote or changed: it is replaced only if they allow it. `removed`
+    is a file of an earlier export that this one has not. `lines` begin with "+", "-" or " ", as in a unified diff.
+    """
+
+    name: str
+    state: Change
+    lines: tuple[str, ...]
+
+
+def file_changes(folder: str | Path, texts: Mapping[str, str]) -> tuple[FileChange, ...]:
+    """Return what writing texts to a folder would change, in the order of the texts; removed files are last.
+
+    Nothing is written, and the folder need not exist. Raises ExportError where it cannot be read.
+    """
+    place = expanded(folder)
+    try:
+        if place.exists() and not place.is_dir():
+            raise ExportError(f"{str(folder)!r} is a file; give a folder")
+        known = known_digests(place) or {}
+        found = [_change(place, name, text, known.get(name, frozenset())) for name, text in texts.items()]
+        return (*found, *_removed(place, texts, known))
+    except OSError as error:
+        raise ExportError(f"{str(error.filename or place)!r} cannot be read: {error.strerror or error}") from None
+
+
+def _change(folder: Path, name: str, text: str, known: frozenset[str]) -> FileChange:
+    old = _shown(folder / name)
+    if old is None:
+        return FileChange(name, "new", changed_lines("", text))
+    if old == text:
+        return FileChange(name, "unchanged", tuple(f" {line}" for line in text.splitlines()))
+    return FileChange(name, "changed" if digest(old) in known else "edited", changed_lines(old, text))
+
+
+def _removed(folder: Path, texts: Mapping[str, str], known: Mapping[str, frozenset[str]]) -> Iterator[FileChange]:
+    for name, digests in known.items():
+        old = _shown(folder / name) if name not in texts else None
+        if old is not None and digest(old) in digests:
+            yield FileChange(name, "removed", changed_lines(old, ""))
+
+
+def _shown(path: Path) -> str | None:
+    text = _read(path)
+    return None if text is None else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -46,15 +46,16 @@ class GangReplay(Struct, frozen=True):
         gang: The name of the gang.
 
     Example:
-        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, read_sketch
-        >>> from dra_lab.pinning.gang_choices import replay_pod_group
+        >>> from dra_lab import KubernetesRelease, PodGroup, Workload, load_cluster, make_plan, read_sketch
+        >>> from dra_lab.pinning.gang_choices import gang_choices
 
         Both workers must be on one node.
 
         >>> worker = PodGroup("worker", read_sketch("sample:two-sockets/lesson"), count=2)
         >>> gang = Workload("train", [worker], level="host")
-        >>> found = replay_pod_group(load_cluster("sample:two-sockets"), gang, None, KubernetesRelease("1.36"))
-        >>> [(row.domain, row.most, row.wanted) for row in found.domains]
+        >>> cluster = load_cluster("sample:two-sockets")
+        >>> found = gang_choices(cluster, gang, None, KubernetesRelease("1.36"), make_plan(cluster, gang))[0]
+        >>> [(row.domain, row.most, row.wanted) for row in found.replay.domains]
         [('lab-1', 2, 2), ('lab-2', 1, 2)]
     """
 

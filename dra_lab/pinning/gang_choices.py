@@ -22,8 +22,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
-from dra_lab.pinning.gang_fills import GangFills
-from dra_lab.pinning.node_amounts import Requests
+from dra_lab.pinning.gang_fills import GangFills, Requests
 from dra_lab.pinning.pin_budget import MOST_GANGS, PinBudget
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 
@@ -124,47 +123,17 @@ def gang_choices(
     return tuple(_impossible(one, given) for one in found) if _fits_nowhere(plan, gang) else found
 
 
-def replay_pod_group(
-    cluster: Cluster,
-    gang: Workload,
-    hierarchy: Hierarchy | None,
-    release: KubernetesRelease,
-    *,
-    requests: Requests | None = None,
-    budget: PinBudget | None = None,
-) -> GangReplay:
-    """Return whether kube-scheduler's PodGroup loop finds a place for a gang, with what happens in each domain.
+# ---------------------------------------------------------------- kube-scheduler
+
+
+def _kube_scheduler(given: _Arrival) -> GangChoice:
+    """Return the verdict, and how many PodGroups start: each takes one placement, and every pod that fits there.
 
     There is one placement for each value of the node label of the required level; nodes without the label are left
     out, and equal values of different parents are one placement. In each, the pods are placed one after the other: by
     priority, then by the time of their first attempt. A pod without a node is passed over. The group starts where as
     many pods as its minimum have a place, whatever groups of the gang they are of.
     """
-    return _kube_scheduler(_Arrival(cluster, gang, hierarchy, release, requests, budget)).replay
-
-
-def replay_kueue(
-    cluster: Cluster,
-    gang: Workload,
-    hierarchy: Hierarchy,
-    release: KubernetesRelease,
-    *,
-    requests: Requests | None = None,
-    budget: PinBudget | None = None,
-) -> GangReplay:
-    """Return which domains Kueue chooses for a gang, and whether its claims can be met there.
-
-    Kueue counts CPUs, memory, extended resources and pods, and no devices of claims. Its choice is final: the pods
-    wait there if their claims cannot be met.
-    """
-    return _kueue(_Arrival(cluster, gang, hierarchy, release, requests, budget)).replay
-
-
-# ---------------------------------------------------------------- kube-scheduler
-
-
-def _kube_scheduler(given: _Arrival) -> GangChoice:
-    """Return the verdict, and how many PodGroups start: each takes one placement, and every pod that fits there."""
     gang, release = given.gang, given.release
     gate = "" if release.is_at_least("1.37") else ", GangScheduling on"
     name = f"kube-scheduler {release.version}" + (f" (PodGroup{gate})" if release.is_at_least("1.36") else "")
@@ -174,7 +143,9 @@ def _kube_scheduler(given: _Arrival) -> GangChoice:
     placements = _placements(given.cluster, given.key(gang.level))
     rows = tuple(fills.domain(value, names, gang.least) for value, names in placements.items())
     headrooms = [_headroom(gang, nodes, fills) for nodes in placements.values()]
-    least, most = (sum(_gangs_in(headroom[end], gang) for headroom in headrooms) for end in (0, 1))
+    least, most = (
+        sum(room[end] // gang.size + (room[end] % gang.size >= gang.least) for room in headrooms) for end in (0, 1)
+    )
     verdict, sentence = _verdict(rows, gang)
     replay = GangReplay(name, verdict, sentence, rows, gang.name)
     return GangChoice(replay, (min(gang.replicas, least), min(gang.replicas, most)))
@@ -232,16 +203,15 @@ def _headroom(gang: Workload, nodes: Sequence[str], fills: GangFills) -> Range:
     return least if fills.alone else 0, most
 
 
-def _gangs_in(headroom: int, gang: Workload) -> int:
-    """Return how many gangs start one after the other where each takes all pods that find a node."""
-    return headroom // gang.size + (headroom % gang.size >= gang.least)
-
-
 # ---------------------------------------------------------------- Kueue
 
 
 def _kueue(given: _Arrival) -> GangChoice:
-    """Return the verdict, how many gangs start, and where the claims of those that Kueue admits cannot be met."""
+    """Return the verdict, how many gangs start, and where the claims of those that Kueue admits cannot be met.
+
+    Kueue counts CPUs, memory, extended resources and pods, and no devices of claims. Its choice is final: the pods
+    wait there if their claims cannot be met.
+    """
     gang, hierarchy = given.gang, given.hierarchy
     if hierarchy is None and gang.level in HOSTS:
         hierarchy = Hierarchy("nodes", (), ())
@@ -253,7 +223,11 @@ def _kueue(given: _Arrival) -> GangChoice:
     flavor = KueueFlavor(keys if HOSTNAME in keys else (*keys, HOSTNAME), hierarchy.name)
     sets = [_pod_set(given, group) for group in gang.pods]
     few = gang.replicas <= MOST_GANGS
-    copies = [_of_copy(one, number) for number in range(gang.replicas if few else 1) for one in sets]
+    copies = list(sets)
+    for number in range(1, gang.replicas if few else 1):
+        copies += (
+            replace(one, name=f"{one.name} {number}", group=one.group and f"{one.group} {number}") for one in sets
+        )
     assigned = kueue_assignments(flavor, given.cluster.nodes, given.cluster.pods, copies)
     gangs = [assigned[at : at + len(sets)] for at in range(0, len(assigned), len(sets))]
     fills = GangFills(given.cluster, gang.pods, given.release, given.budget)
@@ -291,13 +265,7 @@ def _pod_set(given: _Arrival, group: PodGroup) -> KueuePodSet:
     )
 
 
-def _of_copy(one: KueuePodSet, number: int) -> KueuePodSet:
-    """Return a pod set of a further gang."""
-    return replace(one, name=f"{one.name} {number}", group=one.group and f"{one.group} {number}") if number else one
-
-
 def _kueue_replay(first: Sequence[KueueAssignment], admitted: _Admitted) -> GangReplay:
-    """Return the verdict about the first gang."""
     found = GangReplay(KUEUE, GangVerdict.NO, "", gang=admitted.gang.name)
     refused = next((one for one in first if one.message), None)
     if refused is not None:
@@ -358,7 +326,6 @@ class _Admitted:
         self.least, self.most = self.least + certain, self.most + possible
 
     def _served(self, node: str, group: int, count: int) -> Range:
-        """Return how many more pods of a group get devices on a node that Kueue chose."""
         here = self.used.setdefault(node, Counter())
         before = here[group]
         here[group] += count

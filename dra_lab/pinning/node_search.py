@@ -59,13 +59,14 @@ def start_findings(
     subject: str,
     *,
     written: bool = False,
+    fits: bool = True,
     time_limit: float = 30.0,
     cancel: threading.Event | None = None,
 ) -> tuple[Finding, ...]:
-    """Return what kube-scheduler's search does for a pod for whose claims an allocation exists, on every node.
+    """Return what kube-scheduler's search does for the claims of a pod, on every node.
 
-    One of these findings says so if it finds no devices on any node (`sentences.start_of`). For `written` and the rest
-    see `search_pod`; a search with a rule that our copy of kube-scheduler does not know is open.
+    If an allocation exists (`fits`), one of these findings says so if it finds no devices on any node. For `written`
+    and the rest see `search_pod`; a search with a rule that our copy of kube-scheduler does not know is open.
     """
     budget = budget_of(time_limit, cancel)
     try:
@@ -73,7 +74,8 @@ def start_findings(
     except UnsupportedFeature as error:
         message = f"whether kube-scheduler finds an allocation is not known: {error.message}"
         return (Finding("manifest-not-replayed", Severity.WARNING, subject, message),)
-    return (*judged(found, subject, release), *unallocated(found, sketches, cluster, release, subject))
+    nowhere = unallocated(found, sketches, cluster, release, subject) if fits else ()
+    return (*judged(found, subject, release), *nowhere)
 
 
 def search_pod(
@@ -162,7 +164,6 @@ def _search(
     limit: float,
     budget: PinBudget,
 ) -> Verdict | None:
-    """Search one node; None if the end of the budget cut it off."""
     verdict = first_fit(
         cluster,
         node,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from dra_lab.errors import ExportError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, SEEDS, PinBudget, budget_of
+from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, SEEDS, STEP, TO_FIND_PINS, PinBudget, budget_of
 from dra_lab.pinning.pin_search import Pins, PinSearch
-from dra_lab.pinning.plan_replay import expected_of
-from dra_lab.pinning.pod_kinds import Parts
-from dra_lab.pinning.replay_result import Replay
+from dra_lab.pinning.plan_replay import Replay, expected_of, replay_plan
+from dra_lab.pinning.pod_kinds import Parts, replicas_of, sketches_of
+from dra_lab.pinning.search_budget import WithinSearchBudget, within_search_budget
 from dra_lab.sketch.claim_objects import Affinity
 
 
@@ -116,7 +117,7 @@ def pin_whole(
 ) -> PinnedPlan:
     """Return the pins of a plan with one template for each of its workloads; see `pin_plan`."""
     on = with_documented_classes(cluster)
-    pods, expected = expected_of(on, plan, release)
+    expected = expected_of(plan)
     search = PinSearch(on, plan, release, expected, budget)
     before = Replay(0, 0, not_run="there is no plan")
     pins: Pins = ()
@@ -128,5 +129,99 @@ def pin_whole(
         # pins that may cost a pod, or of which it is not known, are never written
         pins, replay = (), before
     priced = tuple(Pin(pin.text, pin.reason, search.price_of((pin,), pin.workload), pin.workload) for pin in pins)
-    claims, price = search.with_pins(pins), search.price_of(pins) if pins and len(pods) == 1 else ""
+    claims, price = search.with_pins(pins), search.price_of(pins) if pins and len(plan.workloads) == 1 else ""
     return PinnedPlan(plan, claims.sketches, claims.affinities, claims.parts, priced, before, replay, price=price)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The plan, its pins, the drawings of each workload for which no search is too long, and their run."""
+
+    plan: Plan | None = None
+    pinned_plan: PinnedPlan | None = None
+    exported: tuple[WithinSearchBudget, ...] = ()
+    replay: Replay | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the findings of the pins and of the run; with pins, to add pins is no advice any more."""
+        found = self.replay.findings if self.replay else ()
+        if self.pinned_plan is None:
+            return found
+        return (*self.pinned_plan.findings, *(replace(finding, advice="") for finding in found))
+
+
+def what_is_written(
+    cluster: Cluster,
+    plan: Plan,
+    release: KubernetesRelease,
+    budget: PinBudget,
+    *,
+    pin: bool = False,
+) -> Written:
+    """Return the manifests of a plan with pins, or those without if they place more pods or alone may be written.
+
+    Both are compared as they would be written: preferred links that make a search too long are left out of each, and
+    pods are kept off nodes (`within_search_budget`). A plan that
+    needs a rule which the copy of the scheduler does not have is written as it is. Raises ExportError where neither may
+    be written, Cancelled when the budget is cancelled.
+    """
+    replicas = len(replicas_of(plan))
+    try:
+        if not pin or not replicas:
+            return _run(cluster, plan, release, None, None, budget)
+        pinned_plan = pin_whole(cluster, plan, release, budget.part(TO_FIND_PINS))
+        return _better(cluster, plan, release, pinned_plan, budget)
+    except UnsupportedFeature as error:
+        return Written(plan, replay=Replay(replicas, 0, not_run=str(error)))
+
+
+def _better(
+    cluster: Cluster, plan: Plan, release: KubernetesRelease, pinned_plan: PinnedPlan, budget: PinBudget
+) -> Written:
+    if not pinned_plan.pins:
+        return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
+    drawn = sketches_of(plan)
+    none = tuple(() for _ in drawn)
+    bare = replace(pinned_plan, plan=plan, sketches=drawn, affinities=none, pins=(), parts=())
+    # the run without pins is that of the planned workloads, whose groups have other names
+    before = pinned_plan.before if pinned_plan.plan is plan else None
+    try:
+        plain = _run(cluster, plan, release, bare, before, budget.part(STEP))
+    except ExportError:
+        return _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
+    try:
+        pinned = _run(cluster, pinned_plan.plan, release, pinned_plan, pinned_plan.replay, budget)
+    except ExportError:
+        return plain
+    assert pinned.replay is not None
+    assert plain.replay is not None
+    return plain if pinned.replay.not_run or pinned.replay.placed < plain.replay.most_placed else pinned
+
+
+def _run(
+    cluster: Cluster,
+    plan: Plan,
+    release: KubernetesRelease,
+    pinned_plan: PinnedPlan | None,
+    known: Replay | None,
+    budget: PinBudget,
+) -> Written:
+    """Return the manifests as they would be written; `known` is their run if no search makes them others."""
+    drawn = pinned_plan.sketches if pinned_plan else sketches_of(plan)
+    affinities = pinned_plan.affinities if pinned_plan else tuple(() for _ in drawn)
+    exported = tuple(
+        within_search_budget(sketches, cluster, release, affinity=affinity, budget=budget.part(STEP))
+        for sketches, affinity in zip(drawn, affinities, strict=True)
+    )
+    if known is None or any(one.changed for one in exported):
+        known = replay_plan(
+            cluster,
+            plan,
+            release,
+            budget=budget,
+            exported=[one.sketches for one in exported],
+            parts=pinned_plan.parts if pinned_plan else (),
+            affinity=[one.affinity for one in exported],
+        )
+    return Written(plan, None if pinned_plan is None else replace(pinned_plan, replay=known), exported, known)

@@ -10,13 +10,11 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.pinning.node_pins import affinity_words, node_requirements
 from dra_lab.pinning.pin_budget import SEEDS_TO_COMPARE, TO_TRY_PINS, PinBudget
 from dra_lab.pinning.pin_options import PinKind, PinnedClaims, PinOption, pin_options
-from dra_lab.pinning.plan_replay import planned_values, replay_manifests
-from dra_lab.pinning.planned_devices import PlannedReplica, names_of, planned_of, sketches_of
-from dra_lab.pinning.pod_kinds import PodKind, pod_kind
-from dra_lab.pinning.replay_result import Replay
+from dra_lab.pinning.place_selectors import affinity_words, node_requirements
+from dra_lab.pinning.plan_replay import Replay, planned_values, replay_manifests
+from dra_lab.pinning.pod_kinds import PlannedReplica, PodKind, names_of, planned_of, pod_kind, sketches_of
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
 
 Pins = tuple[PinOption, ...]
@@ -91,7 +89,11 @@ class PinSearch:
         may say without harm follows, for a selector may need it; then the devices of each replica, and the planned
         nodes alone.
         """
-        every = tuple(dict.fromkeys(self._options()))
+        found: dict[PinOption, None] = {}
+        for planned in planned_of(self._plan):
+            sketch = self.base.sketches[planned.workload][planned.claim]
+            found |= dict.fromkeys(pin_options(self._cluster, self._release, sketch, planned))
+        every = tuple(found)
         weak = tuple(option for option in every if option.kind is PinKind.CLAIM)
         strong = tuple(option for option in every if option.kind is not PinKind.CLAIM)
         yield (), weak
@@ -109,11 +111,6 @@ class PinSearch:
         harmless = self._harmless((), weak)
         for start in ((*kept, *nodes), nodes, (*nodes, *exact), (*harmless, *nodes, *exact)):
             yield start, (option for option in every if option not in start)
-
-    def _options(self) -> Iterator[PinOption]:
-        for planned in planned_of(self._plan):
-            sketch = self.base.sketches[planned.workload][planned.claim]
-            yield from pin_options(self._cluster, self._release, sketch, planned)
 
     def _add(self, chosen: Pins, options: Iterable[PinOption]) -> tuple[Pins, Replay]:
         """Add the pins that help, each by itself; then those that only help together with others."""
@@ -192,7 +189,6 @@ class PinSearch:
         return self._trying.reached
 
     def _simulation(self, claims: PinnedClaims, *, idle: bool = False) -> SchedulerSimulation:
-        """Return a scheduler that is given the manifests of claims."""
         rows = zip(names_of(self._plan), self.base.sketches, claims.sketches, claims.parts, strict=True)
         pods = []
         for number, (name, planned, exported, parts) in enumerate(rows):

@@ -10,7 +10,9 @@ from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import LEVELS
 from dra_lab.model.names import DeviceID, full_name
+from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, node_matches
 from dra_lab.sketch.cel_text import is_one_of, read_of, selector_at
+from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.cluster_candidates import all_devices
 from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities
@@ -194,3 +196,46 @@ def _names(items: Sequence[PoolDevice]) -> set[str]:
 def _each_its_own(attribute: str, items: Sequence[PoolDevice]) -> bool:
     values = [_value(item, attribute) for item in items]
     return len(set(values)) == len(values) > 1
+
+
+HOSTNAME = "kubernetes.io/hostname"
+_OF_ONE_NODE = (HOSTNAME, "metadata.name")
+
+
+def node_requirements(cluster: Cluster, good: Sequence[str], bad: Sequence[str]) -> Affinity:
+    """Return requirements that all good nodes meet and no bad one does; () where labels do not tell them apart.
+
+    A label with the fewest values is taken, one that several nodes share before one that names each node. Other nodes
+    may be admitted or not: nothing is known about them.
+    """
+    labels = {name: cluster.node_by_name[name].metadata.labels for name in (*good, *bad)}
+    found = []
+    for key in set.intersection(*({*labels[name]} for name in good)):
+        values = frozenset(labels[name][key] for name in good)
+        if not any(labels[name].get(key) in values for name in bad):
+            names_nodes = key in _OF_ONE_NODE or len(values) == len(good) > 1
+            found.append((names_nodes, len(values), key, values))
+    if not found:
+        return ()
+    _, _, key, values = min(found, key=lambda row: row[:3])
+    return ({"key": key, "operator": "In", "values": sorted(values)},)
+
+
+def admitted_nodes(cluster: Cluster, affinity: Affinity) -> frozenset[str]:
+    """Return the nodes on which all requirements hold, without cordoned ones; every node where there are none."""
+    if not affinity:
+        return cluster.open_nodes
+    expressions = tuple(
+        NodeSelectorRequirement(key=r["key"], operator=r["operator"], values=tuple(r.get("values", ())))
+        for r in affinity
+    )
+    selector = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_expressions=expressions),))
+    return (
+        frozenset(name for name, node in cluster.node_by_name.items() if node_matches(selector, node))
+        - cluster.cordoned
+    )
+
+
+def affinity_words(affinity: Affinity) -> str:
+    """Return requirements on nodes as a person reads them."""
+    return "; ".join(f"{r['key']} {r['operator']} {', '.join(r['values'])}" for r in affinity)

@@ -7,18 +7,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, permutations
+from typing import Any
 
+from msgspec import Struct
+
+from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import GOAL_WORDS
+from dra_lab.model.goals import GOAL_WORDS, GoalValue
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, NODE_SECONDS, SEEDS, TURNS, PinBudget, budget_of
-from dra_lab.pinning.planned_devices import PlannedReplica, names_of, replicas_of, sketches_of
-from dra_lab.pinning.pod_kinds import Parts, PodKind, pod_kind
-from dra_lab.pinning.replay_result import Miss, Replay
-from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, SimulatedPod
-from dra_lab.pinning.simulated_runs import Served, run_pods
+from dra_lab.pinning.pod_kinds import Parts, PlannedReplica, PodKind, pod_kind, replicas_of
+from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, Served, SimulatedPod, run_pods
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.topology.locality import device_names
 from dra_lab.words.facts import goal_words
@@ -66,9 +67,14 @@ def replay_plan(
         Cancelled: The budget was cancelled before the first run.
 
     """
-    pods, expected = expected_of(cluster, plan, release, exported, parts)
+    expected = expected_of(plan)
     if not any(replica.planned for replica in expected):
         return Replay(0, 0, not_run="there is no plan")
+    order = tuple(goal.goal for goal in expected[0].goals)
+    pods = []
+    for number, workload in enumerate(plan.workloads):
+        own, origin = exported[number] if exported else (), parts[number] if parts else ()
+        pods.append(pod_kind(cluster, release, workload.name, workload.claims, own, order, parts=origin))
     simulation = SchedulerSimulation(
         cluster, pods, release, affinity=affinity, budget=budget or budget_of(DEFAULT_SECONDS)
     )
@@ -101,14 +107,6 @@ def replay_manifests(
     return Replay(wanted, kept, misses, runs, not_run, *searches, *pods)
 
 
-def _planned(simulation: SchedulerSimulation, expected: Sequence[PlannedReplica]) -> dict[int, list[tuple[int, ...]]]:
-    """Return the planned values of each workload's replicas."""
-    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
-    for replica in (replica for replica in expected if replica.planned):
-        plans[replica.workload].append(planned_values(replica, simulation.pods[replica.workload]))
-    return plans
-
-
 def _why_not(simulation: SchedulerSimulation) -> str:
     if simulation.budget.reached:
         return "no time was left"
@@ -116,26 +114,13 @@ def _why_not(simulation: SchedulerSimulation) -> str:
     return f"a search did not end within {limit} here, so whether kube-scheduler places it is not known"
 
 
-def expected_of(
-    cluster: Cluster,
-    plan: Plan,
-    release: KubernetesRelease,
-    exported: Sequence[Sequence[ClaimSketch]] = (),
-    parts: Sequence[Parts] = (),
-) -> tuple[list[PodKind], list[PlannedReplica]]:
-    """Return the pods of a plan, as planned or as exported, and its replicas; those without a place come last."""
-    replicas = replicas_of(plan)
-    replicas += [
+def expected_of(plan: Plan) -> list[PlannedReplica]:
+    """Return the replicas of a plan; those without a place come last."""
+    return replicas_of(plan) + [
         PlannedReplica(index, number)
         for index, workload in enumerate(plan.workloads)
         for number in range(plan.placed[workload.name], workload.replicas)
     ]
-    order = tuple(goal.goal for goal in replicas[0].goals) if replicas else ()
-    pods = []
-    for number, (name, planned) in enumerate(zip(names_of(plan), sketches_of(plan), strict=True)):
-        own, origin = exported[number] if exported else (), parts[number] if parts else ()
-        pods.append(pod_kind(cluster, release, name, planned, own, order, parts=origin))
-    return pods, replicas
 
 
 Run = tuple[list[PlannedReplica], random.Random | None, bool]
@@ -143,7 +128,6 @@ Run = tuple[list[PlannedReplica], random.Random | None, bool]
 
 
 def _runs(expected: Sequence[PlannedReplica], seeds: int) -> list[Run]:
-    """Return the runs: in the plan's order, workload by workload, and shuffled."""
     arrival = list(expected)
     runs: list[Run] = [(arrival, None, False)]
     if len(arrival) == 1:
@@ -170,7 +154,9 @@ def _compare(
 
     Replicas of one workload are alike, so the best served is held against the best planned, and so on.
     """
-    plans = _planned(simulation, expected)
+    plans: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    for replica in (replica for replica in expected if replica.planned):
+        plans[replica.workload].append(planned_values(replica, simulation.pods[replica.workload]))
     by_workload: dict[int, Served] = defaultdict(list)
     for item in served:
         by_workload[item[0].workload].append(item)
@@ -212,3 +198,98 @@ def planned_values(replica: PlannedReplica, pod: PodKind) -> tuple[int, ...]:
     """Return the planned values: no must-link broken, then the goals that are compared, in the pod's order."""
     by_goal = {goal.goal: goal.value for goal in replica.goals}
     return (0, *(by_goal.get(goal, 0) for goal in pod.order))
+
+
+class Miss(Struct, frozen=True):
+    """A replica that was not served as well as planned in the worst run: where, and what is worse.
+
+    `ours` and `theirs` are the first goal that is worse, as planned and as served, and `because` why; None and "" where
+    no devices were found, or a must-link is broken.
+    """
+
+    workload: str
+    number: int
+    node: str
+    why: str
+    ours: GoalValue | None = None
+    theirs: GoalValue | None = None
+    because: str = ""
+
+
+class Replay(Struct, frozen=True):
+    """What running the manifests gave.
+
+    `kept` of `wanted` replicas were served as well as planned in the worst of the runs; `misses` are the others of that
+    run. `placed` of `pods` got devices in the run that placed the fewest, `most_placed` in the run that placed the
+    most; `pods` are all replicas, also those without a place in the plan. `runs` says which orders and choices of nodes
+    were run. `not_run` says what was not, "" where nothing is missing. `recorded` is False for releases whose scheduler
+    is reproduced from documentation. `most_steps` and `seconds` are candidates and kube-scheduler's time of the longest
+    search of one node.
+    """
+
+    wanted: int
+    kept: int
+    misses: tuple[Miss, ...] = ()
+    runs: str = ""
+    not_run: str = ""
+    recorded: bool = True
+    most_steps: int = 0
+    seconds: float = 0.0
+    pods: int = 0
+    placed: int = 0
+    most_placed: int = 0
+
+    @property
+    def as_planned(self) -> bool:
+        """Say whether every replica was served as well as planned in every run, and no run is missing."""
+        return self.kept == self.wanted and not self.not_run
+
+    @property
+    def never_starts(self) -> bool:
+        """Say whether replicas are planned and no pod got devices in any run."""
+        return bool(self.wanted and self.runs) and not self.most_placed and not self.not_run
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Return what manifests are compared by, more is better: the pods placed, then those served as planned."""
+        return self.placed, self.kept
+
+    @property
+    def sentence(self) -> str:
+        """Return the result in one sentence."""
+        if not self.runs:
+            return f"kube-scheduler's first fit was not simulated: {self.not_run}."
+        first = f"{self.kept} of {self.wanted} as planned"
+        if self.placed < self.pods and self.placed != self.kept:
+            first += f", {self.placed} of {self.pods} placed"
+        more = [f"replica {miss.number + 1} of {miss.workload} {miss.why}" for miss in self.misses[:3]]
+        more += [f"{len(self.misses) - 3} more"] if len(self.misses) > 3 else []
+        rest = f"; not simulated: {self.not_run}" if self.not_run else ""
+        source = "" if self.recorded else "; from documentation, not recorded"
+        return f"{first}{': ' if more else ''}{'; '.join(more)} ({self.runs}{rest}{source})."
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Return the result as a Finding: a note where the manifests do what was planned, else a warning."""
+        severity = Severity.NOTE if self.as_planned else Severity.WARNING
+        advice = "" if self.as_planned or not self.misses else "Export with --pin, or use another order of goals."
+        return (Finding("replay", severity, "kube-scheduler", self.sentence.rstrip("."), advice),)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result as plain values."""
+        return {
+            "asPlanned": self.as_planned,
+            "kept": self.kept,
+            "wanted": self.wanted,
+            "placed": self.placed,
+            "pods": self.pods,
+            "neverStarts": self.never_starts,
+            "runs": self.runs,
+            "notRun": self.not_run,
+            "recorded": self.recorded,
+            "mostSteps": self.most_steps,
+            "longestSearch": round(self.seconds, 3),
+            "misses": [
+                {"workload": m.workload, "replica": m.number + 1, "node": m.node, "why": m.why} for m in self.misses
+            ],
+        }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import heappop, heappush
+from itertools import count
 
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
@@ -17,9 +21,9 @@ from dra_lab.model.placement import FirstFitStatus, Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.release import RECORDED_RELEASES, KubernetesRelease, gates_of
 from dra_lab.pinning import node_search
-from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.pin_budget import NODE_SECONDS, PinBudget
-from dra_lab.pinning.pod_kinds import PodKind
+from dra_lab.pinning.place_selectors import admitted_nodes
+from dra_lab.pinning.pod_kinds import PlannedReplica, PodKind
 from dra_lab.planner.node.goal_table import Scale, broken_links, value_placements
 from dra_lab.scheduler.candidates import check_supported, held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
@@ -153,18 +157,15 @@ class SchedulerSimulation:
                 verdict.status, steps=verdict.steps, seconds=verdict.seconds, message=verdict.message, cut_off=cut_off
             )
         placements = tuple(_placements(pod, verdict.allocations))
-        scale = self._scale(pod, node)
+        devices = {item.id: item.device for item in self._views.view(node).devices}
+        places, lists = localities(self.cluster, node), self._gates.list_attributes
+        scale = Scale(pod.drawn, places, devices, pod.paired, lists)
         goals, broken = value_placements(scale, placements, pod.order), broken_links(scale, placements)
         holds = _holds(verdict.allocations)
         score = _score(pod, verdict.allocations) if self.release.is_at_least("1.35") else 0
         return SimulatedPod(
             verdict.status, placements, goals, holds, score, verdict.steps, verdict.seconds, broken=broken
         )
-
-    def _scale(self, pod: PodKind, node: str) -> Scale:
-        devices = {item.id: item.device for item in self._views.view(node).devices}
-        lists = self._gates.list_attributes
-        return Scale(pod.drawn, localities(self.cluster, node), devices, pod.paired, lists)
 
     def _held_after(self, node: str, history: History) -> AllocatedDevices:
         base = self._held
@@ -231,3 +232,128 @@ def _score(pod: PodKind, allocations: Sequence[AllocationResult]) -> int:
                 if f"{request.name}/{sub.name}" in used:
                     score += MOST_ALTERNATIVES - index
     return score
+
+
+Served = list[tuple[PlannedReplica, str, SimulatedPod]]
+"""Replicas in order of arrival, the node of each ("" for none), what first fit took there or why it took nothing."""
+
+_State = tuple[Hashable, History]
+"""Kind of a node, and the pods that stand on it."""
+
+NOWHERE = SimulatedPod(FirstFitStatus.NONE, message="no admitted node has what it requests")
+
+
+def run_pods(
+    simulation: SchedulerSimulation,
+    order: Sequence[PlannedReplica],
+    rng: random.Random | None,
+    *,
+    any_node: bool = False,
+) -> Served | None:
+    """Let pods arrive; without `rng` on the worst node each time. None: our own time was over, or that of a search.
+
+    With `rng` a pod goes to a node with the best score. With `any_node` it goes to any node, half of the time to the
+    one before, because other plugins decide as well and may fill one node after the other.
+    """
+    states: dict[str, _State] = {name: (kind, ()) for kind, names in simulation.kinds.items() for name in names}
+    offers: dict[int, _Offers] = {}
+    everything: History = ()
+    served: Served = []
+    for replica in order:
+        if simulation.shared:
+            # what stands on one node may matter on every other
+            offers.clear()
+        own = offers.get(replica.workload)
+        if own is None:
+            own = offers[replica.workload] = _Offers(
+                simulation, replica.workload, states, everything, any_node=any_node
+            )
+        if own.cut_off or simulation.budget.reached:
+            return None
+        node, taken = own.choose(rng, everything[-1][0] if any_node and everything else "")
+        served.append((replica, node, taken))
+        if not node:
+            continue
+        everything = (*everything, (node, replica.workload))
+        before = states[node]
+        states[node] = (before[0], (*before[1], (node if simulation.shared else "", replica.workload)))
+        for offer in offers.values() if not simulation.shared else ():
+            offer.move(node, before)
+    return served
+
+
+class _Offers:
+    """What first fit takes for the next pod of a workload, on each admitted node as it stands.
+
+    A node that got a pod is entered again, and its older entries are skipped.
+    """
+
+    def __init__(
+        self,
+        simulation: SchedulerSimulation,
+        workload: int,
+        states: Mapping[str, _State],
+        everything: History = (),
+        *,
+        any_node: bool = False,
+    ) -> None:
+        """Look at every node; `everything` are the pods that stand already, which is asked where devices are shared."""
+        self._any_node = any_node
+        self.cut_off = False
+        self._simulation, self._workload, self._states, self._everything = simulation, workload, states, everything
+        self._taken: dict[_State, SimulatedPod] = {}
+        self._by_score: dict[int, list[tuple[str, _State]]] = defaultdict(list)
+        self._worst: list[tuple[tuple[int, ...], int, str, _State]] = []
+        self._number = count()
+        self._failing: dict[_State, int] = defaultdict(int)
+        for node in states:
+            self._enter(node)
+
+    def move(self, node: str, before: _State) -> None:
+        """Look at a node again on which a pod was placed."""
+        if before in self._failing and self._simulation.admits(self._workload, node):
+            self._failing[before] -= 1
+        self._enter(node)
+
+    def choose(self, rng: random.Random | None, before: str = "") -> tuple[str, SimulatedPod]:
+        """Return a node and what is taken there; "" and the reason where a pod is not placed.
+
+        `before` is taken half of the time if it has a place.
+        As with kube-scheduler a search that fails on any admitted node ends the attempt.
+        """
+        failing = next((state for state, nodes in self._failing.items() if nodes), None)
+        if failing is not None:
+            return "", self._taken[failing]
+        if rng is None:
+            while self._worst and self._states[self._worst[0][2]] != self._worst[0][3]:
+                heappop(self._worst)
+            return (self._worst[0][2], self._taken[self._worst[0][3]]) if self._worst else ("", NOWHERE)
+        own = bool(before) and self._simulation.admits(self._workload, before)
+        again = self._taken.get(self._states[before]) if own else None
+        if again is not None and again.status is FirstFitStatus.ALLOCATED and rng.random() < 0.5:
+            return before, again
+        for score in sorted(self._by_score, reverse=True):
+            nodes = self._by_score[score]
+            while nodes:
+                at = rng.randrange(len(nodes))
+                node, state = nodes[at]
+                if self._states[node] == state:
+                    return node, self._taken[state]
+                nodes[at] = nodes[-1]
+                nodes.pop()
+        return "", NOWHERE
+
+    def _enter(self, node: str) -> None:
+        if not self._simulation.admits(self._workload, node) or self.cut_off:
+            return
+        state = self._states[node]
+        taken = self._taken.get(state)
+        if taken is None:
+            history = self._everything if self._simulation.shared else state[1]
+            taken = self._taken[state] = self._simulation.taken(node, history, self._workload)
+        self.cut_off |= taken.unknown
+        if taken.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED):
+            self._failing[state] += 1
+        elif taken.status is FirstFitStatus.ALLOCATED:
+            self._by_score[0 if self._any_node else taken.score].append((node, state))
+            heappush(self._worst, (tuple(-value for value in taken.values), next(self._number), node, state))

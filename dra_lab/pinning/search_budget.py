@@ -17,9 +17,9 @@ from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning import node_search
-from dra_lab.pinning.node_pins import admitted_nodes, affinity_words, node_requirements
 from dra_lab.pinning.node_search import Searched, judged
 from dra_lab.pinning.pin_budget import DEFAULT_SECONDS, PODS_ON_NODE, STEP, PinBudget, budget_of
+from dra_lab.pinning.place_selectors import admitted_nodes, affinity_words, node_requirements
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import History, SchedulerSimulation, SimulatedPod
 from dra_lab.scheduler.first_fit import Verdict
@@ -80,7 +80,11 @@ def within_search_budget(
     while True:
         found = _search(drawn, on, release, affinity, budget.part(STEP))
         first = first or found
-        left_out = _left_out(dropped, first.why, drawn)
+        left_out: tuple[Finding, ...] = ()
+        if dropped:
+            message = f"dra-lab left out the preferred links {', '.join(dropped)}, because with them {first.why}"
+            advice = "Make them musts, or request fewer devices."
+            left_out = (Finding("preferences-left-out", Severity.WARNING, _names(drawn), message, advice),)
         if found.short == found.admitted:
             return WithinSearchBudget(drawn, affinity, bool(dropped), (*left_out, *_findings(found, drawn, release)))
         fewer = _without_last_preference(drawn)
@@ -190,14 +194,6 @@ def _without_last_preference(drawn: Sequence[ClaimSketch]) -> tuple[str, tuple[C
     return None
 
 
-def _left_out(dropped: Sequence[str], why: str, drawn: Sequence[ClaimSketch]) -> tuple[Finding, ...]:
-    if not dropped:
-        return ()
-    message = f"dra-lab left out the preferred links {', '.join(dropped)}, because with them {why}"
-    advice = "Make them musts, or request fewer devices."
-    return (Finding("preferences-left-out", Severity.WARNING, _names(drawn), message, advice),)
-
-
 def _kept_off(found: _Searches, extra: Affinity, drawn: Sequence[ClaimSketch]) -> Finding:
     long = len(found.admitted - found.short)
     message = f"on {long} nodes {found.why}; node affinity keeps its pods on other nodes ({affinity_words(extra)})"
@@ -226,7 +222,6 @@ def _findings(
 
 
 def _searched(part: Sequence[_Filled], admitted: frozenset[str], seconds: float) -> Searched:
-    """Return the first searches of admitted nodes."""
     own = [(tuple(name for name in one.nodes if name in admitted), one.first) for one in part]
     ended = [(nodes, pod) for nodes, pod in own if nodes and not pod.cut_off]
     states = tuple((n, Verdict(p.status, message=p.message, steps=p.steps, seconds=p.seconds)) for n, p in ended)

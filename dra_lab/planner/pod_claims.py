@@ -36,7 +36,7 @@ def join_sketches(parts: Mapping[str, ClaimSketch], name: str = "joined") -> Cla
         for link in sketch.links:
             tied = tuple(f"{part}{MARK}{reference}" for reference in link.requests)
             links.append(replace(link, name=f"{part}{MARK}{link.name}", requests=tied))
-    return ClaimSketch(name, tuple(requests), tuple(links))
+    return ClaimSketch(name, tuple(requests), tuple(links), claims=tuple(parts))
 
 
 def exact_sketch(spec: ResourceClaimSpec, name: str) -> ClaimSketch:
@@ -243,19 +243,7 @@ def compile_pod(
 
 def split_sketch(joined: ClaimSketch) -> dict[str, ClaimSketch]:
     """Return the claims of a joined drawing by name; a drawing of one claim under "" (see `join_sketches`)."""
-    names = dict.fromkeys(part_of(request.name)[0] for request in joined.requests)
-    if tuple(names) == ("",):
-        return {"": joined}
-    parts = {}
-    for name in names:
-        requests = tuple(replace(r, name=part_of(r.name)[1]) for r in joined.requests if part_of(r.name)[0] == name)
-        links = tuple(
-            replace(link, name=part_of(link.name)[1], requests=tuple(part_of(end)[1] for end in link.requests))
-            for link in joined.links
-            if part_of(link.name)[0] == name
-        )
-        parts[name] = ClaimSketch(name, requests, links)
-    return parts
+    return {claim.name: claim for claim in claims_of(joined)} if joined.claims else {"": joined}
 
 
 def in_claim(placement: Placement) -> Placement:

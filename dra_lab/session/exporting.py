@@ -12,10 +12,9 @@ import msgspec
 
 from dra_lab.errors import Cancelled, DraLabError, ExportError, InputError, did_you_mean
 from dra_lab.exports.bundle import Bundle, Wanted, write_bundle
-from dra_lab.exports.file_changes import FileChange, file_changes
-from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.gangs.gang_files import SCHEDULERS, PlannedGang, gang_bundle
 from dra_lab.exports.workload_file import container_names, pod_templates, read_workload
+from dra_lab.exports.written_files import FileChange, file_changes
 from dra_lab.manifests.pod_templates import PodField
 from dra_lab.session.job import Job, Run
 from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_selected

@@ -28,7 +28,7 @@ from dra_lab.words.facts import counted
 
 if TYPE_CHECKING:
     from dra_lab.pictures.report import SearchStep
-    from dra_lab.pinning.written_manifests import Written
+    from dra_lab.pinning.pin_plan import Written
     from dra_lab.session.answering import Answering
     from dra_lab.session.fleet import SessionFleet
 
@@ -192,8 +192,7 @@ def _gang_bundle(
     *,
     pin: bool,
 ) -> Bundle:
-    from dra_lab.exports.gangs.gang_bundle import PlannedGang, gang_bundle
-    from dra_lab.exports.gangs.gang_files import SCHEDULERS
+    from dra_lab.exports.gangs.gang_files import SCHEDULERS, PlannedGang, gang_bundle
     from dra_lab.topology.gang_levels import gang_with_levels
 
     if len(plan.workloads) > 1:
@@ -252,8 +251,8 @@ def _written(
 ) -> Written:
     """Return what is written of a plan; without one that fits, what kube-scheduler's search does with a drawing."""
     from dra_lab.pinning.pin_budget import budget_of
+    from dra_lab.pinning.pin_plan import Written, what_is_written
     from dra_lab.pinning.search_budget import within_search_budget
-    from dra_lab.pinning.written_manifests import Written, what_is_written
     from dra_lab.planner.questions import plan_workloads
 
     budget, plan = budget_of(EXPORT_SECONDS, cancel), asked.plan

@@ -9,11 +9,10 @@ from typing import Literal
 import msgspec
 
 from dra_lab.exports.bundle import Bundle
-from dra_lab.exports.file_changes import FileChange
-from dra_lab.exports.gangs.gang_bundle import FRAGMENTS, title_of
-from dra_lab.exports.gangs.gang_files import SCHEDULERS
+from dra_lab.exports.gangs.gang_files import FRAGMENTS, SCHEDULERS, title_of
 from dra_lab.exports.readme import EXTRA_FILES
 from dra_lab.exports.simulation import Simulation
+from dra_lab.exports.written_files import FileChange
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.memo import once_per_snapshot

@@ -9,16 +9,17 @@ import shlex
 import shutil
 import subprocess
 from contextlib import redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from topology_texts import SERVER, TOPO
 
 from dra_lab.cli import main
-from dra_lab.cli.commands import COMMANDS
+from dra_lab.cli.parser import COMMANDS
 from dra_lab.session import Session, read_sketch
 
-EXAMPLES = {name: listed.load().EXAMPLES for name, listed in COMMANDS.items()}
+EXAMPLES = {name: import_module(f"dra_lab.cli.{name}_command").EXAMPLES for name in COMMANDS}
 POD = """\
 apiVersion: v1
 kind: Pod

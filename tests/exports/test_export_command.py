@@ -7,8 +7,35 @@ import json
 import pytest
 import yaml
 
+from dra_lab import KubernetesRelease, load_cluster, read_sketch, samples
+from dra_lab.checks.document_checks import check_text
 from dra_lab.cli import main
+from dra_lab.errors import InputError
+from dra_lab.exports.bundle import Wanted, make_bundle
+from dra_lab.exports.manifests import manifest_yaml
+from dra_lab.exports.simulation import exit_status
+from dra_lab.sketch.claim_objects import Target
 
+EXAMPLES = [(sample.name, example) for sample in samples() for example in sample.examples]
+APART = """\
+apiVersion: dra-lab/v1
+kind: Drawing
+sketch:
+  name: apart
+  requests:
+  - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}
+  links:
+  - {name: link, requests: [gpu], where: numaNode, how: apart, must: true}
+"""
+MANY = """\
+apiVersion: dra-lab/v1
+kind: Drawing
+sketch:
+  name: many
+  requests:
+  - {name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2000000000}}
+  - {name: nic, exactly: {deviceClassName: dranet, count: 2000000000}}
+"""
 CLAIM = ("sample:eks-p4d", "--claim", "sample:eks-p4d/gpu-nic-pairs")
 
 
@@ -22,11 +49,6 @@ def test_a_pinned_folder_says_that_first_fit_does_what_is_planned(tmp_path, caps
     assert record["loop"]["asPlanned"] is True
     assert [pin["pin"] for pin in record["pins"]] == ["nic together on one NUMA node"]
     assert "![The plan on" in (tmp_path / "README.md").read_text()
-
-
-def test_what_first_fit_does_otherwise_is_a_warning(tmp_path, capsys):
-    main(["export", *CLAIM, "--dir", str(tmp_path)])
-    assert "warning: kube-scheduler: 0 of 1 as planned" in capsys.readouterr().err
 
 
 def test_version_kind_and_namespace_are_chosen(tmp_path):
@@ -86,3 +108,71 @@ def test_an_example_beside_a_workload_is_refused(tmp_path):
     options = ["--workload", str(tmp_path / "work.yaml"), "--example", "job"]
     assert main(["export", *CLAIM, "--dir", str(tmp_path / "new"), *options]) == 2
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("option", ["--allow-worse", "--pin"])
+def test_what_is_written_is_accepted_or_pinned(option, tmp_path):
+    """Without pins first fit spans two NUMA nodes; --allow-worse accepts that, and pins prevent it."""
+    assert main(["export", *CLAIM, "--dir", str(tmp_path), option]) == 0
+    answer = json.loads((tmp_path / "plan.json").read_text())["answer"]
+    assert (answer["outcome"], answer["asPlanned"]) == ("fits", option == "--pin")
+
+
+def test_a_manifest_that_misses_the_plan_is_not_written(tmp_path, capsys):
+    """Status 1, no folder, and a sentence that names what kube-scheduler does and both ways on."""
+    assert main(["export", *CLAIM, "--dir", str(tmp_path / "out")]) == 1
+    assert not (tmp_path / "out").exists()
+    said = capsys.readouterr().err
+    assert "nothing is written. kube-scheduler allocates devices with 2 NUMA nodes on a node like" in said
+    assert "Use --pin to pin the plan, or --allow-worse" in said
+
+
+def test_a_must_link_that_is_not_kept_sets_status_1(tmp_path):
+    """These GPUs publish no NUMA node, so that no constraint keeps them apart; selectors of their own values do."""
+    claim = tmp_path / "apart.dralab.yaml"
+    claim.write_text(APART)
+    command = ["export", "sample:eks-p4d", "--claim", str(claim), "--replicas", "3", "--dir"]
+    assert main([*command, str(tmp_path / "plain")]) == 1
+    assert main([*command, str(tmp_path / "pinned"), "--pin"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "as_planned", "status", "allowed"),
+    [
+        ("fits", True, 0, 0),
+        ("fits", False, 1, 0),
+        ("fits", None, 2, 0),
+        ("does-not-fit", False, 1, 1),
+        ("stopped", None, 2, 2),
+    ],
+)
+def test_the_exit_status_follows_from_the_recorded_answer(outcome, as_planned, status, allowed):
+    """0 as planned, 1 not, 2 not decided; --allow-worse accepts what is worse, never what does not fit."""
+    answer = {"outcome": outcome, "asPlanned": as_planned, "reasons": []}
+    assert (exit_status(answer), exit_status(answer, allow_worse=True)) == (status, allowed)
+
+
+@pytest.mark.parametrize("how", ["", "pairwise", "apart"])
+def test_a_count_of_any_size_ends_with_an_answer(how, tmp_path, capsys):
+    """2,000,000,000 devices do not fit: status 1 and the limit of a claim, at once and without a traceback."""
+    claim = tmp_path / "many.dralab.yaml"
+    link = f"  links:\n  - {{name: link, requests: [gpu, nic], where: pcieRoot, how: {how}, must: true}}\n"
+    claim.write_text(MANY + (link if how else ""))
+    assert main(["export", "sample:eks-p4d", "--claim", str(claim), "--dir", str(tmp_path / "out"), "--pin"]) == 1
+    assert "a claim can contain at most 32" in capsys.readouterr().err
+
+
+def test_files_that_are_not_in_the_table_are_refused():
+    """The message has the names that there are."""
+    cluster, sketch = load_cluster("sample:two-sockets"), read_sketch("sample:two-sockets/lesson")
+    with pytest.raises(InputError, match="no extra files 'picture'; use report"):
+        make_bundle(sketch, cluster, Target(KubernetesRelease("1.36")), Wanted(extra=("picture",)))
+
+
+@pytest.mark.parametrize(("sample", "example"), EXAMPLES, ids=[f"{s}/{e}" for s, e in EXAMPLES])
+def test_an_exported_example_is_accepted(sample, example):
+    """Kubernetes 1.36 accepts every object of the manifest, drops no field of it, and reads it as it is meant."""
+    cluster, release = load_cluster(f"sample:{sample}"), KubernetesRelease("1.36")
+    text = manifest_yaml(read_sketch(f"sample:{sample}/{example}"), cluster, release).text
+    assert "ResourceClaimTemplate" in text
+    assert [str(finding) for finding in check_text(text, example, release)] == []

@@ -6,6 +6,7 @@ The judge (`exported_runs`) reads the exported YAML again and places the pods it
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 from checked_plans import checked_fleet
@@ -61,7 +62,10 @@ def holds(seed, drawn=random_export):
     for files, as_planned, runs in filter(None, (plain, pinned)):
         assert max(run.longest for run in runs) <= LONGEST, seed
         for run in runs if as_planned else ():
-            assert not run.failed, (seed, run.failed, sorted(files))
+            # a pod without a place in the plan may end its attempt in any way
+            failed = Counter(one.partition(" on ")[0] for one in run.failed)
+            unplaced = {one.name: one.replicas - plan.placed[one.name] for one in plan.workloads}
+            assert all(number <= unplaced[name] for name, number in failed.items()), (seed, run.failed, sorted(files))
             good, wanted = kept(judge, plan, run)
             assert good == wanted, (seed, good, wanted, sorted(files))
     if plain is None or pinned is None:

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from gang_replays import replay_kueue
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu
 
@@ -17,7 +18,7 @@ from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.pods import Pod, PodSpec
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pinning.gang_choices import gang_choices, replay_kueue
+from dra_lab.pinning.gang_choices import gang_choices
 from dra_lab.planner.gangs import plan_gangs
 
 R136 = KubernetesRelease("1.36")

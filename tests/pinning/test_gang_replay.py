@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from gang_replays import replay_kueue, replay_pod_group
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
@@ -16,7 +17,6 @@ from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Link
-from dra_lab.pinning.gang_choices import replay_kueue, replay_pod_group
 
 R136 = KubernetesRelease("1.36")
 GPU, RACK, HOST = "gpu.nvidia.com", "example.com/rack", "kubernetes.io/hostname"

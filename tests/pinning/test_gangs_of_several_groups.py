@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from gang_replays import replay_pod_group
 from small_claims import request
 from small_nodes import a_slice, cluster, gpu, nic
 
@@ -12,7 +13,6 @@ from dra_lab import ClaimSketch, KubernetesRelease, Link, PodGroup, Workload
 from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.placement import FirstFitStatus
-from dra_lab.pinning.gang_choices import replay_pod_group
 from dra_lab.pinning.gang_fills import GangFills
 
 R136 = KubernetesRelease("1.36")

@@ -26,8 +26,8 @@ from dra_lab import (
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import FirstFitStatus
-from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.pin_budget import budget_of
+from dra_lab.pinning.place_selectors import admitted_nodes
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.pod_kinds import pod_kind
 from dra_lab.pinning.scheduler_simulation import SchedulerSimulation

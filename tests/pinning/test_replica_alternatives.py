@@ -12,7 +12,7 @@ from small_nodes import cluster as made
 
 from dra_lab import ClaimSketch, How, KubernetesRelease, Link, Workload, pin_plan
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest
-from dra_lab.pinning.claim_edits import with_alternatives
+from dra_lab.pinning.pin_options import with_alternatives
 
 R136 = KubernetesRelease("1.36")
 NUMA = "resource.kubernetes.io/numaNode"

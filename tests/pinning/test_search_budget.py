@@ -11,9 +11,9 @@ from small_nodes import a_slice, cluster, gpu, nic
 
 from dra_lab import ClaimSketch, How, KubernetesRelease, Link
 from dra_lab.errors import ExportError
-from dra_lab.pinning.node_pins import admitted_nodes
 from dra_lab.pinning.node_search import judged, search_pod
 from dra_lab.pinning.pin_budget import budget_of
+from dra_lab.pinning.place_selectors import admitted_nodes
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.pinning.search_budget import within_search_budget
 

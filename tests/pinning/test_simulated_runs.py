@@ -11,10 +11,8 @@ from small_nodes import a_slice, cluster, device
 from dra_lab import ClaimSketch, KubernetesRelease
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
 from dra_lab.model.placement import FirstFitStatus
-from dra_lab.pinning.planned_devices import PlannedReplica
-from dra_lab.pinning.pod_kinds import pod_kind
-from dra_lab.pinning.scheduler_simulation import SchedulerSimulation
-from dra_lab.pinning.simulated_runs import run_pods
+from dra_lab.pinning.pod_kinds import PlannedReplica, pod_kind
+from dra_lab.pinning.scheduler_simulation import SchedulerSimulation, run_pods
 
 R136 = KubernetesRelease("1.36")
 

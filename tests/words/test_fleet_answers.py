@@ -8,7 +8,7 @@ import pytest
 from checked_plans import checked_fleet
 
 from dra_lab import Scenario, plan_scenarios
-from dra_lab.cli.exit_status import status_of
+from dra_lab.cli.output import status_of
 from dra_lab.model.goals import GoalValue
 from dra_lab.model.headroom import Bounded, Fit, Headroom, LargestJob, Stranded, StrandedKind, StrandedNodes
 from dra_lab.model.placement import PlacedPod

@@ -11,8 +11,7 @@ import yaml
 
 import dra_lab.sources.live  # noqa: F401  the errors of a running cluster
 from dra_lab.cli import main
-from dra_lab.cli.commands import COMMANDS
-from dra_lab.cli.main import _parser
+from dra_lab.cli.parser import COMMANDS, parser_of
 from dra_lab.errors import DraLabError
 from dra_lab.words.rule_catalogue import rule_catalogue
 
@@ -37,7 +36,7 @@ def test_every_error_has_an_entry():
 def test_the_options_of_an_example_exist(command):
     """Each example of the command has options that the command takes."""
     lines = [shlex.split(entry.example)[1:] for entry in ENTRIES if entry.example.startswith(f"dra-lab {command} ")]
-    assert [words for words in lines if not _parser(words).parse_args(words).run] == []
+    assert [words for words in lines if not parser_of(words).parse_args(words).run] == []
 
 
 @pytest.mark.parametrize("word", ["topology-cpus-cut", "source-error", "SourceError"])

@@ -260,8 +260,11 @@ def gang_parts(
         gang, hierarchy, on, release, namespace, queue, name, copies, tuple(groups), tuple(pins), shared, texts,
         tuple(findings),
     )  # fmt: skip
-    for level in (gang.level, gang.prefer_level, *(level for group in gang.pods for level in _levels(group))):
-        found.label(level)
+    for group in gang.pods:
+        for level in (group.level, group.prefer_level, *(level for _, level in group.slices)):
+            found.label(level)  # raises InputError for a level that the hierarchy lacks
+    found.label(gang.level)
+    found.label(gang.prefer_level)
     return found
 
 
@@ -276,10 +279,6 @@ def priority_class(parts: GangParts) -> Object:
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
     metadata = {"name": parts.priority_class, "labels": labels(parts.priority_class, "priority")}
     return {**head, "metadata": metadata, "value": parts.gang.priority, "globalDefault": False}
-
-
-def _levels(group: PodGroup) -> tuple[str, ...]:
-    return (group.level, group.prefer_level, *(level for _, level in group.slices))
 
 
 @dataclass(frozen=True)

@@ -44,20 +44,14 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     """Return the objects of a gang by file."""
     subgroups, leaves = _tree(parts)
     found = {"podgroup.yaml": [_pod_group(parts, name, subgroups) for name in parts.copies]}
-    if _names_level(parts) and not topology_of(parts.hierarchy, _OWN):
+    if any(map(parts.label, parts.wanted_levels)) and not topology_of(parts.hierarchy, _OWN):
         found["kai-topology.yaml"] = [_topology(parts)]
     copies = range(len(parts.copies))
     found["job.yaml"] = [_job(parts, copy, leaf) for copy in copies for leaf in leaves]
     return found
 
 
-def _names_level(parts: GangParts) -> bool:
-    """Say whether the gang, a group or a slice names a level that has a label."""
-    return any(parts.label(level) for level in parts.wanted_levels)
-
-
 def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
-    """Return the subgroups of a gang, and which pods belong to which."""
     subgroups: list[Object] = []
     leaves: list[_Leaf] = []
     if not _several(parts):
@@ -70,7 +64,6 @@ def _tree(parts: GangParts) -> tuple[list[Object], list[_Leaf]]:
 
 
 def _several(parts: GangParts) -> bool:
-    """Say whether one list of pods with one constraint does not suffice."""
     if len(parts.groups) > 1 or parts.groups[0].slices:
         return True
     one = parts.groups[0]
@@ -89,7 +82,6 @@ def _cut(
     subgroups: list[Object],
     leaves: list[_Leaf],
 ) -> None:
-    """Append the subgroup of some pods, and those of their slices below it."""
     head: Object = {"name": name} | ({"parent": parent} if parent else {})
     if not slices:
         subgroups.append({**head, "minMember": least, **constraint})

@@ -46,7 +46,9 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
     made = [_job_set(parts, copy) if several else _job(parts, copy) for copy in range(len(parts.copies))]
     found = {"jobset.yaml" if several else "job.yaml": made}
     if device_classes(parts):
-        found["kueue-configuration.yaml"] = [_configuration(parts)]
+        rows = [{"name": resource_of(name), "deviceClassNames": [name]} for name in device_classes(parts)]
+        head = {"apiVersion": CONFIGURATION, "kind": "Configuration"}
+        found["kueue-configuration.yaml"] = [{**head, "resources": {"deviceClassMappings": rows}}]
     return found
 
 
@@ -80,7 +82,6 @@ def _level(parts: GangParts, required: str, preferred: str) -> dict[str, str]:
 
 
 def _annotations(parts: GangParts, group: GroupParts) -> dict[str, str]:
-    """Return the annotations of the pods of a group: its levels, slices and pod set group."""
     found = _level(parts, group.required, group.preferred)
     layers = [(size, label) for size, level in group.slices if (label := parts.label(level))]
     if len(layers) == 1:
@@ -104,7 +105,6 @@ def _job(parts: GangParts, copy: int) -> Object:
 
 
 def _minimum(group: GroupParts) -> dict[str, str]:
-    """Return the annotation of a Job with which Kueue admits fewer pods."""
     return {LEAST: str(group.least)} if 0 < group.least < group.pods and not group.slices else {}
 
 
@@ -116,11 +116,6 @@ def _job_set(parts: GangParts, copy: int) -> Object:
         jobs.append({"name": group.name, "replicas": 1, "template": {"spec": body}})
     metadata = parts.metadata(parts.copies[copy], labels=_queue(parts))
     return {"apiVersion": JOB_SET, "kind": "JobSet", "metadata": metadata, "spec": {"replicatedJobs": jobs}}
-
-
-def _configuration(parts: GangParts) -> Object:
-    rows = [{"name": resource_of(name), "deviceClassNames": [name]} for name in device_classes(parts)]
-    return {"apiVersion": CONFIGURATION, "kind": "Configuration", "resources": {"deviceClassMappings": rows}}
 
 
 def _ends_with_host(parts: GangParts) -> bool:

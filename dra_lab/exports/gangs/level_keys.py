@@ -97,7 +97,6 @@ def pin_affinity(hierarchy: Hierarchy | None, path: Sequence[str]) -> Affinity:
 
 
 def _domain(hierarchy: Hierarchy | None, path: tuple[str, ...]) -> Domain | None:
-    """Return the domain of a path, None if the path is the name of a node."""
     domains = hierarchy.domains if hierarchy else ()
     found = next((domain for domain in domains if domain.path == path), None)
     nodes = {node for domain in domains for node in domain.nodes}

@@ -96,7 +96,6 @@ def own_workload(
 
 
 def _places(parts: GangParts, workload: WorkloadFile) -> Places:
-    """Return the chosen templates with the group that each belongs to."""
     fields, groups = workload.templates, parts.groups
     if len(groups) > 1 and len(fields) != len(groups):
         message = (

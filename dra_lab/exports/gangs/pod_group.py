@@ -45,7 +45,11 @@ def not_by_default(version: str, subject: str, origin: Origin | None = None) -> 
 def objects(parts: GangParts) -> dict[str, list[Object]]:
     """Return the objects of a gang by file."""
     copies = range(len(parts.copies))
-    jobs = [_job(parts, copy, at) for copy in copies for at in range(len(parts.groups))]
+    jobs = []
+    for copy, name in enumerate(parts.copies):
+        for group in parts.groups:
+            template = parts.pod_template(copy, group, spec={"schedulingGroup": {"podGroupName": name}})
+            jobs.append(job(parts, f"{name}-{group.name}", group.pods, template))
     return {"podgroup.yaml": [_pod_group(parts, copy) for copy in copies], "job.yaml": jobs}
 
 
@@ -59,12 +63,6 @@ def _pod_group(parts: GangParts, copy: int) -> Object:
         spec["priorityClassName"] = parts.priority_class
     head = {"apiVersion": pod_group_version(parts.release), "kind": "PodGroup"}
     return {**head, "metadata": parts.metadata(parts.copies[copy]), "spec": spec}
-
-
-def _job(parts: GangParts, copy: int, at: int) -> Object:
-    group, name = parts.groups[at], parts.copies[copy]
-    template = parts.pod_template(copy, group, spec={"schedulingGroup": {"podGroupName": name}})
-    return job(parts, f"{name}-{group.name}", group.pods, template)
 
 
 def edit(value: Any, parts: GangParts, places: Places) -> None:

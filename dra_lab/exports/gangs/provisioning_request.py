@@ -15,7 +15,7 @@ from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.manifests.yaml_text import dump_all
 from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import PlanStatus
-from dra_lab.model.release import KubernetesRelease, release_of
+from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 
 VERSION = "autoscaling.x-k8s.io/v1"
@@ -32,9 +32,6 @@ def provisioning_request(
     added: AddedNodes,
     *,
     mode: str = CLASSES[0],
-    valid_seconds: int | None = None,
-    namespace: str = "",
-    release: KubernetesRelease | str | None = None,
 ) -> GangFiles:
     """Return a ProvisioningRequest for each gang and workload.
 
@@ -44,9 +41,6 @@ def provisioning_request(
         added: The answer of `nodes_to_add`.
         mode: "best-effort-atomic-scale-up" (add all nodes or none), "check-capacity" (only say whether there is room),
             or the full name of a class of a cloud provider.
-        valid_seconds: Seconds after which the request fails; default None: Cluster Autoscaler's own default.
-        namespace: The namespace of the objects; default "": the person who applies the files chooses it.
-        release: The release of Kubernetes; default: that of the answer.
 
     Returns:
         The files, what a ProvisioningRequest cannot say, and the findings.
@@ -73,22 +67,25 @@ def provisioning_request(
     chosen = _class_name(mode)
     if not added.added:
         raise InputError("nothing has to be added, so there is nothing to request")
-    target = release_of(release, added.release)
+    release = KubernetesRelease(added.release)
     documents: dict[str, str] = {}
     findings: list[Finding] = []
-    for gang in _gangs(added):
+    # those that fit without new nodes have a request too: which they are is the autoscaler's to find out
+    ordinary = (Workload(one.name, one.claims, count=one.replicas) for one in added.workloads)
+    for gang in (*added.wanted, *ordinary):
+        groups = tuple(replace(group, level="", prefer_level="", slices=()) for group in gang.pods)
         parts = gang_parts(
-            _without_levels(gang),
+            replace(gang, pods=groups, level="", prefer_level="", hierarchy=""),
             None,
             cluster=added.cluster,
-            release=target,
-            namespace=namespace,
+            release=release,
+            namespace="",
             queue="",
             pins=[()] * gang.replicas,
             shared_templates=False,
         )
-        head = f"# Gang {parts.name}: {_KIND} for Cluster Autoscaler and Kubernetes {target}, drawn with dra-lab.\n"
-        made = {f"provisioningrequest-{parts.name}.yaml": [*_objects(parts, chosen, valid_seconds)]}
+        head = f"# Gang {parts.name}: {_KIND} for Cluster Autoscaler and Kubernetes {release}, drawn with dra-lab.\n"
+        made = {f"provisioningrequest-{parts.name}.yaml": [*_objects(parts, chosen)]}
         if parts.priority_class:
             made = {f"priorityclass-{parts.priority_class}.yaml": [priority_class(parts)], **made}
         documents |= {**parts.texts, **{file: head + dump_all(items) for file, items in made.items()}}
@@ -107,23 +104,7 @@ def _class_name(mode: str) -> str:
     return mode
 
 
-def _gangs(added: AddedNodes) -> Iterator[Workload]:
-    """Yield all gangs, and the workloads as gangs.
-
-    Those that fit without new nodes have a request too: which they are depends on the plan, and is the autoscaler's to
-    find out.
-    """
-    yield from added.wanted
-    for workload in added.workloads:
-        yield Workload(workload.name, workload.claims, count=workload.replicas)
-
-
-def _without_levels(gang: Workload) -> Workload:
-    groups = tuple(replace(group, level="", prefer_level="", slices=()) for group in gang.pods)
-    return replace(gang, pods=groups, level="", prefer_level="", hierarchy="")
-
-
-def _objects(parts: GangParts, chosen: str, seconds: int | None) -> Iterator[Object]:
+def _objects(parts: GangParts, chosen: str) -> Iterator[Object]:
     if len(parts.groups) > MOST_POD_SETS:
         raise InputError(
             f"gang {parts.gang.name!r} has {len(parts.groups)} groups; a request has {MOST_POD_SETS} at most"
@@ -136,8 +117,6 @@ def _objects(parts: GangParts, chosen: str, seconds: int | None) -> Iterator[Obj
             yield {**body, "template": parts.pod_template(copy, group)}
             sets.append({"count": group.pods, "podTemplateRef": {"name": template}})
         spec: Object = {"provisioningClassName": chosen, "podSets": sets}
-        if seconds is not None:
-            spec["parameters"] = {"ValidUntilSeconds": str(seconds)}
         yield {"apiVersion": VERSION, "kind": "ProvisioningRequest", "metadata": parts.metadata(name), "spec": spec}
 
 

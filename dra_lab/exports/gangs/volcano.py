@@ -65,24 +65,20 @@ def _partition(group: GroupParts, parts: GangParts) -> tuple[int, str] | None:
 
 
 def _least_of(group: GroupParts, parts: GangParts) -> int:
-    """Return the least pods of a task: whole partitions."""
     found = _partition(group, parts)
     return group.least if found is None else -(-group.least // found[0]) * found[0]
 
 
 def _hosts(parts: GangParts) -> bool:
-    """Say whether a HyperNode for each node is needed."""
     return any(map(is_host, parts.required_levels))
 
 
 def _nodes(parts: GangParts) -> tuple[str, ...]:
-    """Return the nodes of the hierarchy, else those of the cluster."""
     found = (node for domain in (parts.hierarchy.domains if parts.hierarchy else ()) for node in domain.nodes)
     return tuple(dict.fromkeys(found)) or tuple(parts.cluster.node_names)
 
 
 def _job_of(parts: GangParts, copy: int) -> Object:
-    """Return the Job of one copy of a gang."""
     tasks = [_task(parts, copy, group) for group in parts.groups]
     spec: Object = {
         "schedulerName": SCHEDULER,

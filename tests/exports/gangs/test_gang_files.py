@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from code_of import code_of
-from crd_schemas import FILES, kind_of, problems, rules
+from crd_schemas import problems
 from gangs_to_export import gang, group, random_gang, tree
 from webhook_rules import refusals
 
@@ -35,9 +35,7 @@ def written(seed, scheduler, release="1.36"):
     chosen, same = random_gang(rng), rng.random() < 0.3
     pin = rng.choice([None, ("b0",), {0: ("b1", "r1" if same else "b1r1")}])
     hierarchy = tree(same=same)
-    return chosen, gang_files(
-        chosen, scheduler, hierarchy, namespace="ml", queue="team-a", pin=pin, release=release, objects=True
-    )
+    return chosen, gang_files(chosen, scheduler, hierarchy, namespace="ml", queue="team-a", pin=pin, release=release)
 
 
 @pytest.mark.some(3)
@@ -103,7 +101,7 @@ def print_digest():
     from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 
     files = [
-        gang_files(random_gang(random.Random(seed)), name, tree(), queue="q", objects=True)
+        gang_files(random_gang(random.Random(seed)), name, tree(), queue="q")
         for seed in range(5)
         for name in SCHEDULERS
     ]
@@ -125,7 +123,7 @@ def test_the_bytes_are_the_same_in_another_process():
 @EVERY
 def test_every_file_names_its_versions(scheduler):
     """In its first line, and each object in apiVersion."""
-    files = gang_files(gang(level="rack"), scheduler, tree(), queue="q", release="1.37", objects=True)
+    files = gang_files(gang(level="rack"), scheduler, tree(), queue="q", release="1.37")
     assert all("Kubernetes 1.37" in text.splitlines()[0] for text in files.documents.values())
 
 
@@ -153,38 +151,6 @@ def test_nothing_is_an_error_where_everything_is_expressed(scheduler):
     files = gang_files(gang(level="rack"), scheduler, tree(), queue="q")
     errors = [one.rule for one in files.findings if one.severity is Severity.ERROR]
     assert (errors, files.not_expressed) == ([], ())
-
-
-def test_the_rules_that_compare_with_the_object_before_are_skipped():
-    """They say what an update may change, and an export only creates."""
-    skipped = {kind: len(rules(kind)[1]) for kind in FILES}
-    assert {kind.rpartition("/")[2]: count for kind, count in skipped.items() if count} == {
-        "Topology": 1,
-        "ResourceFlavor": 3,
-        "LocalQueue": 1,
-        "JobSet": 1,
-        "ComputeDomain": 1,
-        "ProvisioningRequest": 1,
-    }
-
-
-def test_every_kind_with_a_schema_is_written():
-    """Otherwise a schema would be checked by nothing. The first four come from other tests.
-
-    They are of a sample, of nodes to add, and of people's own workloads.
-    """
-    found = {
-        "kueue.x-k8s.io/v1beta2/Cohort",
-        "autoscaling.x-k8s.io/v1/ProvisioningRequest",
-        "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet",
-        "scheduling.volcano.sh/v1beta1/PodGroup",
-    }
-    for scheduler in SCHEDULERS:
-        files = gang_files(gang(group("leader", 1), group()), scheduler, tree("NVLink"), queue="q", objects=True)
-        found |= {kind_of(one) for one in documents(files)}
-        files = gang_files(gang(level="rack"), scheduler, tree("NVLink"), queue="q", objects=True)
-        found |= {kind_of(one) for one in documents(files)}
-    assert set(FILES) - found == set()
 
 
 @pytest.mark.parametrize(

@@ -99,30 +99,6 @@ def test_a_job_without_a_queue_is_an_error():
     assert "kueue-queue-missing" in rules(gang(), queue="")
 
 
-def test_the_objects_of_an_administrator_come_on_request():
-    """They exist once in a cluster, and often already."""
-    assert set(exported(gang(), objects=True).documents) - set(exported(gang()).documents) == {
-        "topology.yaml",
-        "resourceflavor.yaml",
-        "clusterqueue.yaml",
-        "localqueue.yaml",
-    }
-
-
-def test_a_topology_of_the_cluster_is_named_and_not_written():
-    """Its levels are immutable."""
-    files = exported(gang(level="rack"), tree(source="Kueue Topology default"), objects=True)
-    flavor = yaml.safe_load(files.documents["resourceflavor.yaml"])
-    assert (flavor["spec"]["topologyName"], "topology.yaml" in files.documents) == ("default", False)
-
-
-def test_the_quota_covers_all_copies_of_the_gang():
-    """As Kueue counts: the devices of each pod, times the pods."""
-    files = exported(gang(group(pods=4), replicas=3), objects=True)
-    (resources,) = yaml.safe_load(files.documents["clusterqueue.yaml"])["spec"]["resourceGroups"]
-    assert resources["flavors"][0]["resources"] == [{"name": "gpu.nvidia.com/devices", "nominalQuota": 48}]
-
-
 def test_every_class_is_mapped():
     """Kueue refuses a claim of which it does not know one class; the channel of a ComputeDomain has one too."""
     files = exported(gang(level="NVLink partition"), cliques())
@@ -161,12 +137,11 @@ LIST = ClaimSketch(
         (gang(group(shared_claims=(CHANNEL,))), "kueue-shared-claim"),
         (gang(), "kueue-class-mapping"),
         (gang(level="rack"), "kueue-devices-not-counted"),
-        (gang(), "kueue-flavor"),
     ],
 )
 def test_what_kueue_does_not_admit_is_reported(one, rule):
     """Before the export: Kueue would say so in the status of a Workload."""
-    assert rule in rules(one, objects=True)
+    assert rule in rules(one)
 
 
 def test_classes_that_the_configuration_maps_need_no_mapping():

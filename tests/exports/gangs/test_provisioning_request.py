@@ -44,7 +44,7 @@ def documents(files, kind=""):
 @pytest.mark.parametrize("mode", ["best-effort-atomic-scale-up", "check-capacity", "queued-provisioning.gke.io"])
 def test_every_object_is_valid(mode, added):
     """The schemas of Kubernetes and of Cluster Autoscaler accept every object with its fields."""
-    files = provisioning_request(added, mode=mode, valid_seconds=3600, namespace="ml")
+    files = provisioning_request(added, mode=mode)
     assert [problem for one in documents(files) for problem in problems(one)] == []
 
 
@@ -67,15 +67,9 @@ def test_every_template_that_is_named_is_written(added):
     assert [named, claims] == made
 
 
-def test_the_bytes_are_the_same_every_time(added):
-    """Another answer for the same question is written with the same bytes."""
-    again = nodes_to_add(load_cluster("sample:h100-pod"), added.wanted, types=added.types)
-    assert provisioning_request(again).documents == provisioning_request(added).documents
-
-
 def test_every_file_names_its_versions(added):
     """In its first line, and each object in apiVersion."""
-    files = provisioning_request(added, release="1.36")
+    files = provisioning_request(added)
     assert "autoscaling.x-k8s.io/v1" in files.documents["provisioningrequest-train.yaml"].splitlines()[0]
 
 

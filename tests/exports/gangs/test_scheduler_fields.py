@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 import yaml
 from crd_schemas import fields
-from gangs_to_export import random_gang, tree
 
 from dra_lab import Cluster, KubernetesRelease, read_manifests
-from dra_lab.exports.gangs.gang_files import SCHEDULERS, gang_files
 from dra_lab.exports.gangs.scheduler_fields import FIELDS, RENAMED, scheduler_fields
 from dra_lab.findings import Origin, Severity
 from dra_lab.gitops.check_manifests import check_manifests
@@ -122,17 +118,6 @@ def test_a_field_like_no_other_gets_the_list():
         "{apiVersion: kai.scheduler/v1alpha1, kind: Topology, spec: {layers: [], levels: []}}"
     )
     assert (rule, advice) == ("scheduler-field-unknown", "It has: levels.")
-
-
-@pytest.mark.long
-def test_what_is_exported_has_no_wrong_name():
-    """For all schedulers, of gangs of every shape."""
-    found = []
-    for seed in range(20):
-        for scheduler in SCHEDULERS:
-            files = gang_files(random_gang(random.Random(seed)), scheduler, tree(), queue="q", objects=True)
-            found += [one for text in files.documents.values() for part in text.split("---\n") for one in report(part)]
-    assert {rule for rule, _, _ in found} == {"pod-group-version"}, "the version that 1.36 has is off by default"
 
 
 def test_check_reports_wrong_names(tmp_path):

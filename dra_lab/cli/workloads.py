@@ -1,0 +1,280 @@
+"""What a command plans: each `--claim` with the options after it, as replicas of a pod or as gangs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace as changed
+
+from dra_lab.cli.claim_options import ClaimOptions, asks_for_gangs, only_workloads
+from dra_lab.cli.options import cluster_of, plan_files, refuse_node, refuse_pod, release_of
+from dra_lab.errors import InputError
+from dra_lab.findings import Finding
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.workload import PodGroup, Workload, workload_of
+
+if TYPE_CHECKING:
+    from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.model.sketch import PodDrawing
+
+MOST_GANGS = 10_000
+_WORKER = "worker"
+
+Requests = Mapping[str, Mapping[str, str | int | float]]
+"""By the name of a group, what one of its pods requests of its node: CPUs, memory, extended resources."""
+
+
+class GangInput(Struct, frozen=True):
+    """A gang of a command with the hierarchy of its levels (None: it names none), its queue and its file.
+
+    `of_pods` says that the file has the pods of the gang, with their containers.
+    """
+
+    gang: Workload
+    hierarchy: Hierarchy | None
+    queue: str
+    source: str
+    requests: Requests
+    of_pods: bool = False
+
+
+class Asked(Struct, frozen=True):
+    """The gangs and the other workloads of a command, the cluster to plan them on, and findings.
+
+    `written` are the workloads whose claims are manifests, not drawings.
+    """
+
+    gangs: tuple[GangInput, ...]
+    workloads: tuple[Workload, ...]
+    cluster: Cluster
+    findings: tuple[Finding, ...]
+    written: frozenset[str]
+
+    @property
+    def every(self) -> tuple[Workload, ...]:
+        """Return all workloads, the gangs first."""
+        return (*(one.gang for one in self.gangs), *self.workloads)
+
+
+def asked_of(options: argparse.Namespace) -> Asked:
+    """Return the gangs and the other workloads of a command, each level found in a hierarchy of the cluster.
+
+    A name that comes again gets a number. Raises InputError for levels that the cluster lacks, for pods that are
+    admitted to different nodes, and for what replicas cannot have: claims that are allocated already or that all share.
+    """
+    from dra_lab.topology.gang_levels import gang_with_levels
+
+    reading = _Reading(options)
+    for one in options.claims:
+        if asks_for_gangs(options, one):
+            reading.add_gangs(one)
+        else:
+            reading.add_pods(one)
+    if sum(each.gang.replicas for each in reading.gangs) > MOST_GANGS:
+        raise InputError(f"at most {MOST_GANGS:,} gangs are planned at a time; give --replicas N after --claim")
+    on = reading.joined()
+    gangs = []
+    for each in reading.gangs:
+        gang, hierarchy = gang_with_levels(each.gang, on, each.source)
+        gangs.append(changed(each, gang=gang, hierarchy=hierarchy))
+    return Asked(tuple(gangs), tuple(reading.workloads), on, tuple(reading.findings), frozenset(reading.written))
+
+
+class _Reading:
+    """The claims of a command that are read so far."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options, self.release = options, release_of(options)
+        self.read = cluster_of(options)
+        self.gangs: list[GangInput] = []
+        self.workloads: list[Workload] = []
+        self.findings: list[Finding] = []
+        self.written: set[str] = set()
+        self._cluster = self.read
+        """The cluster with the classes of the pods."""
+        self._of_gangs: list[Cluster] = []
+        self._places: set[frozenset[str] | None] = set()
+        self._named: frozenset[tuple[str, str]] = frozenset()
+        self._pinned = False
+
+    def joined(self) -> Cluster:
+        """Return the cluster to plan on: with the classes of all files, and the nodes that all pods admit."""
+        from dra_lab.planner.node_filter import only_nodes
+
+        if len(self._places) > 1:
+            raise InputError(
+                "the node selectors of these workloads admit different nodes; plan the workloads one by one"
+            )
+        every = list(self._of_gangs)
+        for admitted in self._places:
+            on = self._cluster
+            every.insert(0, on if admitted is None else only_nodes(on, sorted(admitted), tolerant=not self._pinned))
+        found = every[0]
+        for each in every[1:]:
+            found = _joined(found, each)
+        return found
+
+    def _free(self, base: str) -> str:
+        taken = {*(one.gang.name for one in self.gangs), *(one.name for one in self.workloads)}
+        return next(name for name in chain((base,), (f"{base}-{n}" for n in count(2))) if name not in taken)
+
+    # -- files that ask for gangs
+
+    def add_gangs(self, one: ClaimOptions) -> None:
+        """Add the gangs of a file, or of a plan file with its other workloads."""
+        if one.pod:
+            raise InputError(f"--pod {one.pod} is for a file without gangs; {one.claim} is planned with all its pods")
+        drawing = plan_files(self.options).get(one.claim)
+        if drawing is not None:
+            self._add_drawn_gangs(one, drawing.workloads)
+            return
+        from dra_lab.gitops.gangs_of_file import read_gangs
+
+        for each in read_gangs(one.claim, self.read, self.release):
+            self._add_gang(GangInput(each.gang, None, each.queue, one.claim, each.requests, True), one)
+            self.findings += each.findings
+            self._of_gangs.append(each.cluster)
+
+    def _add_drawn_gangs(self, one: ClaimOptions, pods: Sequence[PodDrawing]) -> None:
+        from dra_lab.session.fleet_files import fleet_cluster
+
+        for pod in pods:
+            if pod.gang:
+                self._add_gang(GangInput(workload_of(pod), None, pod.gang.queue, one.claim, {}), one)
+            elif pod.claims:
+                drawn = workload_of(pod)
+                self._add_workload(drawn.name, drawn.claims, drawn.replicas)
+        self._of_gangs.append(fleet_cluster(self.read, pods))
+
+    def _add_gang(self, given: GangInput, one: ClaimOptions) -> None:
+        """Add the gang of a file with what the options say instead."""
+        found = _overridden(given, one)
+        self.gangs.append(changed(found, gang=replace(found.gang, name=self._free(found.gang.name))))
+
+    # -- claims and pods
+
+    def add_pods(self, one: ClaimOptions) -> None:
+        """Add the pods of a claim, a pod with its claims, or a plan file with workloads alone."""
+        from dra_lab.session import read_plan_file
+        from dra_lab.session.fleet_files import fleet_cluster
+
+        wanted = one.replicas if one.gang is None else one.gang
+        drawn = only_workloads(read_plan_file(one.claim))
+        if drawn:
+            refuse_pod(one.claim, one.pod or "")
+            if wanted is not None and len(drawn) > 1:
+                message = f"{one.claim} has {len(drawn)} workloads, each with its replicas; leave --replicas out"
+                raise InputError(message)
+            self._cluster = fleet_cluster(self._cluster, drawn)
+            self._places.add(_pinned_node(one.claim, self._cluster))
+            for each in drawn:
+                self._add(one, each.pod, each.claims, each.replicas if wanted is None else wanted)
+            return
+        pod = self._read_pod(one)
+        number = pod.replicas if wanted is None else wanted
+        self._refuse_shared(one.claim, pod, number)
+        self._named |= pod.named
+        self._cluster = pod.cluster
+        self.findings += pod.findings
+        self._places.add(pod.nodes)
+        base = pod.subject.partition(":")[0].rpartition("/")[2] or "-".join(pod.claims) or "claim"
+        name = self._add(one, base, pod.claims.values(), number)
+        if read_plan_file(one.claim) is None:
+            self.written.add(name)
+
+    def _add(self, one: ClaimOptions, base: str, claims: Iterable[Any], pods: int) -> str:
+        """Add pods as replicas of a workload, or after --gang as those of a gang; return the name."""
+        if one.gang is None:
+            return self._add_workload(base, claims, pods)
+        name, copies = self._free(base), 1 if one.replicas is None else one.replicas
+        worker = PodGroup(_WORKER, tuple(claims), pods)
+        gang = Workload(name, [worker], level=one.level or "", prefer_level=one.prefer_level or "", replicas=copies)
+        self.gangs.append(GangInput(gang, None, one.queue or "", one.claim, {}))
+        return name
+
+    def _add_workload(self, base: str, claims: Iterable[Any], pods: int) -> str:
+        name = self._free(base)
+        self.workloads.append(Workload(name, tuple(claims), replicas=pods))
+        return name
+
+    def _read_pod(self, one: ClaimOptions) -> ReadPod:
+        from dra_lab.gitops.claims_of_file import ReadPod, read_pod
+        from dra_lab.gitops.given_classes import with_own_classes
+        from dra_lab.index.not_read import refuse_not_read
+        from dra_lab.session import read_sketch
+
+        pod = read_pod(one.claim, self._cluster, self.release, pod=one.pod or "")
+        if pod is not None:
+            if pod.nodes is not None:
+                refuse_not_read(self._cluster, (), selects_nodes=True)
+            return pod
+        refuse_pod(one.claim, one.pod or "")
+        sketch, nodes = read_sketch(one.claim), _pinned_node(one.claim, self._cluster)
+        self._pinned = self._pinned or nodes is not None
+        return ReadPod("", {sketch.name: sketch}, with_own_classes(one.claim, self._cluster), nodes=nodes)
+
+    def _refuse_shared(self, claim: str, pod: ReadPod, number: int) -> None:
+        """Raise InputError for claims of a pod that its replicas, or an earlier pod, would share."""
+        if pod.allocated:
+            names = ", ".join(c.metadata.name for c in pod.allocated)
+            raise InputError(f"{claim}: {names} is already allocated, and replicas cannot share it; plan one pod")
+        if pod.shared and number > 1:
+            names = ", ".join(sorted(pod.shared))
+            raise InputError(
+                f"{claim}: {number} pods share the ResourceClaim {names}, which is allocated once; plan one pod "
+                "(--replicas 1), or write a ResourceClaimTemplate so that each pod gets its own devices"
+            )
+        if pod.named & self._named:
+            names = ", ".join(sorted(name for _, name in pod.named & self._named))
+            raise InputError(
+                f"{claim}: its pod and an earlier one share the ResourceClaim {names}, which is allocated once; "
+                "`dra-lab check` answers such pods together"
+            )
+
+
+def _overridden(given: GangInput, one: ClaimOptions) -> GangInput:
+    """Return the gang of a file with what the options say instead. Raises InputError for a size of several groups."""
+    gang = given.gang
+    if one.gang is not None:
+        if len(gang.pods) > 1:
+            names = ", ".join(group.name for group in gang.pods)
+            raise InputError(f"--gang {one.gang} is for one group of pods, and {one.claim} has {names}; leave it out")
+        (group,) = gang.pods
+        least = None if group.minimum is None else min(group.minimum, one.gang)
+        gang = replace(gang, pods=(replace(group, count=one.gang, minimum=least),))
+    for field in ("level", "prefer_level"):
+        if getattr(one, field) is not None:
+            gang = replace(gang, **{field: getattr(one, field), "hierarchy": ""})
+    if one.replicas is not None:
+        gang = replace(gang, replicas=one.replicas)
+    return changed(given, gang=gang, queue=given.queue if one.queue is None else one.queue)
+
+
+def _joined(one: Cluster, other: Cluster) -> Cluster:
+    """Return the cluster of two claims, with the classes and topologies of both.
+
+    Raises InputError if they admit different nodes.
+    """
+    from dra_lab.index.documented_classes import with_given_classes
+
+    if one.node_names != other.node_names:
+        raise InputError("the pods of these claims may run on different nodes; plan the claims one by one")
+    given = {(item.resource, item.name): item for item in (*one.topologies, *other.topologies)}
+    return replace(with_given_classes(one, other.classes), topologies=tuple(given.values()))
+
+
+def _pinned_node(claim: str, cluster: Cluster) -> frozenset[str] | None:
+    """Return the node that a plan file pins, None for all. Raises SketchError for one that the cluster lacks."""
+    from dra_lab.session import read_plan_file
+
+    drawing = read_plan_file(claim)
+    if drawing is None or not drawing.node:
+        return None
+    refuse_node(drawing.node, claim, cluster)
+    return frozenset((drawing.node,))
