@@ -16,6 +16,8 @@ from .model.node_type import NodeType as NodeType
 from .model.plan import Plan as Plan
 from .model.pod_reason import Explanation as Explanation
 from .model.release import KubernetesRelease as KubernetesRelease
+from .model.running import Movable as Movable
+from .model.running import Move as Move
 from .model.sketch import ClaimSketch as ClaimSketch
 from .model.sketch import How as How
 from .model.sketch import Link as Link
@@ -33,6 +35,7 @@ from .planner.fleet import largest_job as largest_job
 from .planner.fleet import stranded as stranded
 from .planner.gangs import gang_verdicts as gang_verdicts
 from .planner.gangs import nodes_to_add as nodes_to_add
+from .planner.make_room import make_room as make_room
 from .planner.scenarios import Scenario as Scenario
 from .planner.scenarios import plan_scenarios as plan_scenarios
 from .session import Session as Session

@@ -17,6 +17,7 @@ from _generator import (
     dgx_h100,
     eks_p4d,
     gb200_nvl72,
+    h100_busy,
     h100_pod,
     inference_l40s,
     mi300x,
@@ -44,6 +45,7 @@ MODULES = (
     gb200_nvl72,
     h100_pod,
     nvlink_over_spines,
+    h100_busy,
 )
 
 
@@ -69,6 +71,8 @@ def files(sample: Sample) -> dict[str, str]:
         "nodes.yaml": text(sample.nodes),
         "resourceclaims.yaml": text(sample.claims),
         "resourceslices.yaml": text(sample.slices),
+        **({"pods.yaml": text(sample.pods)} if sample.pods else {}),
+        **({"poddisruptionbudgets.yaml": text(sample.budgets)} if sample.budgets else {}),
         **({"queues.yaml": text(sample.queues)} if sample.queues else {}),
         **({"topologies.yaml": text(sample.topologies)} if sample.topologies else {}),
     }

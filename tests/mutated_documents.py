@@ -7,11 +7,10 @@ import random
 from itertools import islice
 from pathlib import Path
 
-from dra_lab.checks.admission import admit
+from dra_lab.checks.admission import RECORDED, admit
 from dra_lab.checks.document_checks import check_object, check_text
-from dra_lab.checks.replay_validation import RECORDED
-from dra_lab.manifests import v1beta1
 from dra_lab.manifests.documents import decode_documents
+from dra_lab.manifests.versions import from_v1beta1, to_v1beta1
 from dra_lab.manifests.yaml_text import dump_yaml
 
 CASES = Path(__file__).parent / "conformance" / "validation.ndjson.gz"
@@ -82,7 +81,7 @@ def read_findings(mutant):
 
 
 def read_upgrade(mutant):
-    v1beta1.downgrade(v1beta1.upgrade(mutant))
+    to_v1beta1(from_v1beta1(mutant))
 
 
 def read_json(mutant):

@@ -5,8 +5,7 @@ from functools import lru_cache
 from hypothesis import strategies as st
 
 from dra_lab.manifests.schema import struct_fields
-from dra_lab.manifests.v1beta1 import EXACT_FIELDS
-from dra_lab.manifests.versions import GROUP, KIND_VERSIONS
+from dra_lab.manifests.versions import EXACT_FIELDS, GROUP, KIND_VERSIONS
 
 NAMES = st.sampled_from(("a", "gpu-0", "x.example.com", "a/b", "ü", "true", "1", " "))
 VALUES = {

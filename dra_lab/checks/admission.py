@@ -6,19 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dra_lab.checks.claim_validation import check_claim, check_claim_template
+from dra_lab.checks.claim_validation import check_claim, check_claim_template, check_class
 from dra_lab.checks.rules import Errors
-from dra_lab.checks.selectors import check_class
 from dra_lab.checks.slice_validation import check_slice
 from dra_lab.checks.taint_validation import check_taint_rule
 from dra_lab.errors import ManifestError
-from dra_lab.manifests.defaults import fill_defaults
-from dra_lab.manifests.field_errors import FieldError
-from dra_lab.manifests.gated_fields import drop_disabled
-from dra_lab.manifests.stored import as_stored
-from dra_lab.manifests.strict import decode_strict
+from dra_lab.manifests.defaults import drop_disabled, fill_defaults
+from dra_lab.manifests.schema import as_stored
+from dra_lab.manifests.strict import FieldError, decode_strict
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import GATES, KubernetesRelease
 
 CREATED, BAD_REQUEST, INVALID = 201, 400, 422
 
@@ -27,6 +24,7 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any], KubernetesRelease], Errors]] 
     "DeviceClass": check_class,
     "DeviceTaintRule": check_taint_rule,
 }
+_OF_NAMESPACES = {"ResourceClaim": check_claim, "ResourceClaimTemplate": check_claim_template}
 
 
 @dataclass(frozen=True)
@@ -75,15 +73,63 @@ def admit(
     fill_defaults(value, version, now)
     hub = upgrade(value)
     dropped = drop_disabled(hub, release)
-    errors = tuple(_validate(hub, kind, release, admin_namespace=admin_namespace))
+    if kind in _OF_NAMESPACES:
+        errors = tuple(_OF_NAMESPACES[kind](hub, release, admin_namespace=admin_namespace))
+    else:
+        errors = tuple(_CHECKS[kind](hub, release))
     if errors:
         return Admission(INVALID, errors, dropped=dropped)
     return Admission(CREATED, (), as_stored(downgrade(hub, version), kind, version, release.version), dropped)
 
 
-def _validate(hub: Mapping[str, Any], kind: str, release: KubernetesRelease, *, admin_namespace: bool) -> Errors:
-    if kind == "ResourceClaim":
-        return check_claim(hub, release, admin_namespace=admin_namespace)
-    if kind == "ResourceClaimTemplate":
-        return check_claim_template(hub, release, admin_namespace=admin_namespace)
-    return _CHECKS[kind](hub, release)
+_OF_1_37 = (
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAFractionalCapacityRange",
+    "DRAOptionalNodeOperations",
+    "DRAPartitionableDevicesType",
+)
+
+RECORDED = KubernetesRelease("1.36.2", {gate: True for gate in GATES if gate not in _OF_1_37})
+"""The API server that was recorded: 1.36.2 with every feature gate of DRA that it has."""
+
+
+def replay_validation(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a recorded case: `{"id", "accepted", "causes": [{"field", "message"}], "stored"}`.
+
+    `case` has `id` and `object`. An object that the decoder refuses has no causes, as in the recording. Raises
+    ManifestError for a case of another form.
+
+    The API server stamps new taints with its clock. A recording notes that moment in its `stored` alone, so it is read
+    there, and nothing else is; without it the clock of this machine is used.
+    """
+    document = case.get("object")
+    if not isinstance(document, Mapping):
+        raise ManifestError("this is not a recorded validation case, because it has no `object`")
+    try:
+        answer = admit(document, RECORDED, now=_moment(case))
+    except ManifestError:
+        # the API server has no such kind or version
+        return {"id": case.get("id"), "accepted": False, "causes": [], "stored": None}
+    causes = [error._asdict() for error in answer.errors] if answer.status != BAD_REQUEST else []
+    return {"id": case.get("id"), "accepted": answer.accepted, "causes": causes, "stored": answer.stored}
+
+
+def _moment(case: Mapping[str, Any]) -> str:
+    """Return the time at which a case was recorded, as far as a taint that was sent without a time shows it."""
+    sent, stored = _taints(case.get("object")), _taints(case.get("stored"))
+    for before, after in zip(sent, stored, strict=False):
+        if "timeAdded" not in before and "timeAdded" in after:
+            return str(after["timeAdded"])
+    return ""
+
+
+def _taints(document: Any) -> list[Mapping[str, Any]]:
+    spec = document.get("spec") if isinstance(document, Mapping) else None
+    devices = spec.get("devices") if isinstance(spec, Mapping) else None
+    found: list[Mapping[str, Any]] = []
+    for device in devices if isinstance(devices, list) else ():
+        content = device.get("basic") or device if isinstance(device, Mapping) else {}
+        taints = content.get("taints") if isinstance(content, Mapping) else None
+        found.extend(taint for taint in taints or () if isinstance(taint, Mapping))
+    return found

@@ -1,19 +1,106 @@
-"""ResourceClaims and ResourceClaimTemplates as the API server validates new ones (docs/semantics.md 1.11 to 1.15)."""
+"""CEL selectors and opaque configuration, which claims and classes share (docs/semantics.md 2.2, 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dra_lab.checks.metadata import check_metadata, check_template_metadata
-from dra_lab.checks.name_formats import check_fully_qualified, check_label, check_subdomain
-from dra_lab.checks.newer_fields import attribute_uses, check_derived_attributes
-from dra_lab.checks.rules import Errors, check_list, check_set, invalid, required
-from dra_lab.checks.selectors import check_opaque, check_selectors
+from dra_lab.cel import cost
+from dra_lab.cel.selector import LENGTH_LIMIT, compile_selector
+from dra_lab.checks.core_fields import check_metadata, check_template_metadata
+from dra_lab.checks.rules import (
+    Errors,
+    check_driver,
+    check_extended_resource,
+    check_fully_qualified,
+    check_label,
+    check_list,
+    check_set,
+    check_subdomain,
+    invalid,
+    required,
+    size,
+    too_long,
+)
 from dra_lab.checks.taint_validation import check_toleration
-from dra_lab.manifests.field_errors import FieldError
+from dra_lab.errors import CelCompileError, UnsupportedFeature
+from dra_lab.manifests.defaults import request_parts
+from dra_lab.manifests.strict import FieldError
 from dra_lab.model.claims import ALL, EXACT_COUNT
 from dra_lab.model.release import KubernetesRelease
+
+MAX_SELECTORS = 32
+MAX_PARAMETERS = 10 * 1024
+
+
+def check_selectors(selectors: Sequence[Mapping[str, Any]] | None, path: str, release: KubernetesRelease) -> Errors:
+    """Yield what is wrong with `selectors`: each compiles, is a condition, and may not cost too much."""
+
+    def check(selector: Mapping[str, Any], place: str) -> Errors:
+        if "cel" in selector:
+            yield from check_expression(selector["cel"].get("expression") or "", f"{place}.cel.expression", release)
+        else:
+            yield required(f"{place}.cel")
+
+    yield from check_list(selectors, MAX_SELECTORS, check, path)
+
+
+def check_expression(expression: str, path: str, release: KubernetesRelease) -> Errors:
+    """Yield why the API server refuses a new CEL expression."""
+    if size(expression) > LENGTH_LIMIT:
+        yield too_long(path, LENGTH_LIMIT)
+        return
+    try:
+        lists = release.enabled("DRAListTypeAttributes")
+        selector = compile_selector(expression, list_type_attributes=lists)
+    except UnsupportedFeature:
+        return  # what asks for devices by it is not checked, with the reason
+    except CelCompileError as error:
+        yield FieldError(path, error.message)
+        return
+    if selector.max_cost > cost.LIMIT:
+        yield FieldError(path, f"it may cost {selector.max_cost} units, more than {cost.LIMIT}: use fewer nested loops")
+
+
+def check_opaque(config: Mapping[str, Any], path: str) -> Errors:
+    """Yield what is wrong with `config[].opaque`: a driver, and parameters that are a JSON object of at most 10 KiB."""
+    if "opaque" not in config:
+        yield required(f"{path}.opaque")
+        return
+    opaque = config["opaque"]
+    yield from check_driver(opaque.get("driver") or "", f"{path}.opaque.driver")
+    yield from check_json_object(opaque.get("parameters"), f"{path}.opaque.parameters")
+
+
+def check_json_object(value: Any, path: str) -> Errors:
+    """Yield why a value is no JSON object of at most 10 KiB.
+
+    Kubernetes counts the bytes as they were sent; here they are counted without needless spaces.
+    """
+    if value is None:
+        yield required(path)
+        return
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (RecursionError, TypeError, ValueError):
+        yield invalid(path, type(value).__name__, "it cannot be written as JSON")
+        return
+    if size(text) > MAX_PARAMETERS:
+        yield too_long(path, MAX_PARAMETERS)
+    elif not isinstance(value, dict):
+        yield invalid(path, value, "it must be a JSON object")
+
+
+def check_class(device_class: Mapping[str, Any], release: KubernetesRelease) -> Errors:
+    """Yield what the API server refuses in a new DeviceClass (a decoded v1 document with its defaults)."""
+    yield from check_metadata(device_class.get("metadata") or {}, namespaced=False)
+    spec = device_class.get("spec") or {}
+    yield from check_selectors(spec.get("selectors"), "spec.selectors", release)
+    yield from check_list(spec.get("config"), MAX_CONFIG, check_opaque, "spec.config")
+    if "extendedResourceName" in spec:
+        yield from check_extended_resource(spec["extendedResourceName"], "spec.extendedResourceName")
+
 
 MAX_REQUESTS = 32
 MAX_SUBREQUESTS = 8
@@ -67,7 +154,7 @@ def check_claim_spec(spec: Mapping[str, Any], path: str, release: KubernetesRele
 
     def request_rule(request: Mapping[str, Any], place: str) -> Errors:
         yield from check_request(request, place, release)
-        for part, part_place, reference in _parts(request, place):
+        for part, part_place, reference in request_parts(request, place):
             yield from check_derived_attributes(part, part_place, reference, uses)
 
     def constraint_rule(constraint: Mapping[str, Any], place: str) -> Errors:
@@ -163,13 +250,46 @@ def check_constraint(constraint: Mapping[str, Any], path: str, release: Kubernet
         yield required(f"{path}.matchAttribute")
 
 
-def _parts(request: Mapping[str, Any], path: str) -> Iterator[tuple[Mapping[str, Any], str, str]]:
-    """Yield what a request asks for, exactly or as alternatives, with path and reference."""
-    if "exactly" in request:
-        yield request["exactly"], f"{path}.exactly", _name(request)
-    for index, subrequest in enumerate(request.get("firstAvailable") or ()):
-        yield subrequest, f"{path}.firstAvailable[{index}]", f"{_name(request)}/{_name(subrequest)}"
-
-
 def _name(item: Mapping[str, Any]) -> str:
     return item.get("name") or ""
+
+
+# ---------------------------------------------------------------- derived attributes (1.37, alpha)
+
+MAX_DERIVED = 32
+
+Uses = Mapping[str, frozenset[str]]
+"""What constraints name: reference to a request ("" for all of them) -> attributes."""
+
+
+def attribute_uses(constraints: Sequence[Mapping[str, Any]] | None) -> Uses:
+    """Return which attributes the constraints of a claim name for which references."""
+    found: dict[str, set[str]] = {}
+    for constraint in constraints or ():
+        name = constraint.get("matchAttribute") or constraint.get("distinctAttribute")
+        for reference in constraint.get("requests") or ("",):
+            if name:
+                found.setdefault(reference, set()).add(name)
+    return {reference: frozenset(names) for reference, names in found.items()}
+
+
+def check_derived_attributes(request: Mapping[str, Any], path: str, reference: str, uses: Uses) -> Errors:
+    """Yield what is wrong with `derivedAttributes`: each has a full name that a constraint on the request uses."""
+    used = uses.get("", frozenset()) | uses.get(reference, frozenset())
+    used |= uses.get(reference.partition("/")[0], frozenset())
+
+    def rule(derived: Mapping[str, Any], place: str) -> Errors:
+        name, expression = derived.get("name") or "", derived.get("expression") or ""
+        if not name:
+            yield required(f"{place}.name")
+        else:
+            yield from check_fully_qualified(name, f"{place}.name")
+            if name not in used:
+                yield invalid(f"{place}.name", name, "no constraint on this request uses it")
+        if not expression:
+            yield required(f"{place}.expression")
+        elif size(expression) > LENGTH_LIMIT:
+            yield too_long(f"{place}.expression", LENGTH_LIMIT)
+
+    derived = request.get("derivedAttributes")
+    yield from check_set(derived, MAX_DERIVED, rule, f"{path}.derivedAttributes", lambda d: d.get("name") or "")

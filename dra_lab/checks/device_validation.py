@@ -1,26 +1,23 @@
-"""Devices of a ResourceSlice as the API server validates them (docs/semantics.md 1.5 to 1.8, 2.1)."""
+"""Capacity of devices and its request policy (KEP-5075; docs/semantics.md 1.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from dra_lab.checks.capacities import check_capacity
-from dra_lab.checks.name_formats import (
+from dra_lab.checks.core_fields import check_node_selector
+from dra_lab.checks.rules import (
     MAX_LABEL,
     MAX_QUALIFIED,
+    Errors,
     check_label,
     check_label_name,
-    check_qualified,
-    check_subdomain,
-)
-from dra_lab.checks.newer_fields import check_compatibility_groups, check_node_allocatable
-from dra_lab.checks.node_selectors import check_node_selector
-from dra_lab.checks.rules import (
-    Errors,
     check_list,
     check_map,
+    check_qualified,
     check_set,
+    check_subdomain,
     check_unique,
     invalid,
     nothing_to_check,
@@ -30,9 +27,106 @@ from dra_lab.checks.rules import (
 )
 from dra_lab.checks.taint_validation import check_taint
 from dra_lab.errors import SemverError
-from dra_lab.manifests.field_errors import FieldError
-from dra_lab.model.quantity import semver_key
+from dra_lab.manifests.strict import FieldError
+from dra_lab.model.quantity import parse_quantity, semver_key
 from dra_lab.model.release import KubernetesRelease
+
+MAX_VALID_VALUES = 10
+
+
+def check_capacity(capacity: Mapping[str, Any], path: str, release: KubernetesRelease, *, shareable: bool) -> Errors:
+    """Yield what is wrong with `capacity[*]`: a policy needs a shareable device and must fit into the value."""
+    policy = capacity.get("requestPolicy")
+    if policy is None:
+        return
+    path = f"{path}.requestPolicy"
+    if not shareable:
+        yield FieldError(path, "allowMultipleAllocations must be true on the device")
+        return
+    values, value_range = policy.get("validValues"), policy.get("validRange")
+    if values and value_range is not None:
+        yield FieldError(path, "set validValues or validRange, not both")
+    elif (values or value_range is not None) and "default" not in policy:
+        yield required(f"{path}.default", "a policy with validValues or validRange needs it")
+    elif values:
+        yield from _check_values(policy, _value(capacity, "value"), f"{path}.validValues", release)
+    elif value_range is not None:
+        yield from _check_range(policy, _value(capacity, "value"), path, release)
+
+
+def whole(value: Fraction) -> int:
+    """Return a quantity as the integer that Kubernetes' `Value()` returns: rounded away from zero."""
+    magnitude = -(-abs(value.numerator) // value.denominator)
+    return magnitude if value >= 0 else -magnitude
+
+
+def _check_values(policy: Mapping[str, Any], capacity: Fraction, path: str, release: KubernetesRelease) -> Errors:
+    values = [parse_quantity(value) for value in policy["validValues"]]
+    for index in range(1, len(values)):
+        if values[index - 1] > values[index]:
+            yield invalid(f"{path}[{index}]", policy["validValues"][index], "the values must ascend")
+
+    def rule(value: Fraction, place: str) -> Errors:
+        if value > capacity:
+            yield invalid(place, str(value), "it is larger than the capacity")
+
+    # 1.36 compares whole numbers, so that 1.2 and 1.9 are the same to it
+    exact = release.enabled("DRAFractionalCapacityRange")
+    yield from check_set(values, MAX_VALID_VALUES, rule, path, lambda value: value if exact else whole(value))
+    # a list that is too long is not looked at, so its default is not found
+    if len(values) > MAX_VALID_VALUES or _value(policy, "default") not in values:
+        yield invalid(path, policy["default"], "the default must be one of the values")
+
+
+def _check_range(policy: Mapping[str, Any], capacity: Fraction, path: str, release: KubernetesRelease) -> Errors:
+    bounds, default = policy["validRange"], _value(policy, "default")
+    place = f"{path}.validRange"
+    if "min" not in bounds:
+        yield required(f"{place}.min")
+        return
+    low = _value(bounds, "min")
+    # the path of a bad default moved in 1.37
+    newer = release.is_at_least("1.37")
+    if low > capacity:
+        yield invalid(f"{place}.min", bounds["min"], "it is larger than the capacity")
+    if default < low:
+        yield invalid(f"{place}.{'default' if newer else 'min'}", policy["default"], "the default is less than min")
+    if "max" in bounds:
+        high = _value(bounds, "max")
+        if low > high:
+            yield invalid(f"{place}.max", bounds["max"], "it is less than min")
+        if high > capacity:
+            yield invalid(f"{place}.max", bounds["max"], "it is larger than the capacity")
+        if default > high:
+            yield invalid(f"{place}.{'default' if newer else 'max'}", policy["default"], "the default is more than max")
+    if "step" in bounds:
+        yield from _check_step(policy, low, capacity, f"{place}.step", release, newer=newer)
+
+
+def _check_step(
+    policy: Mapping[str, Any], low: Fraction, capacity: Fraction, path: str, release: KubernetesRelease, *, newer: bool
+) -> Errors:
+    bounds = policy["validRange"]
+    step = _value(bounds, "step")
+    if whole(step) == 0 or (newer and step <= 0):
+        # 1.36.2 divides by zero here and answers with an internal error
+        yield invalid(path, bounds["step"], "it must be greater than zero")
+        return
+    if low + step > capacity:
+        yield invalid(path, bounds["step"], "min and one step are larger than the capacity")
+    ends = [policy["default"], *([bounds["max"]] if "max" in bounds else ())]
+    values = [low, step, *map(parse_quantity, ends)]
+    milli = release.enabled("DRAFractionalCapacityRange") and any(value.denominator != 1 for value in values)
+    factor = 1000 if milli else 1
+    for end in ends:
+        distance = whole(parse_quantity(end) * factor) - whole(low * factor)
+        if distance % whole(step * factor):
+            yield invalid(path, end, "it is not min plus a multiple of step")
+
+
+def _value(value: Mapping[str, Any], name: str) -> Fraction:
+    return parse_quantity(value.get(name, "0"))
+
 
 MAX_ATTRIBUTES_AND_CAPACITIES = 32
 MAX_ATTRIBUTE_VALUES = 48
@@ -164,3 +258,54 @@ def check_binding_conditions(item: Mapping[str, Any], path: str) -> Errors:
         yield FieldError(f"{path}.bindingConditions", "bindingFailureConditions need bindingConditions")
     if conditions and not failures:
         yield FieldError(f"{path}.bindingFailureConditions", "bindingConditions need bindingFailureConditions")
+
+
+# ---------------------------------------------------------------- fields of 1.37, alpha
+
+MAX_GROUPS = 2
+
+
+def check_compatibility_groups(groups: Sequence[str] | None, path: str) -> Errors:
+    """Yield what is wrong with `consumesCounters[].compatibilityGroups`: at most two names, each once."""
+    yield from check_set(groups, MAX_GROUPS, nothing_to_check, f"{path}.compatibilityGroups")
+
+
+def check_node_allocatable(device: Mapping[str, Any], path: str) -> Errors:
+    """Yield what is wrong with the node resources that a device represents, in the form of 1.36 or of 1.37."""
+    capacity = device.get("capacity") or {}
+    for name, mapping in (device.get("nodeAllocatableResourceMappings") or {}).items():
+        place = f"{path}.nodeAllocatableResourceMappings[{name}]"
+        yield from _check_mapping(mapping, place, capacity, ("allocationMultiplier",))
+    for name, resource in (device.get("nodeAllocatableResources") or {}).items():
+        place = f"{path}.nodeAllocatableResources[{name}]"
+        mapping, overhead = resource.get("mapping"), resource.get("overhead")
+        if mapping is None and overhead is None:
+            yield required(place, "set mapping or overhead")
+        if mapping is not None:
+            multipliers = ("capacityMultiplier", "deviceMultiplier")
+            yield from _check_mapping(mapping, f"{place}.mapping", capacity, multipliers)
+            if ("capacityKey" in mapping) != ("capacityMultiplier" in mapping):
+                missing = "capacityMultiplier" if "capacityKey" in mapping else "capacityKey"
+                yield required(f"{place}.mapping.{missing}", "the two belong together")
+        if overhead is not None:
+            yield from _check_overhead(overhead, f"{place}.overhead")
+
+
+def _check_mapping(
+    mapping: Mapping[str, Any], path: str, capacity: Mapping[str, Any], multipliers: tuple[str, ...]
+) -> Errors:
+    key = mapping.get("capacityKey")
+    if key is not None and key not in capacity:
+        yield invalid(f"{path}.capacityKey", key, "the device has no such capacity")
+    for name in multipliers:
+        if name in mapping and parse_quantity(mapping[name]) <= 0:
+            yield invalid(f"{path}.{name}", mapping[name], "it must be positive")
+
+
+def _check_overhead(overhead: Mapping[str, Any], path: str) -> Errors:
+    amounts = [name for name in ("perPod", "perContainer") if name in overhead]
+    if not amounts:
+        yield FieldError(path, "set perPod or perContainer")
+    for name in amounts:
+        if parse_quantity(overhead[name]) < 0:
+            yield invalid(f"{path}.{name}", overhead[name], "it must not be negative")

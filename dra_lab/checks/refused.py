@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from dra_lab.checks.core_fields import check_metadata
 from dra_lab.checks.document_checks import check_object
-from dra_lab.checks.metadata import check_metadata
-from dra_lab.checks.name_formats import MAX_LABEL, is_subdomain
+from dra_lab.checks.rules import MAX_LABEL, is_subdomain
 from dra_lab.errors import ManifestError, SemverError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.documents import encode

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dra_lab.checks.core_fields import check_metadata, check_node_selector
 from dra_lab.checks.device_validation import LIST_MEMBERS, check_counters, check_device
-from dra_lab.checks.metadata import check_metadata
-from dra_lab.checks.name_formats import check_driver, check_label, check_pool, check_subdomain
-from dra_lab.checks.newer_fields import check_partition_type
-from dra_lab.checks.node_selectors import check_node_selector
-from dra_lab.checks.rules import Errors, check_set, invalid, required
-from dra_lab.manifests.field_errors import FieldError
+from dra_lab.checks.rules import (
+    Errors,
+    check_driver,
+    check_fully_qualified,
+    check_label,
+    check_pool,
+    check_set,
+    check_subdomain,
+    invalid,
+    required,
+)
+from dra_lab.manifests.strict import FieldError
 from dra_lab.model.release import KubernetesRelease
 
 MAX_DEVICES = 128
@@ -96,16 +103,40 @@ def _check_pool(pool: Mapping[str, Any]) -> Errors:
 
 def _check_operations(operations: list[str] | tuple[str, ...]) -> Errors:
     known = ("NodePrepareResources", "NodeUnprepareResources", "*")
-    yield from check_set(operations, len(known), lambda op, place: _one_of(op, known, place), "spec.skipNodeOperations")
+
+    def rule(operation: str, path: str) -> Errors:
+        if operation not in known:
+            yield invalid(path, operation, f"use one of {', '.join(known)}")
+
+    yield from check_set(operations, len(known), rule, "spec.skipNodeOperations")
     if "NodePrepareResources" in operations and not {"NodeUnprepareResources", "*"} & set(operations):
         why = "NodePrepareResources can only be skipped together with NodeUnprepareResources"
         yield FieldError("spec.skipNodeOperations", why)
 
 
-def _one_of(value: str, known: tuple[str, ...], path: str) -> Errors:
-    if value not in known:
-        yield invalid(path, value, f"use one of {', '.join(known)}")
-
-
 def _name(item: Mapping[str, Any]) -> str:
     return item.get("name") or ""
+
+
+def check_partition_type(spec: Mapping[str, Any]) -> Errors:
+    """Yield what is wrong with `partitionTypeAttribute`: every device that draws counters has it as a text."""
+    name = spec.get("partitionTypeAttribute")
+    if name is None:
+        return
+    path = "spec.partitionTypeAttribute"
+    devices = spec.get("devices") or ()
+    if not any(device.get("consumesCounters") for device in devices):
+        yield invalid(path, name, "no device of the slice consumes counters")
+        return
+    wrong = list(check_fully_qualified(name, path))
+    yield from wrong
+    bare = name.removeprefix(f"{spec.get('driver') or ''}/")
+    for index, device in enumerate(devices if not wrong else ()):
+        attributes, place = device.get("attributes") or {}, f"spec.devices[{index}].attributes[{name}]"
+        attribute = attributes.get(name, attributes.get(bare))
+        if not device.get("consumesCounters"):
+            continue
+        if attribute is None:
+            yield required(place, "partitionTypeAttribute names it and the device consumes counters")
+        elif "string" not in attribute:
+            yield FieldError(place, "partitionTypeAttribute names it, so it must be a string")

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dra_lab.checks.metadata import check_metadata
-from dra_lab.checks.name_formats import check_driver, check_label, check_label_name, check_label_value, check_pool
-from dra_lab.checks.rules import Errors, invalid, required
+from dra_lab.checks.core_fields import check_metadata
+from dra_lab.checks.rules import (
+    Errors,
+    check_driver,
+    check_label,
+    check_label_name,
+    check_label_value,
+    check_pool,
+    invalid,
+    required,
+)
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import DeviceToleration
 from dra_lab.model.cluster import Cluster

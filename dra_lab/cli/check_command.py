@@ -109,9 +109,7 @@ def _status(options: argparse.Namespace, outcome: FitState) -> int:
 
 
 def _print_review(options: argparse.Namespace, review: Review) -> None:
-    from dra_lab.gitops.report_json import review_json, review_sarif
-    from dra_lab.gitops.report_markdown import review_markdown
-    from dra_lab.gitops.report_text import review_parts
+    from dra_lab.gitops.report import review_json, review_markdown, review_parts, review_sarif
     from dra_lab.version import __version__
 
     if options.format == "text":
@@ -124,7 +122,7 @@ def _print_review(options: argparse.Namespace, review: Review) -> None:
 
 def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
     """Print what changed since a revision, and write the summary with its pictures where a folder is given."""
-    from dra_lab.gitops.report_changes import changes_json, changes_markdown, changes_parts, changes_pictures
+    from dra_lab.gitops.compare import changes_json, changes_markdown, changes_parts, changes_pictures
     from dra_lab.model.what_if import when_idle
     from dra_lab.sources import write_whole
 
@@ -145,8 +143,7 @@ def _print_changes(options: argparse.Namespace, comparison: Comparison) -> None:
 
 def _fix(options: argparse.Namespace) -> None:
     from dra_lab.gitops.corrections import correct_files
-    from dra_lab.gitops.folder import read_manifests
-    from dra_lab.gitops.given_classes import with_classes
+    from dra_lab.gitops.folder import read_manifests, with_classes
 
     if "-" in options.paths:
         raise InputError("--fix changes files, so it cannot use standard input; save it in a file and give its path")

@@ -234,7 +234,7 @@ def _explain_gangs(options: argparse.Namespace) -> int:
     """Plan the gangs, replay the schedulers, print what is asked for, and return the exit status."""
     from dra_lab.pinning.gang_choices import gang_choices
     from dra_lab.pinning.pin_budget import budget_of
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
     from dra_lab.words.plan_json import plan_outcome
 
     for option, value in (("node", options.node), ("device", options.device), ("step", options.step)):

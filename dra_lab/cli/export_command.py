@@ -256,7 +256,7 @@ def _parts(
 
 def _run_fleet(options: argparse.Namespace, wanted: Wanted) -> int:
     """Place the replicas, run first fit on their manifests, write them, print their paths."""
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
     from dra_lab.session.outputs import Planned, bundle
     from dra_lab.words.answer_sentence import answer_sentence
 
@@ -287,7 +287,7 @@ def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[
     Raises InputError for options that have no meaning for gangs.
     """
     from dra_lab.exports.gangs.gang_files import PlannedGang, gang_bundle
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
     from dra_lab.words.answer_sentence import answer_sentence
 
     _refuse_for_gang(options)

@@ -83,7 +83,7 @@ def plan_pod(options: argparse.Namespace, *, search: bool = True) -> PodAnswer:
 
     Without `search`, kube-scheduler's search on every node is not part of the answer.
     """
-    from dra_lab.gitops.given_classes import with_own_classes
+    from dra_lab.gitops.folder import with_own_classes
     from dra_lab.pinning.pod_start import searched
     from dra_lab.planner.plan_pod import plan_pod as plan_on
     from dra_lab.session import read_sketch

@@ -59,6 +59,10 @@ def add_profiles(parser: Any) -> None:
     parser.add_argument("--profiles", action="append", default=None, metavar="FILE", help=text)
 
 
+_LEAVING_SECONDS = 30.0
+"""Seconds for finding places for the pods of drained nodes."""
+
+
 class _AddLayer(argparse.Action):
     """Keep a what-if change, in the order in which the options are given."""
 
@@ -78,7 +82,7 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(layers=())
     options = {
         "--add": ("N=NODE", "with N more nodes like NODE; N=NODE@NEAR: in the rack and other domains of NEAR"),
-        "--drain": ("NODE", "without NODE"),
+        "--drain": ("NODE", "without NODE: its pods are planned again before anything else"),
         "--uncordon": ("NODE", "as if NODE were not cordoned"),
         "--without": ("DEVICE", "without a device: driver/pool/device"),
     }
@@ -172,6 +176,12 @@ def _read(options: argparse.Namespace) -> Cluster:
             origin = Origin(next(iter(plan_files(options))), path=f"layers[{number}]")
             raise SketchError(f"{message}. Correct the lines, or remove them", origin=origin)
         cluster = with_layers(cluster, layers)
+    if cluster.leaving:
+        from dra_lab.model.layers import layered_release
+        from dra_lab.planner.leaving import settled
+
+        target = cluster.target_release(options.release or layered_release(layers) or None)
+        cluster = settled(cluster, target, time_limit=_LEAVING_SECONDS)
     return cluster
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace as changed
@@ -25,6 +26,7 @@ from dra_lab.cli.options import (
     add_cluster,
     add_planning,
     add_what_if,
+    cluster_of,
     print_answer,
     release_of,
     seconds,
@@ -64,6 +66,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", type=seconds, metavar="S", help="seconds after which to return the best plan so far"
     )
+    group = parser.add_argument_group("running pods")
+    group.add_argument(
+        "--make-room",
+        action="store_true",
+        help="the fewest running pods that have to move so that it fits; nothing is carried out",
+    )
+    text = "only pods of this namespace may move (repeatable; default: all but kube-system)"
+    group.add_argument("--movable-namespace", action="append", default=[], metavar="NS", help=text)
+    text = "only pods with this label may move (repeatable)"
+    group.add_argument("--movable-label", action="append", type=label, default=[], metavar="KEY=VALUE", help=text)
+    text = "write the moves as steps with kubectl lines to a Markdown file"
+    group.add_argument("--steps", type=Path, metavar="FILE", help=text)
     text = "bandwidths that you measured with the link and without it; they replace the published range"
     parser.add_argument("--measured", type=measured, metavar="WITH:WITHOUT", help=text)
     add_output(parser, all_of_it="print the whole answer: goals with proof, bandwidth with sources, nodes, reasons")
@@ -81,12 +95,25 @@ def measured(text: str) -> tuple[float, float]:
     return found
 
 
+def label(text: str) -> tuple[str, str]:
+    """Return a label as key and value. Raises argparse's error for anything else."""
+    key, sign, value = text.partition("=")
+    if not (key and sign):
+        raise argparse.ArgumentTypeError(f"{text!r}: write KEY=VALUE")
+    return key, value
+
+
 def run(options: argparse.Namespace) -> int:
     """Plan and print the answer, for one pod and for many; return the exit status."""
+    if "claims" not in options and cluster_of(options).moves:
+        return _print_moves(options)
+    if options.make_room:
+        return _run_workloads(options)
     if is_fleet(options) or is_gang(options):
         return _run_workloads(options)
     pod = plan_pod(options)
     plan = with_measured(pod.plan, *options.measured) if options.measured else pod.plan
+    _write_steps(options, plan)
     more = _one_of_many(options, pod.pod) if pod.pod is not None else ()
     return _print(options, plan, pod.cluster, (*more, *pod.findings))
 
@@ -94,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
 def _run_workloads(options: argparse.Namespace) -> int:
     """Place replicas and gangs, print the answer and what is known after it. Raises InputError for options at odds."""
     from dra_lab.planner.arguments import is_one_pod
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
 
     if is_gang(options):
         refuse_options(options)
@@ -102,23 +129,59 @@ def _run_workloads(options: argparse.Namespace) -> int:
     if options.node and not is_one_pod(asked.every):
         refuse_node_of_replicas()
     with command_waits() as (show, cancel):
-        plan = plan_workloads(
-            asked.cluster,
-            asked.every,
-            node=options.node,
-            release=release,
-            goals=setting_of(options, "goals"),
-            objective=options.objective,
-            time_limit=options.time_limit,
-            progress=show,
-            cancel=cancel,
-        )
+        common: dict[str, Any] = {
+            "release": release,
+            "goals": setting_of(options, "goals"),
+            "time_limit": options.time_limit,
+            "progress": show,
+            "cancel": cancel,
+        }
+        if options.make_room:
+            plan = _with_room(options, asked, common)
+            asked = changed(asked, cluster=plan.on or asked.cluster)
+        else:
+            plan = plan_workloads(asked.cluster, asked.every, node=options.node, objective=options.objective, **common)
         plan = started(asked, plan, release, options.time_limit, cancel)
         questions = Questions(options, asked.cluster, plan, release, show, cancel)
         after = questions.after(asked)
     plan = plan.checked_against(after.more.values())
+    _write_steps(options, plan)
     findings = with_cluster_findings(options, (*asked.findings, *plan.findings, *questions.findings))
     return _print(options, plan, asked.cluster, findings, after)
+
+
+def _with_room(options: argparse.Namespace, asked: Asked, common: dict[str, Any]) -> Plan:
+    """Return the plan with the moves that make room. Raises InputError for options that have no meaning with it."""
+    from dra_lab.model.running import Movable
+    from dra_lab.planner.make_room import make_room
+
+    if options.node or options.objective != "replicas":
+        raise InputError("--node and --objective have no meaning with --make-room; leave them out")
+    movable = Movable(namespaces=tuple(options.movable_namespace), labels=dict(options.movable_label))
+    return make_room(asked.cluster, list(asked.every), movable=movable, **common)
+
+
+def _print_moves(options: argparse.Namespace) -> int:
+    """Print where the pods of drained nodes go, where nothing else is asked for; return the exit status."""
+    from dra_lab.planner.questions import make_plan
+    from dra_lab.words.plan_document import AfterPlan, detailed_parts
+    from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_json
+
+    plan = make_plan(cluster_of(options), [], release=release_of(options))
+    _write_steps(options, plan)
+    parts = detailed_parts(replace(plan, findings=()), detail=options.detail)
+    outcome = FITS if all(move.node_to for move in plan.moves) else DOES_NOT_FIT
+    return print_answer(options, lambda: plan_json(plan, AfterPlan()), parts, plan.findings, outcome)
+
+
+def _write_steps(options: argparse.Namespace, plan: Plan) -> None:
+    """Write the moves to the file of --steps."""
+    if options.steps is None:
+        return
+    from dra_lab.sources.drawing_files import write_whole
+    from dra_lab.words.moves_document import steps_markdown
+
+    write_whole(options.steps, steps_markdown(plan))
 
 
 def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]:

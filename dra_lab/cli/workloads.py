@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,10 @@ from dra_lab.model.workload import PodGroup, Workload, workload_of
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
     from dra_lab.model.sketch import PodDrawing
+    from dra_lab.pinning.gang_fills import Requests
 
 MOST_GANGS = 10_000
 _WORKER = "worker"
-
-Requests = Mapping[str, Mapping[str, str | int | float]]
-"""By the name of a group, what one of its pods requests of its node: CPUs, memory, extended resources."""
 
 
 class GangInput(Struct, frozen=True):
@@ -205,7 +203,7 @@ class _Reading:
 
     def _read_pod(self, one: ClaimOptions) -> ReadPod:
         from dra_lab.gitops.claims_of_file import ReadPod, read_pod
-        from dra_lab.gitops.given_classes import with_own_classes
+        from dra_lab.gitops.folder import with_own_classes
         from dra_lab.index.not_read import refuse_not_read
         from dra_lab.session import read_sketch
 

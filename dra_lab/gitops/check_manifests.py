@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from dra_lab.checks.document_checks import check_text
@@ -12,29 +11,21 @@ from dra_lab.errors import DraLabError
 from dra_lab.exports.gangs.scheduler_fields import scheduler_fields
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.corrections import with_corrections
+from dra_lab.gitops.document_findings import (
+    check_matches,
+    renamed_findings,
+    rendered_claims,
+    repeated_findings,
+    without_templates,
+)
 from dra_lab.gitops.exported import exported_outcomes
-from dra_lab.gitops.extended import extended_spec
-from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.given_classes import shows_lists, with_classes
-from dra_lab.gitops.kustomize import renamed_findings
-from dra_lab.gitops.matches import check_matches
-from dra_lab.gitops.not_rendered import rendered_claims, without_templates
-from dra_lab.gitops.object_pods import PodTemplate, count_findings, pod_templates
-from dra_lab.gitops.outcomes import AnsweredPod, checked_objects, without_unmet
-from dra_lab.gitops.plugin_requests import amount_findings
+from dra_lab.gitops.extended_resources import amount_findings, asking_pods
+from dra_lab.gitops.folder import Manifests, shows_lists, with_classes
+from dra_lab.gitops.object_pods import count_findings, pod_templates
 from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import HeldClaims, check_references, every_claim, template_makers, written_claims
-from dra_lab.gitops.repeated import repeated_findings
-from dra_lab.gitops.review import Review, Reviewed
-from dra_lab.gitops.tied import answer_tied, tied_groups
-from dra_lab.gitops.workload_fit import (
-    Question,
-    answer_question,
-    plan_together,
-    short_of,
-    together_findings,
-    with_together,
-)
+from dra_lab.gitops.review import ObjectOutcomes, Review
+from dra_lab.gitops.workload_fit import WorkloadFit, short_of, together_findings, with_together
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, removed, short_version, text_of
 from dra_lab.model.cluster import Cluster
@@ -62,8 +53,6 @@ def check_manifests(
     now: bool = False,
     allow_worse: bool = False,
     time_limit: float = 60.0,
-    progress: Callable[[str], None] | None = None,
-    cancel: threading.Event | None = None,
 ) -> Review:
     """Return whether manifests are valid, what their selectors find, whether and how often they fit, and how aligned.
 
@@ -72,7 +61,7 @@ def check_manifests(
     `release` is the cluster's default where None; a slice of the cluster or among the manifests that shows a list
     proves the gate of lists. For a folder that `export` wrote, the answer is also what `export` answered; `allow_worse`
     accepts replicas that are not allocated as planned. `time_limit` in seconds bounds all planning together; what is
-    then open is not decided. Raises Cancelled once `cancel` is set.
+    then open is not decided.
     """
     target = release_of(cluster.target_release(release), "", lists=shows_lists(manifests))
     read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
@@ -81,27 +70,30 @@ def check_manifests(
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
     findings += [f for document in manifests.documents for f in scheduler_fields(document.value, document.at, target)]
     claims = written_claims(manifests)
-    pods = _pods(manifests, read, target)
+    templates = [pod for document in manifests.documents for pod in pod_templates(document)]
+    pods = [*asking_pods(templates, read, target)]
     findings += [f for claim in every_claim(claims) for f in check_matches(claim, complete, read, target)]
     findings += [f for pod in pods for f in count_findings(pod)]
     findings += repeated_findings(manifests, claims, pods)
-    findings += [f for document in manifests.documents for p in pod_templates(document) for f in amount_findings(p)]
+    findings += [f for pod in templates for f in amount_findings(pod)]
     held = HeldClaims(cluster, idle=not now)
     makers = template_makers(manifests)
     findings += [f for pod in pods for f in check_references(pod, claims, held, makers)]
     findings = without_templates(manifests, with_corrections(findings, manifests, read, target))
     questions = questions_of(pods, rendered_claims(claims, findings), read, target, findings, held)
     findings = list(_classes_once(findings))
-    reviewed = _answers(questions, read, target, deadline, findings, progress, cancel)
-    together = plan_together(questions, read, target, _left(deadline), cancel)
+    fit = WorkloadFit(read, target, deadline)
+    reviewed, more = fit.answers(questions)
+    findings += more
+    together = fit.together(questions)
     if together is not None:
         findings += together_findings(together)
         reviewed = with_together(reviewed, together)
     places = {at: item for question, item in zip(questions, reviewed, strict=True) for at in question.places}
-    without_unmet(manifests, claims, places, findings)
+    outcomes = ObjectOutcomes(manifests, claims, places, read, target, short_of(together))
+    findings = outcomes.with_unmet(findings)
+    objects, others = outcomes.objects(findings)
     records, of_records = exported_outcomes(manifests, cluster, allow_worse=allow_worse)
-    answered = AnsweredPod(claims, places, findings, read, target, short_of(together))
-    objects, others = checked_objects(manifests, answered)
     if not objects and not records:
         findings.append(_NOTHING)
     return Review(
@@ -127,42 +119,6 @@ def _classes_once(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield finding
         if finding.rule == "class-not-in-cluster":
             subjects.add(finding.subject)
-
-
-def _answers(
-    questions: Sequence[Question],
-    cluster: Cluster,
-    release: KubernetesRelease,
-    deadline: float,
-    findings: list[Finding],
-    progress: Callable[[str], None] | None,
-    cancel: threading.Event | None,
-) -> list[Reviewed]:
-    """Return the answer to each question; workloads that share claims are answered together."""
-    tied = {id(member): group for group in tied_groups(questions) for member in group}
-    answers: dict[int, Reviewed] = {}
-    for question in questions:
-        if progress is not None:
-            progress(question.subject)
-        group = tied.get(id(question))
-        if group is None:
-            answers[id(question)], more = answer_question(question, cluster, release, _left(deadline), cancel)
-            findings += more
-        elif id(question) not in answers:
-            found, of_group = answer_tied(group, cluster, release, _left(deadline), cancel)
-            answers |= {id(member): one for member, one in zip(group, found, strict=True)}
-            findings += of_group
-    return [answers[id(question)] for question in questions]
-
-
-def _pods(manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> list[PodTemplate]:
-    """Return the pod templates that ask for devices, by claims or by resources that a class serves."""
-    every = [pod for document in manifests.documents for pod in pod_templates(document)]
-    return [pod for pod in every if pod.claims or extended_spec(pod, cluster, release) is not None]
-
-
-def _left(deadline: float) -> float:
-    return max(0.0, deadline - time.monotonic())
 
 
 def _api_findings(manifests: Manifests, release: KubernetesRelease) -> Iterator[Finding]:

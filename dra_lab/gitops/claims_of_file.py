@@ -12,23 +12,30 @@ from typing import Any
 from dra_lab.checks.document_checks import check_text
 from dra_lab.errors import Cancelled, InputError, ManifestError, SourceError
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.extended import EXTENDED, extended_spec, plugin_findings, plugin_nodes, unserved_findings
-from dra_lab.gitops.folder import Manifests, read_manifests
-from dra_lab.gitops.given_classes import with_classes
-from dra_lab.gitops.object_pods import PodTemplate, pod_templates, subjects_of
+from dra_lab.gitops.extended_resources import (
+    EXTENDED,
+    amount_findings,
+    asking_pods,
+    extended_spec,
+    plugin_findings,
+    plugin_nodes,
+    unserved_findings,
+)
+from dra_lab.gitops.folder import Manifests, read_manifests, with_classes
+from dra_lab.gitops.object_pods import PodTemplate, namespace_of, pod_templates, subjects_of
 from dra_lab.gitops.pending import WaitingPod, pod_named, template_of
-from dra_lab.gitops.plugin_requests import amount_findings
+from dra_lab.gitops.questions import Question
 from dra_lab.gitops.references import (
+    CLAIM,
+    TEMPLATE,
     Claims,
+    WrittenClaim,
+    asked_claims,
     check_references,
-    claim_of,
-    distinct_entries,
     every_claim,
     held_claims,
-    namespace_of,
     written_claims,
 )
-from dra_lab.gitops.workload_fit import Question
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
@@ -103,25 +110,18 @@ def read_pod(source: str | Path, cluster: Cluster, release: KubernetesRelease, *
     """
     if not Path(source).exists():
         return None
-    manifests = read_manifests([source])
-    complete = with_classes(cluster, manifests)
-    every = [pod for document in manifests.documents for pod in pod_templates(document)]
-    pods = [pod for pod in every if pod.claims or extended_spec(pod, complete, release) is not None]
-    claims = written_claims(manifests)
-    if not pods:
-        _raise([finding for pod in every for finding in amount_findings(pod)])
-    if (
-        not pods
-        and Path(source).is_file()
-        and (sum(1 for _ in every_claim(claims)) < 2 or not _all_read(manifests, claims))
-    ):
-        return None
-    _refuse(manifests, release)
-    if not pods and not claims:
+    file = _File.read(read_manifests([source]), cluster, release)
+    claims = [*every_claim(file.claims)]
+    if not file.asking:
+        _raise([finding for pod in file.pods for finding in amount_findings(pod)])
+        if Path(source).is_file() and (len(claims) < 2 or not file.has_all_claims):
+            return None
+    file.refuse()
+    if file.asking:
+        return _of_pod(*_chosen(source, file.asking, pod), file.claims, file.cluster, release)
+    if not claims:
         raise SourceError(f"the folder {str(source)!r} contains no claim and no pod with claims")
-    if not pods:
-        return _without_pod(claims, complete)
-    return _of_pod(*_chosen(source, pods, pod), claims, complete, release)
+    return _without_pod(claims, file.cluster)
 
 
 def read_cluster_pod(cluster: Cluster, name: str, release: KubernetesRelease) -> ReadPod:
@@ -139,14 +139,11 @@ def waiting_pod(
     """
     if not Path(source).exists():
         return None
-    manifests = read_manifests([source])
-    complete = with_classes(cluster, manifests)
-    every = [one for document in manifests.documents for one in pod_templates(document)]
-    pods = [one for one in every if one.claims or extended_spec(one, complete, release) is not None]
-    if not pods:
+    file = _File.read(read_manifests([source]), cluster, release)
+    if not file.asking:
         return None
-    _refuse(manifests, release)
-    return WaitingPod(_chosen(source, pods, pod)[0], written_claims(manifests), complete, release)
+    file.refuse()
+    return WaitingPod(_chosen(source, file.asking, pod)[0], file.claims, file.cluster, release)
 
 
 def pods_with_claims(
@@ -156,14 +153,50 @@ def pods_with_claims(
 
     Raises as `read_pod`.
     """
-    complete, claims = with_classes(cluster, manifests), written_claims(manifests)
-    every = [pod for document in manifests.documents for pod in pod_templates(document)]
-    asking = [bool(pod.claims) or extended_spec(pod, complete, release) is not None for pod in every]
-    _refuse(manifests, release)
+    file = _File.read(manifests, cluster, release)
+    file.refuse()
+    asking = {id(pod) for pod in file.asking}
     return tuple(
-        (pod, _of_pod(pod, subject, claims, complete, release) if asks else None)
-        for pod, subject, asks in zip(every, subjects_of(every), asking, strict=True)
+        (pod, _of_pod(pod, subject, file.claims, file.cluster, release) if id(pod) in asking else None)
+        for pod, subject in zip(file.pods, subjects_of(file.pods), strict=True)
     )
+
+
+@dataclass(frozen=True)
+class _File:
+    """The pod templates and claims of a file or folder, and the cluster with its DeviceClasses.
+
+    `asking` are the templates that request devices.
+    """
+
+    manifests: Manifests
+    cluster: Cluster
+    release: KubernetesRelease
+    claims: Claims
+    pods: tuple[PodTemplate, ...]
+    asking: tuple[PodTemplate, ...]
+
+    @classmethod
+    def read(cls, manifests: Manifests, cluster: Cluster, release: KubernetesRelease) -> _File:
+        """Return what manifests contain."""
+        cluster = with_classes(cluster, manifests)
+        pods = tuple(pod for document in manifests.documents for pod in pod_templates(document))
+        asking = tuple(asking_pods(pods, cluster, release))
+        return cls(manifests, cluster, release, written_claims(manifests), pods, asking)
+
+    @property
+    def has_all_claims(self) -> bool:
+        """Say whether every claim and template of the documents could be read."""
+        kinds = [document.kind for document in self.manifests.documents]
+        read = sum(len(claim.documents) for claim in every_claim(self.claims))
+        return read == kinds.count(CLAIM) + kinds.count(TEMPLATE)
+
+    def refuse(self) -> None:
+        """Raise what is wrong with the documents, as far as it is an error."""
+        found = list(self.manifests.findings)
+        for name, text in self.manifests.texts.items():
+            found += check_text(text, name, self.release, broken=lambda _: None)
+        _raise(found)
 
 
 def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tuple[PodTemplate, str]:
@@ -185,29 +218,15 @@ def _chosen(source: str | Path, pods: Sequence[PodTemplate], wanted: str) -> tup
     )
 
 
-def _all_read(manifests: Manifests, claims: Claims) -> bool:
-    kinds = [document.kind for document in manifests.documents]
-    read = sum(len(claim.documents) for claim in every_claim(claims))
-    return read == kinds.count("ResourceClaim") + kinds.count("ResourceClaimTemplate")
-
-
-def _refuse(manifests: Manifests, release: KubernetesRelease) -> None:
-    """Raise what is wrong with the documents, as far as it is an error."""
-    found = list(manifests.findings)
-    for name, text in manifests.texts.items():
-        found += check_text(text, name, release, broken=lambda _: None)
-    _raise(found)
-
-
 def _raise(findings: Sequence[Finding]) -> None:
     for finding in findings:
         if finding.severity is Severity.ERROR:
             raise ManifestError(finding.message, origin=finding.origin)
 
 
-def _without_pod(claims: Claims, cluster: Cluster) -> ReadPod:
+def _without_pod(claims: Sequence[WrittenClaim], cluster: Cluster) -> ReadPod:
     sketches: dict[str, ClaimSketch] = {}
-    for claim in every_claim(claims):
+    for claim in claims:
         name = claim.document.name or "claim"
         if name in sketches:
             raise InputError(f"two claims are called {name!r}; add the pod that says which one it uses")
@@ -228,20 +247,13 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
     held, namespace = held_claims(cluster), namespace_of(pod)
     findings = list(check_references(pod, claims, held))
     _raise([*findings, *amount_findings(pod)])
+    asked, allocated = asked_claims(pod, claims, held)
     sketches: dict[str, ClaimSketch] = {}
-    allocated: list[ResourceClaim] = []
-    for entry in distinct_entries(pod):
-        written = claim_of(pod, entry, claims)
-        there = held.of(pod, entry)
-        if there is not None and there.status.allocation is not None:
-            allocated.append(there)
-        elif written is not None:
-            sketches[entry.name] = sketch_of(written.spec, entry.name)
-        elif there is not None:
-            sketches[entry.name] = sketch_of(there.spec, entry.name)
-        else:
+    for entry, claim in asked.items():
+        if claim is None:
             missing = next(f for f in findings if f.rule == "claim-not-given")
             raise SourceError(f"{missing.message}. {missing.advice}", origin=missing.origin)
+        sketches[entry.name] = sketch_of(claim.spec, entry.name)
     extended, without = extended_spec(pod, cluster, release), frozenset[str]()
     if extended is not None:
         sketches[EXTENDED] = sketch_of(extended, EXTENDED)
@@ -254,8 +266,6 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
     admitted = frozenset(question.nodes(cluster))
     nodes = None if admitted == cluster.open_nodes else admitted
     nowhere = "" if admitted else allowed_nodes(cluster, pod.spec, allocated, "", release).why
-    shared = frozenset(entry.name for entry in pod.claims if entry.claim)
-    named = frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim)
     return ReadPod(
         subject,
         sketches,
@@ -264,8 +274,8 @@ def _of_pod(pod: PodTemplate, subject: str, claims: Claims, cluster: Cluster, re
         nodes,
         pod.replicas,
         tuple(findings),
-        shared,
-        named,
+        frozenset(entry.name for entry in pod.claims if entry.claim),
+        frozenset((namespace, entry.claim) for entry in pod.claims if entry.claim),
         spec=pod.spec,
         without=without,
         why_nowhere=nowhere,

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from msgspec import Struct
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.review import Checked, FitState, Review, Reviewed
-from dra_lab.model.plan import Plan
+from dra_lab.gitops.report import heading, review_json
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Review, Reviewed
+from dra_lab.model.cluster import Cluster
+from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words, as_markdown, marked_up
+from dra_lab.words.facts import counted, goal_number, goal_words, proof_words, telling
+from dra_lab.words.plan_json import finding_value, plain_value
 
 _RANK = {FitState.FITS: 0, FitState.NOT_DECIDED: 1, FitState.NOT_CHECKED: 1, FitState.DOES_NOT_FIT: 2}
 
 
-class ComparedState(Struct, frozen=True):
-    """A workload or claim on one side: whether it fits, how often, on how many nodes, and its best allocation."""
-
-    fit: FitState
-    sentence: str
-    times: int | None = None
-    capped: bool = False
-    nodes: int = 0
-    plan: Plan | None = None
-
-    def order(self, *, same_claim: bool) -> tuple[int, tuple[int, ...], int]:
-        """Return what makes one state worse than another: the outcome, and of the same claim its goals and number."""
-        if not same_claim:
-            return _RANK[self.fit], (), 0
-        goals = tuple(goal.value for goal in self.plan.goals) if self.plan is not None and self.plan.fits else ()
-        return _RANK[self.fit], goals, -(self.times or 0)
+def _order(one: Reviewed, *, same_claim: bool) -> tuple[int, tuple[int, ...], int]:
+    """Return what makes one state worse than another: the outcome, and of the same claim its goals and number."""
+    if not same_claim:
+        return _RANK[one.fit], (), 0
+    goals = tuple(goal.value for goal in one.plan.goals) if one.plan is not None and one.plan.fits else ()
+    return _RANK[one.fit], goals, -(one.times or 0)
 
 
 class Change(Struct, frozen=True):
     """A workload or claim before and after; None where it is not there."""
 
     subject: str
-    before: ComparedState | None
-    after: ComparedState | None
+    before: Reviewed | None
+    after: Reviewed | None
 
     @property
     def word(self) -> str:
@@ -47,7 +43,7 @@ class Change(Struct, frozen=True):
             return "new" if self.before is None else "removed"
         drawn = [None if one.plan is None else one.plan.sketch for one in (self.before, self.after)]
         same = drawn[0] == drawn[1]
-        before, after = (one.order(same_claim=same) for one in (self.before, self.after))
+        before, after = (_order(one, same_claim=same) for one in (self.before, self.after))
         if before != after:
             return "worse" if after > before else "better"
         devices = [None if one.plan is None else one.plan.placements for one in (self.before, self.after)]
@@ -115,18 +111,123 @@ def _key(finding: Finding) -> tuple[str, ...]:
     return finding.rule, finding.severity, finding.subject, finding.message, origin.object if origin else ""
 
 
-def _states(review: Review) -> Iterator[tuple[tuple[str, int], ComparedState]]:
+def _states(review: Review) -> Iterator[tuple[tuple[str, int], Reviewed]]:
     """Yield the workloads and claims with an answer, then the other objects; equal names are numbered."""
     seen: Counter[str] = Counter()
     sentences = {item.sentence for item in review.reviewed}
-    rows: list[Reviewed | Checked] = [*review.reviewed]
     names = {item.subject for item in review.reviewed} | {item.origin.object for item in review.reviewed}
-    rows += [o for o in review.objects if o.object not in names and o.reason not in sentences]
-    for row in rows:
-        if isinstance(row, Reviewed):
-            name = row.subject
-            state = ComparedState(row.fit, row.sentence, row.times, row.capped, len(row.nodes), row.plan)
-        else:
-            name, state = row.object, ComparedState(row.outcome, row.reason)
-        seen[name] += 1
-        yield (name, seen[name]), state
+    others = (o for o in review.objects if o.object not in names and o.reason not in sentences)
+    for row in (*review.reviewed, *(Reviewed(o.object, o.origin, o.outcome, o.reason) for o in others)):
+        seen[row.subject] += 1
+        yield (row.subject, seen[row.subject]), row
+
+
+_WORDS = ("new", "removed", "worse", "better", "changed")
+
+MOST_PICTURES = 20
+"""Pictures beside a summary: those of the first changes."""
+
+
+def changes_parts(comparison: Comparison, detail: Detail = "short") -> Iterator[Part]:
+    """Yield what changed: the sentence, a row for each workload or claim before and after, and the findings."""
+    yield Sentence(_sentence(comparison))
+    if detail == "answer":
+        return
+    yield Words(heading(comparison.review))
+    rows = [_row(change) for change in comparison.changes if change.word or detail == "all"]
+    yield Table(("claim", "change", "fits", "node", "paired", "goals"), rows, "Before → after")
+    for change in comparison.changes:
+        if change.newly_open is not FitState.FITS and change.after is not None:
+            yield Lines(f"{change.subject}: {OUTCOME_WORDS[change.after.fit]}", [change.after.sentence])
+    yield Lines("New findings", [str(finding) for finding in comparison.new])
+    yield Lines("Findings that are gone", [str(finding) for finding in comparison.gone])
+
+
+def changes_markdown(comparison: Comparison, pictures: Mapping[str, tuple[str, ...]] | None = None) -> str:
+    """Return the summary for a pull request; `pictures` are the names of files by claim, for links to them."""
+    text = f"### dra-lab check\n\n{as_markdown(changes_parts(comparison))}\n"
+    for subject, names in (pictures or {}).items():
+        sides = ((name.removesuffix(".svg").rpartition("-")[2], name) for name in names)
+        links = " ".join(f"![{marked_up(subject)} {side}]({name})" for side, name in sides)
+        text += f"\n{marked_up(subject)}:\n\n{links}\n"
+    return text
+
+
+def changes_json(comparison: Comparison) -> dict[str, Any]:
+    """Return the review without what was so before, and what changed since the revision."""
+    outcome = comparison.outcome
+    value = review_json(comparison.new_only)
+    value |= {"outcome": outcome.value, "valid": outcome is FitState.FITS}
+    changes = [
+        {"object": one.subject, "change": one.word, "before": _state(one.before), "after": _state(one.after)}
+        for one in comparison.changes
+    ]
+    gone = [finding_value(finding) for finding in comparison.gone]
+    return value | {"baseline": {"since": comparison.since, "changes": changes, "gone": gone}}
+
+
+def changes_pictures(comparison: Comparison, cluster: Cluster) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """Return pictures of what changed as SVG by file name, and the names by claim, before and then after."""
+    from dra_lab.pictures.hardware import hardware_svg
+
+    texts: dict[str, str] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    for change in comparison.changes:
+        if not change.word or len(texts) >= MOST_PICTURES or change.subject in names:
+            continue
+        stem = re.sub(r"[^A-Za-z0-9.]+", "-", change.subject).strip("-.") or "claim"
+        for side, state in (("before", change.before), ("after", change.after)):
+            plan = state.plan if state is not None else None
+            if plan is not None and plan.fits and plan.node in cluster.node_by_name:
+                name = f"{stem}-{side}.svg"
+                texts[name] = hardware_svg(cluster, plan.node, plan=plan)
+                names[change.subject] = (*names.get(change.subject, ()), name)
+    return texts, names
+
+
+def _sentence(comparison: Comparison) -> str:
+    words = Counter(change.word for change in comparison.changes)
+    shown = ", ".join(f"{words[word]} {word}" for word in _WORDS if words[word])
+    counts = f"{counted(len(comparison.changes), 'claim')}: {shown or 'none changed'}"
+    new, gone = counted(len(comparison.new), "new finding"), f"{len(comparison.gone)} gone"
+    verdict = {
+        FitState.FITS: "No new failure",
+        FitState.DOES_NOT_FIT: "New failures",
+    }.get(comparison.outcome, "Not everything new is checked,")
+    return f"{verdict} since {comparison.since}. {counts}; {new}, {gone}."
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    """Return the cells of a change: a value that did not change once, else both; a side without one is a dash."""
+    pairs = zip(_cells(change.before), _cells(change.after), strict=True)
+    cells = (before if before == after else f"{before or '–'} → {after or '–'}" for before, after in pairs)
+    return change.subject, change.word or "same", *cells
+
+
+def _cells(state: Reviewed | None) -> tuple[str, str, str, str]:
+    if state is None:
+        return "", "", "", ""
+    fits = OUTCOME_WORDS[state.fit]
+    if state.fit is FitState.FITS and state.times is not None:
+        nodes = counted(len(state.nodes), "node")
+        fits = f"{'at least ' if state.capped else ''}{counted(state.times, 'time')} on {nodes}"
+    plan = state.plan
+    if plan is None or not plan.fits:
+        return fits, "", "", ""
+    goals = [*telling(plan.goals)]
+    paired = next((goal_number(goal)[0] for goal in goals if goal.goal == "unpaired"), "")
+    others = [goal_words(goal) for goal in goals if goal.goal != "unpaired"]
+    return fits, plan.node, paired, ", ".join((*others, proof_words(plan)))
+
+
+def _state(state: Reviewed | None) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    plan = state.plan
+    return {
+        "outcome": state.fit.value,
+        "sentence": state.sentence,
+        "times": state.times,
+        "node": "" if plan is None else plan.node,
+        "goals": [] if plan is None else [plain_value(goal) for goal in plan.goals],
+    }

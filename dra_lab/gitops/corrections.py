@@ -12,12 +12,9 @@ from dra_lab.drivers import documented_class
 from dra_lab.errors import DraLabError, ManifestError
 from dra_lab.exports.written_files import replace_text
 from dra_lab.findings import Finding, Severity
-from dra_lab.gitops.class_in_folder import file_with_class
-from dra_lab.gitops.folder import Document, Manifests, objects_of
-from dra_lab.gitops.object_pods import pod_templates
+from dra_lab.gitops.folder import Document, Manifests, file_with_class, objects_of
 from dra_lab.manifests.file_text import STANDARD_INPUT
-from dra_lab.manifests.v1beta1 import EXACT_FIELDS
-from dra_lab.manifests.versions import GROUP, text_of
+from dra_lab.manifests.versions import EXACT_FIELDS, GROUP, text_of
 from dra_lab.manifests.yaml_edits import Edit, EditableDocument, apply_edits
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.cluster import Cluster
@@ -67,11 +64,6 @@ class Correction:
 Found = tuple[Correction, list[Edit]]
 
 
-def corrections(text: str, source: str, cluster: Cluster, release: KubernetesRelease) -> tuple[Correction, ...]:
-    """Return what would be corrected first in a text; nothing for a text that cannot be read."""
-    return tuple(correction for correction, edits in _find(text, source, cluster, release) if edits)
-
-
 def corrected(
     text: str, source: str, cluster: Cluster, release: KubernetesRelease
 ) -> tuple[str, tuple[Correction, ...]]:
@@ -85,7 +77,7 @@ def corrected(
     for _ in range(_MAX_ROUNDS):
         taken: list[Edit] = []
         for correction, edits in _find(text, source, cluster, release):
-            if edits and not any(_overlap(edit, other) for edit in edits for other in taken):
+            if edits and not any(one[0] <= other[1] and other[0] <= one[1] for one in edits for other in taken):
                 taken += edits
                 line = lines[correction.line] if correction.line < len(lines) else 0
                 done.append(replace(correction, line=line))
@@ -139,8 +131,8 @@ def _find(text: str, source: str, cluster: Cluster, release: KubernetesRelease) 
         for part in load_yaml(text, source, broken=lambda _: None):
             editable = EditableDocument(text, part)
             for document in objects_of(part, source):
-                found = _Finder(document, editable, cluster, release)
-                yield from found.all()
+                if root := _CLAIM_PATHS.get(document.kind):
+                    yield from _Finder(document, editable, cluster, release).found(root)
     except ManifestError:
         return
 
@@ -154,17 +146,8 @@ class _Finder:
     cluster: Cluster
     release: KubernetesRelease
 
-    def all(self) -> Iterator[Found]:
-        """Yield the corrections with their edits."""
-        root = _CLAIM_PATHS.get(self.document.kind)
-        if root is not None:
-            yield from self._claim(root)
-        for pod in pod_templates(self.document):
-            entries = pod.spec.get("resourceClaims")
-            for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-                yield from self._source(entry, f"{pod.path}.resourceClaims[{index}]")
-
-    def _claim(self, root: str) -> Iterator[Found]:
+    def found(self, root: str) -> Iterator[Found]:
+        """Yield the corrections with their edits; `root` leads to the spec of a claim."""
         version = text_of(self.document.value.get("apiVersion"))
         devices = _at(self.document.value, f"{root}.devices")
         requests = [(i, item) for i, item in enumerate(_items(devices, "requests")) if isinstance(item, Mapping)]
@@ -218,7 +201,7 @@ class _Finder:
             inside = self._inside(where)
             edits = self.editable.replaced(f"{inside}.deviceClassName", meant.device_class)
             wanted = [{"cel": {"expression": text}} for text in meant.selectors]
-            if wanted and edits and not _mentions_rdma(part):
+            if wanted and edits and "rdma" not in str(part.get("selectors", "")).lower():
                 more = (
                     self.editable.appended(f"{inside}.selectors", wanted[0])
                     if isinstance(part.get("selectors"), list)
@@ -267,16 +250,6 @@ class _Finder:
             for device in found
         )
 
-    def _source(self, entry: Any, path: str) -> Iterator[Found]:
-        source = entry.get("source") if isinstance(entry, Mapping) else None
-        names = ("resourceClaimTemplateName", "resourceClaimName")
-        if isinstance(source, Mapping) and len(source) == 1 and not any(name in entry for name in names):
-            (name,) = source
-            if name in names:
-                edits = self.editable.lifted(self._inside(path), "source")
-                why = "pods name the claim directly since Kubernetes 1.31"
-                yield self._found(f"{path}.source", f"source.{name}", str(name), why, edits, [path])
-
     def _inside(self, path: str) -> str:
         return f"{self.document.inside}.{path}" if self.document.inside else path
 
@@ -307,10 +280,6 @@ def _can_be(meant: LikelyClass, part: Mapping[str, Any], own: Profiles) -> bool:
     return all(domain in ("", found[0].driver) or domain.endswith("kubernetes.io") for domain in named)
 
 
-def _mentions_rdma(part: Mapping[str, Any]) -> bool:
-    return "rdma" in str(part.get("selectors", "")).lower()
-
-
 def _at(value: Any, path: str) -> Mapping[str, Any]:
     for step in path.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None
@@ -320,10 +289,6 @@ def _at(value: Any, path: str) -> Mapping[str, Any]:
 def _items(value: Mapping[str, Any], key: str) -> list[Any]:
     found = value.get(key)
     return found if isinstance(found, list) else []
-
-
-def _overlap(edit: Edit, other: Edit) -> bool:
-    return edit[0] <= other[1] and other[0] <= edit[1]
 
 
 def _is_read(text: str) -> bool:

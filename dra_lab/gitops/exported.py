@@ -38,7 +38,10 @@ def exported_outcomes(
             continue
         subject = f"export/{record.get('name') or Path(place.source).parent.name}"
         place = replace(place, object=subject)
-        edited = [*_edited(record, Path(place.source).parent, manifests.texts)]
+        written, folder = record.get("files"), Path(place.source).parent
+        known = written if isinstance(written, Mapping) else {}
+        texts = {name: manifests.texts.get(str(folder / str(name))) for name in known}
+        edited = [str(name) for name, text in texts.items() if text is not None and digest(text) != known[name]]
         if edited:
             message = f"{', '.join(edited)} changed since the export, so its record in {RECORD} is no longer valid"
             findings.append(Finding("export-edited", Severity.NOTE, subject, message, "Export again.", place))
@@ -47,14 +50,6 @@ def exported_outcomes(
         objects.append(Checked(subject, outcome, "" if outcome is FitState.FITS else own[0].message, place))
         findings += [*own, *_other_cluster(record, subject, place, cluster)]
     return tuple(objects), tuple(findings)
-
-
-def _edited(record: Mapping[str, Any], folder: Path, texts: Mapping[str, str]) -> Iterator[str]:
-    files = record.get("files")
-    for name, known in files.items() if isinstance(files, Mapping) else ():
-        text = texts.get(str(folder / str(name)))
-        if text is not None and digest(text) != known:
-            yield str(name)
 
 
 def _is_answer(answer: Any) -> TypeGuard[Mapping[str, Any]]:

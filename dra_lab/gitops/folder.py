@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import replace as changed
 
-from dra_lab.errors import ManifestError, SourceError
+from dra_lab.errors import DraLabError, ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.index.documented_classes import with_given_classes
+from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, json_texts, read_bytes, up_to, utf8_text
+from dra_lab.manifests.not_yaml import NO_MANIFEST, RENDER
 from dra_lab.manifests.plan_files import is_drawing
-from dra_lab.manifests.templates import NO_MANIFEST, RENDER
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml
+from dra_lab.model.claims import DeviceClass
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import has_lists
+from dra_lab.model.slices import ResourceSlice
+from dra_lab.model.topologies import TOPOLOGY_KINDS, TopologyObject
 
 SUFFIXES = (".json", ".yaml", ".yml")
 MAX_FILE_BYTES = 64 * 2**20
@@ -137,7 +146,7 @@ def _documents(name: str, text: str, broken: Callable[[ManifestError], None]) ->
         above, before = text.count("\n", 0, at), number
         for document in load_yaml(part, name, broken=broken):
             number = before + document.number
-            yield from objects_of(replace(document, number=number, above=document.above + above), name)
+            yield from objects_of(changed(document, number=number, above=document.above + above), name)
         at += len(part)
 
 
@@ -213,3 +222,75 @@ def _read(file: Path) -> str:
         return utf8_text(read_bytes(file, MAX_FILE_BYTES), str(file))
     except SourceError as error:
         raise ManifestError(error.message) from None
+
+
+K = TypeVar("K", DeviceClass, ResourceSlice, TopologyObject)
+
+
+def with_classes(cluster: Cluster, manifests: Manifests) -> Cluster:
+    """Return the cluster with the DeviceClasses among the manifests, which come before its own of the same name."""
+    written = {one.metadata.name: one for one in _given(manifests, DeviceClass)}
+    return with_given_classes(cluster, written.values())
+
+
+def with_topologies(cluster: Cluster, manifests: Manifests) -> Cluster:
+    """Return the cluster with the objects among the manifests that say which nodes are close, before its own."""
+    given = tuple(found for kind in TOPOLOGY_KINDS.values() for found in _given(manifests, kind))
+    names = {(one.resource, one.name) for one in given}
+    kept = tuple(one for one in cluster.topologies if (one.resource, one.name) not in names)
+    return replace(cluster, topologies=(*kept, *given)) if given else cluster
+
+
+def shows_lists(manifests: Manifests) -> bool:
+    """Say whether a ResourceSlice among the manifests shows a list-typed attribute: then its gate is on."""
+    return any(has_lists(device) for one in _given(manifests, ResourceSlice) for device in one.spec.devices or ())
+
+
+def _given(manifests: Manifests, kind: type[K]) -> Iterator[K]:
+    name = kind.__name__
+    for document in manifests.documents:
+        if document.kind == name and is_read(name, document.value.get("apiVersion")):
+            try:
+                yield decode_object(hub_document(dict(document.value), name), kind, document.origin)
+            except DraLabError:
+                continue  # the API's validation says it
+
+
+def with_own_classes(source: str | Path, cluster: Cluster) -> Cluster:
+    """Return the cluster with the DeviceClasses that stand beside a claim in its file or folder."""
+    if not Path(source).exists():
+        return cluster
+    from dra_lab.gitops.folder import read_manifests
+
+    return with_classes(cluster, read_manifests([source]))
+
+
+_MOST_FILES = 200
+_MOST_BYTES = 2**20
+
+
+def file_with_class(name: str, source: str) -> str:
+    """Return the file in the folder of `source`, or in a folder of it, that has the DeviceClass `name`; "" for none.
+
+    At most 200 files are looked at, none of more than 1 MiB.
+    """
+    if not source or source == STANDARD_INPUT or not Path(source).is_file():
+        return ""
+    folder = Path(source).parent
+    files = (path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern)))
+    files = (path for path in files if path.suffix.lower() in SUFFIXES and path.is_file())
+    return next((str(path) for path in islice(files, _MOST_FILES) if _has_class(path, name)), "")
+
+
+def _has_class(path: Path, name: str) -> bool:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return False
+        text = path.read_text(encoding="utf-8")
+        if name not in text or "DeviceClass" not in text:
+            return False
+        documents = load_yaml(text, str(path), broken=lambda _: None)
+        objects = (found for document in documents for found in objects_of(document, str(path)))
+        return any(found.kind == "DeviceClass" and found.name == name for found in objects)
+    except (OSError, UnicodeDecodeError, DraLabError):
+        return False  # it is not a file that was given

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document
-from dra_lab.gitops.object_pods import PodTemplate
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.gitops.object_pods import PodTemplate, claim_entries
+from dra_lab.manifests.pod_templates import value_at, whole
 from dra_lab.model.decoding import json_value
 from dra_lab.model.quantity import unsigned_number
 
@@ -78,8 +78,9 @@ def written_gang(document: Document, pods: Sequence[PodTemplate], group: Documen
     if joined and not (constraint.required or constraint.preferred):
         constraint = replace(groups[0].constraint, slices=(), hierarchy=constraint.hierarchy)
         groups = [replace(one, constraint=LevelConstraint(slices=one.constraint.slices)) for one in groups]
-    least = _least_of_job(document)
-    scheduling = value_at(document.value, "spec.scheduling") if document.kind == "Job" else None
+    is_job = document.kind == "Job"
+    least = whole(value_at(document.value, "spec.minAvailable"), 0) if is_job else 0
+    scheduling = value_at(document.value, "spec.scheduling") if is_job else None
     scheduling = value_at(group.value, "spec") if group is not None else scheduling
     scheduling = scheduling if isinstance(scheduling, Mapping) else {}
     if group is not None or scheduling:
@@ -87,7 +88,7 @@ def written_gang(document: Document, pods: Sequence[PodTemplate], group: Documen
     labels = _texts(document, "metadata.labels")
     queue = labels.get("kueue.x-k8s.io/queue-name", "") or str(value_at(document.value, "spec.queueName") or "")
     name = (group or document).name
-    shared = frozenset(_shared_claims(scheduling))
+    shared = frozenset((one.name, one.template, one.claim) for one in claim_entries(scheduling, ""))
     return WrittenGang(name, tuple(groups), constraint, copies, least, queue, tuple(findings), shared)
 
 
@@ -120,13 +121,10 @@ def _group(document: Document, pod: PodTemplate, copies: int, findings: list[Fin
         constraint = _of_jobs(document, pod, constraint, findings)
     if document.kind == "LeaderWorkerSet" and not leader:
         constraint = _of_leader_set(document, count, constraint, findings)
-    name = str(fields.get("name") or "") or ("leader" if leader else _last_word(pod.path))
+    steps = [step for step in pod.path.split(".") if step not in ("spec", "template")]
+    own = steps[-1].removesuffix("Template").lower() if steps else "pods"
+    name = str(fields.get("name") or "") or ("leader" if leader else own)
     return WrittenGroup(pod, name, count, min(least, count), constraint, leader)
-
-
-def _last_word(path: str) -> str:
-    words = [word for word in path.split(".") if word not in ("spec", "template")]
-    return words[-1].removesuffix("Template").lower() if words else "pods"
 
 
 def _of_annotations(texts: Mapping[str, Any]) -> LevelConstraint:
@@ -246,22 +244,6 @@ def _of_request(request: Any, found: LevelConstraint) -> LevelConstraint:
     )
 
 
-def _least_of_job(document: Document) -> int:
-    least = value_at(document.value, "spec.minAvailable") if document.kind == "Job" else None
-    return whole(least, 0)
-
-
-def _shared_claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the entries of `resourceClaims` of a PodGroup of Kubernetes (KEP-5729)."""
-    entries = spec.get("resourceClaims")
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, Mapping):
-            name, template, claim = (
-                str(entry.get(key) or "") for key in ("name", "resourceClaimTemplateName", "resourceClaimName")
-            )
-            yield name, template, claim
-
-
 def _of_pod_group(
     spec: Mapping[str, Any], group: Document, found: LevelConstraint, findings: list[Finding]
 ) -> tuple[int, LevelConstraint]:
@@ -291,7 +273,102 @@ def _texts(document: Document, path: str) -> dict[str, str]:
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, Mapping) else {}
 
 
-def whole(value: Any, missing: int) -> int:
-    """Return a count above 0; `missing` for anything else."""
-    good = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
-    return value if good else missing
+SUBGROUP = "kai.scheduler/subgroup-name"
+"""Label of pods that names their subgroup."""
+
+_MOST_DEPTH = 16
+
+
+class _SubGroup(Struct, frozen=True):
+    name: str
+    parent: str
+    least: int | None
+    least_groups: int
+    constraint: LevelConstraint
+
+
+def subgroup_groups(document: Document, groups: Sequence[WrittenGroup], findings: list[Finding]) -> list[WrittenGroup]:
+    """Return the groups of pods that name the subgroups of a PodGroup; the same groups if it has no subgroups."""
+    known = {one.name: one for one in _subgroups(document)}
+    leaves: dict[str, list[WrittenGroup]] = {}
+    others = [group for group in groups if str(group.pod.labels.get(SUBGROUP, "")) not in known]
+    for group in groups:
+        if (name := str(group.pod.labels.get(SUBGROUP, ""))) in known:
+            leaves.setdefault(name, []).append(group)
+    tops: dict[str, list[str]] = {}
+    for name in leaves:
+        tops.setdefault(_chain(known, name)[0].name, []).append(name)
+    found = others
+    for name, below in tops.items():
+        found += _group_of_subgroups(document, [(_chain(known, leaf), leaves[leaf]) for leaf in below], name, findings)
+    return found
+
+
+def _subgroups(document: Document) -> Iterator[_SubGroup]:
+    written = value_at(document.value, "spec.subGroups")
+    for item in written if isinstance(written, list) else ():
+        if isinstance(item, Mapping) and isinstance(item.get("name"), str):
+            parent = item.get("parent")
+            yield _SubGroup(
+                item["name"],
+                parent if isinstance(parent, str) else "",
+                0 if item.get("minMember") == 0 else whole(item.get("minMember"), 0) or None,
+                whole(item.get("minSubGroup"), 0),
+                topology_constraint(item.get("topologyConstraint")),
+            )
+
+
+def _chain(known: Mapping[str, _SubGroup], name: str) -> tuple[_SubGroup, ...]:
+    """Return a subgroup with those that contain it, the outermost first."""
+    found = [known[name]]
+    while found[0].parent in known and len(found) < _MOST_DEPTH:
+        found.insert(0, known[found[0].parent])
+    return tuple(found)
+
+
+def _group_of_subgroups(
+    document: Document,
+    leaves: Sequence[tuple[tuple[_SubGroup, ...], Sequence[WrittenGroup]]],
+    name: str,
+    findings: list[Finding],
+) -> Iterator[WrittenGroup]:
+    """Yield the pods below one outermost subgroup: one group with slices if its children are identical."""
+    top, first = leaves[0][0][0], leaves[0][1][0]
+    kinds = set()
+    for chain, groups in leaves:
+        claims = groups[0].pod.claims
+        content = tuple((claim.name, claim.template) for claim in claims), groups[0].pods, len(groups)
+        kinds.add((tuple((one.constraint, one.least) for one in chain[1:]), content))
+    depths = [_sizes(leaves, depth) for depth in range(1, len(leaves[0][0]))]
+    if len(kinds) == 1 and len(leaves[0][1]) == 1 and all(len(set(sizes)) == 1 for sizes in depths):
+        pods = sum(groups[0].pods for _, groups in leaves)
+        levels = [one.constraint.required for one in leaves[0][0][1:]]
+        slices = tuple((sizes[0], level) for sizes, level in zip(depths, levels, strict=True) if level)
+        least = top.least if not depths else top.least_groups * depths[0][0] or None
+        yield replace(
+            first,
+            name=name,
+            pods=pods,
+            least=pods if least is None else min(least, pods),
+            constraint=replace(top.constraint, slices=slices),
+        )
+        return
+    for chain, groups in leaves:
+        inner = next((one.constraint for one in reversed(chain) if one.constraint.required), chain[-1].constraint)
+        for group in groups:
+            least = chain[-1].least if len(groups) == 1 else None
+            least = group.pods if least is None else min(least, group.pods)
+            yield replace(group, name=chain[-1].name, least=least, constraint=inner)
+    if top.constraint.required:
+        message = f"the level {top.constraint.required} of its subgroup {name} is planned for each part of it alone"
+        advice = "Give the PodGroup that level if all of its pods need one domain."
+        findings.append(Finding("gang-subgroup-level", Severity.WARNING, document.name, message, advice))
+
+
+def _sizes(leaves: Sequence[tuple[tuple[_SubGroup, ...], Sequence[WrittenGroup]]], depth: int) -> list[int]:
+    """Return the pods below each subgroup of a depth."""
+    found: dict[str, int] = {}
+    for chain, groups in leaves:
+        if len(chain) > depth:
+            found[chain[depth].name] = found.get(chain[depth].name, 0) + sum(group.pods for group in groups)
+    return list(found.values())

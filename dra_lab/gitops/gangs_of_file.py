@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.claims_of_file import ReadPod, pods_with_claims
-from dra_lab.gitops.folder import Document, read_manifests
-from dra_lab.gitops.gang_fields import LevelConstraint, WrittenGang, WrittenGroup, with_least, written_gang
-from dra_lab.gitops.given_classes import with_topologies
-from dra_lab.gitops.kai_subgroups import LABEL as SUBGROUP
-from dra_lab.gitops.kai_subgroups import subgroup_groups
+from dra_lab.gitops.folder import Document, read_manifests, with_topologies
+from dra_lab.gitops.gang_fields import (
+    SUBGROUP,
+    LevelConstraint,
+    WrittenGang,
+    WrittenGroup,
+    subgroup_groups,
+    with_least,
+    written_gang,
+)
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.manifests.pod_templates import value_at
+from dra_lab.manifests.pod_templates import typed_spec, value_at
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.decoding import from_json
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.pods import Pod, PodSpec
+from dra_lab.model.pods import Pod
 from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload
@@ -215,7 +218,11 @@ def _read(
     written = _plain_pods(pods, plain) if plain else written
     written = with_least(written or written_gang(pods[0].document, pods))
     found: list[tuple[WrittenGroup, ReadPod]] = []
-    findings = [*written.findings, *_claims_gate(written, release)]
+    findings = [*written.findings]
+    if written.claims and not release.enabled("DRAWorkloadResourceClaims"):
+        message = "the gate DRAWorkloadResourceClaims is off, so each pod gets a claim of its own; dra-lab plans one"
+        advice = "Enable it, or let the pods name a ResourceClaim."
+        findings.append(Finding("pod-group-claims-gate", Severity.WARNING, written.name, message, advice))
     for one in written.groups:
         pod = read_pods[_place(one.pod)]
         if pod is None:
@@ -239,20 +246,12 @@ def _read(
     return ReadGang(gang, on, subject, written.queue, tuple(dict.fromkeys(findings)), requests)
 
 
-def _claims_gate(written: WrittenGang, release: KubernetesRelease) -> Iterator[Finding]:
-    """Yield that the API server drops the claims of the PodGroup, if the gate is off."""
-    if written.claims and not release.enabled("DRAWorkloadResourceClaims"):
-        message = "the gate DRAWorkloadResourceClaims is off, so each pod gets a claim of its own; dra-lab plans one"
-        advice = "Enable it, or let the pods name a ResourceClaim."
-        yield Finding("pod-group-claims-gate", Severity.WARNING, written.name, message, advice)
-
-
 def _requests(pod: PodTemplate, cluster: Cluster) -> dict[str, str | int | float]:
     """Return what a pod requests of its node, without extended resources that DeviceClasses provide."""
+    spec = typed_spec(pod.spec)
     try:
-        spec = from_json(msgspec.json.encode(pod.spec), PodSpec)
-        amounts = pod_requests(Pod(ObjectMeta(), spec=spec))
-    except (msgspec.ValidationError, InputError, TypeError, RecursionError):
+        amounts = pod_requests(Pod(ObjectMeta(), spec=spec)) if spec is not None else {}
+    except InputError:
         return {}
     provided = {one.spec.extended_resource_name for one in cluster.classes}
     return {name: f"{ceil(amount * 1000)}m" for name, amount in amounts.items() if name not in provided}

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from dra_lab.drivers.device_plugins import PluginResource
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.gitops.folder import Manifests
-from dra_lab.gitops.migration import NOT_MIGRATED, Migration, known_requests
-from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.gitops.what_changes import what_changes_by_name, without_repeats
+from dra_lab.gitops.migration import Migration, known_requests
+from dra_lab.gitops.migration_findings import NOT_MIGRATED, what_changes_by_name, without_repeats
+from dra_lab.gitops.object_pods import pod_templates
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml
@@ -72,7 +72,12 @@ def keep_names(
                     continue
                 serving = _class(resource, classes.get(resource.device_class))
                 if serving is None:
-                    findings.append(_unknown_class(pod, resource))
+                    what = (
+                        f"no class serves {resource.resource}: the cluster has no DeviceClass {resource.device_class}"
+                    )
+                    advice = "Install the DRA driver with this class, or name another class with --map."
+                    place = pod.document.at(pod.path)
+                    findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, what, advice, place))
                     continue
                 made[serving.name] = classes[serving.name] = serving
                 served.add(resource.resource)
@@ -80,8 +85,12 @@ def keep_names(
             if requests:
                 workloads.append(pod.subject)
                 findings += what_changes_by_name(pod, [request for request, _ in requests], release)
-    own = {item.name for item in cluster.classes}
-    findings += [_changed(item) for item in made.values() if item.name in own]
+    for name, item in made.items():
+        if any(name == own.name for own in cluster.classes):
+            added = f"extendedResourceName {item.spec.extended_resource_name}"
+            message = f"the manifests add {added} to the class {name} of the cluster"
+            advice = "The class is cluster-wide. Look for other owners (a Helm chart, an operator) first."
+            findings.append(Finding("class-changed", Severity.WARNING, name, message, advice))
     texts = {f"deviceclass-{name}.yaml": dump_yaml(encode(item)) for name, item in made.items()}
     every = sort_findings((*manifests.findings, *without_repeats(findings)))
     return Migration(texts, every, tuple(dict.fromkeys(workloads)))
@@ -101,18 +110,3 @@ def _class(resource: PluginResource, base: DeviceClass | None) -> DeviceClass | 
     else:
         return None
     return DeviceClass(metadata=meta, spec=replace(spec, extended_resource_name=resource.resource))
-
-
-def _changed(item: DeviceClass) -> Finding:
-    message = (
-        f"the manifests add extendedResourceName {item.spec.extended_resource_name} to the class {item.name} of the "
-        "cluster"
-    )
-    advice = "The class is cluster-wide. Look for other owners (a Helm chart, an operator) first."
-    return Finding("class-changed", Severity.WARNING, item.name, message, advice)
-
-
-def _unknown_class(pod: PodTemplate, resource: PluginResource) -> Finding:
-    message = f"no class serves {resource.resource}: the cluster has no DeviceClass {resource.device_class}"
-    advice = "Install the DRA driver with this class, or name another class with --map."
-    return Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, advice, pod.document.at(pod.path))

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity, sort_findings
+from dra_lab.gitops.extended_resources import PluginRequest, plugin_requests
 from dra_lab.gitops.folder import SUFFIXES, Document, Manifests
+from dra_lab.gitops.migration_findings import (
+    NOT_MIGRATED,
+    KnownRequests,
+    not_read,
+    share_findings,
+    what_changes,
+    without_repeats,
+)
 from dra_lab.gitops.object_pods import PodTemplate, pod_templates
-from dra_lab.gitops.plugin_requests import PluginRequest, plugin_requests
-from dra_lab.gitops.plugin_shares import share_refusals
-from dra_lab.gitops.what_changes import what_changes, what_is_not_read, without_repeats
 from dra_lab.manifests.device_asks import IMPLICIT, asks_outside
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.file_text import STANDARD_INPUT
 from dra_lab.manifests.yaml_file import YamlFile
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import (
+    EXACT_COUNT,
     CELDeviceSelector,
     DeviceClaim,
     DeviceRequest,
@@ -36,7 +43,6 @@ from dra_lab.sketch.object_names import ObjectNames, object_name
 
 POD_CLAIM = "devices"
 MAX_DEVICES = 32
-NOT_MIGRATED = "resource-not-migrated"
 _AMOUNT = re.compile(r"""^[ ]*["']?([a-z0-9.-]+/[A-Za-z0-9._-]+)["']?:[ ]*["']?\d+["']?[ ]*(?:#.*)?$""", re.MULTILINE)
 """A line of a manifest that asks for an amount of an extended resource."""
 
@@ -56,12 +62,6 @@ class Migration:
     def left(self) -> tuple[str, ...]:
         """Return the workloads that are left as they are, wholly or in part."""
         return tuple(dict.fromkeys(f.subject for f in self.findings if f.rule == NOT_MIGRATED))
-
-
-@dataclass
-class _Work:
-    texts: dict[str, str] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
 
 
 def migrate(
@@ -94,27 +94,29 @@ def migrate(
         >>> sorted(migrate(read_manifests(["pod.yaml"])).texts)
         ['pod.yaml', 'train-devices.yaml']
     """
+    texts: dict[str, str] = {}
+    findings: list[Finding] = []
     workloads: list[str] = []
-    work, named = _Work(), device_classes or {}
+    named = device_classes or {}
     files: dict[str, YamlFile] = {}
     names = ObjectNames()
     for document in manifests.documents:
-        work.findings += _outside(document)
+        findings += _outside(document)
         for pod in pod_templates(document):
-            known_requested = known_requests(pod, named, cluster, work.findings)
+            known_requested = known_requests(pod, named, cluster, findings)
             if not known_requested:
                 continue
             workloads.append(pod.subject)
             source = document.origin.source
             if source not in files:
                 files[source] = YamlFile(manifests.texts[source], source)
-            for template in _rewrite(work, files[source], pod, known_requested, names):
-                work.texts[f"{template.metadata.name}.yaml"] = dump_yaml(encode(template))
-            work.findings += (*what_changes(pod, known_requested), *what_is_not_read(pod, known_requested, cluster))
+            for template in _rewrite(findings, files[source], pod, known_requested, names):
+                texts[f"{template.metadata.name}.yaml"] = dump_yaml(encode(template))
+            findings += (*what_changes(pod, known_requested), *not_read(pod, known_requested, cluster))
     for source, file in files.items():
-        work.texts[_changed_name(source, work.texts)] = file.text()
-    findings = sort_findings((*manifests.findings, *without_repeats(work.findings)))
-    return Migration(work.texts, findings, tuple(dict.fromkeys(workloads)))
+        texts[_changed_name(source, texts)] = file.text()
+    every = sort_findings((*manifests.findings, *without_repeats(findings)))
+    return Migration(texts, every, tuple(dict.fromkeys(workloads)))
 
 
 def _changed_name(source: str, taken: Collection[str]) -> str:
@@ -127,9 +129,6 @@ def _changed_name(source: str, taken: Collection[str]) -> str:
     return name
 
 
-KnownRequests = list[tuple[PluginRequest, PluginResource]]
-
-
 def known_requests(
     pod: PodTemplate, device_classes: Mapping[str, str], cluster: Cluster | None, findings: list[Finding]
 ) -> KnownRequests:
@@ -138,12 +137,9 @@ def known_requests(
     A pod that asks for a part of a device stays as it is: its other devices may be on the same GPU.
     """
     requests = plugin_requests(pod)
-    refused = share_refusals(pod, requests, device_classes, cluster)
-    for one in refused:
-        message = f"dra-lab does not change this workload, because of {one.what}: {one.why}"
-        place = pod.document.at(one.path)
-        findings.append(Finding(NOT_MIGRATED, Severity.WARNING, pod.subject, message, one.advice, place))
-    found: KnownRequests = []
+    refused = [*share_findings(pod, requests, device_classes, cluster)]
+    findings += refused
+    found: list[tuple[PluginRequest, PluginResource]] = []
     for request in () if refused else requests:
         known = _known(request.resource, device_classes, cluster)
         if known is not None and known.device_class:
@@ -210,7 +206,7 @@ def _in_text(document: Document) -> Iterator[Finding]:
 
 
 def _rewrite(
-    work: _Work, file: YamlFile, pod: PodTemplate, known_requested: KnownRequests, names: ObjectNames
+    findings: list[Finding], file: YamlFile, pod: PodTemplate, known_requested: KnownRequests, names: ObjectNames
 ) -> list[ResourceClaimTemplate]:
     """Change the pod's text and return the templates of its claims: one, unless one cannot hold all devices."""
     document = pod.document
@@ -231,7 +227,7 @@ def _rewrite(
     spec = file.at(document.origin.document, prefix + pod.path)
     added = [{"name": entry, "resourceClaimTemplateName": name} for entry, name in zip(entries, templates, strict=True)]
     spec["resourceClaims"] = [*(spec.get("resourceClaims") or ()), *added]
-    work.findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
+    findings += (*_too_many(pod, requests, len(parts)), *_beyond_limit(pod, known_requested, requests, uses))
     return [_template(document, name, part) for name, part in zip(templates, parts, strict=True)]
 
 
@@ -247,9 +243,16 @@ def _remove_keys(parent: Any, name: str, keys: frozenset[str]) -> None:
 
 
 def _template(document: Document, name: str, requests: Requests) -> ResourceClaimTemplate:
-    devices = DeviceClaim(requests=tuple(_request(key, *value) for key, value in requests.items()))
+    wanted = []
+    for key, (count, known) in requests.items():
+        selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in known.selectors)
+        exactly = ExactDeviceRequest(
+            device_class_name=known.device_class, selectors=selectors, allocation_mode=EXACT_COUNT, count=count
+        )
+        wanted.append(DeviceRequest(name=key, exactly=exactly))
+    spec = ResourceClaimSpec(devices=DeviceClaim(requests=tuple(wanted)))
     meta = ObjectMeta(name=name, namespace=document.namespace, labels={"app.kubernetes.io/managed-by": "dra-lab"})
-    return ResourceClaimTemplate(metadata=meta, spec=ResourceClaimTemplateSpec(spec=ResourceClaimSpec(devices=devices)))
+    return ResourceClaimTemplate(metadata=meta, spec=ResourceClaimTemplateSpec(spec=spec))
 
 
 Requests = dict[str, tuple[int, PluginResource]]
@@ -279,7 +282,7 @@ def _share_out(known_requested: KnownRequests) -> tuple[Requests, dict[str, list
         name = names.one(base)
         requests[name] = (request.count, known)
         uses.setdefault(request.path, []).append(name)
-        if not _is_sidecar(request):
+        if "initContainers" not in request.path:  # the devices of a sidecar are its own
             of_resource.setdefault(request.resource, []).append(name)
     for request, known in known_requested:
         if not request.once:
@@ -295,21 +298,6 @@ def _share_out(known_requested: KnownRequests) -> tuple[Requests, dict[str, list
             mine.append(name)
         uses.setdefault(request.path, []).extend(mine)
     return requests, uses
-
-
-def _is_sidecar(request: PluginRequest) -> bool:
-    return "initContainers" in request.path and not request.once
-
-
-def _request(name: str, count: int, known: PluginResource) -> DeviceRequest:
-    selectors = tuple(DeviceSelector(cel=CELDeviceSelector(expression=text)) for text in known.selectors)
-    exactly = ExactDeviceRequest(
-        device_class_name=known.device_class,
-        selectors=selectors,
-        allocation_mode="ExactCount",
-        count=count,
-    )
-    return DeviceRequest(name=name, exactly=exactly)
 
 
 def _beyond_limit(

@@ -15,6 +15,8 @@ from dra_lab.manifests.pod_templates import pod_fields, value_at
 _MOST_PODS = 2**31 - 1
 """Counts of pods are whole numbers of 32 bits in the API."""
 
+DEFAULT_NAMESPACE = "default"
+
 _COUNTED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job", "CronJob")
 
 
@@ -79,6 +81,11 @@ class PodTemplate:
         return found if isinstance(found, Mapping) else {}
 
 
+def namespace_of(pod: PodTemplate) -> str:
+    """Return the namespace of a pod, `default` where none is written."""
+    return pod.document.namespace or DEFAULT_NAMESPACE
+
+
 def subjects_of(pods: Sequence[PodTemplate]) -> tuple[str, ...]:
     """Return what each of several pod templates is called: `Kind/name`, or more if that is the name of several.
 
@@ -87,10 +94,10 @@ def subjects_of(pods: Sequence[PodTemplate]) -> tuple[str, ...]:
     """
     spaces = Counter(subject for subject, _ in {pod.key for pod in pods})
     files = files_of([(pod.key, pod.document) for pod in pods])
-    names = [
-        (_in_namespace(pod) if spaces[pod.subject] > 1 else pod.subject) + file
-        for pod, file in zip(pods, files, strict=True)
-    ]
+    names = []
+    for pod, file in zip(pods, files, strict=True):
+        space = f"{namespace_of(pod)}/" if spaces[pod.subject] > 1 else ""
+        names.append(f"{pod.document.kind}/{space}{pod.document.name}{file}")
     count = Counter((name, pod.document.at("")) for name, pod in zip(names, pods, strict=True))
     return tuple(
         f"{name}:{pod.template}" if count[name, pod.document.at("")] > 1 else name
@@ -115,10 +122,6 @@ def _file(document: Document, group: Sequence[Document]) -> str:
     file = PurePath(document.origin.source)
     number = "" if sources.count(file) == 1 else f", document {document.origin.document}"
     return f" ({file.relative_to(above)}{number})"
-
-
-def _in_namespace(pod: PodTemplate) -> str:
-    return f"{pod.document.kind}/{pod.document.namespace or 'default'}/{pod.document.name}"
 
 
 def pod_templates(document: Document) -> Iterator[PodTemplate]:

@@ -12,23 +12,21 @@ import msgspec
 
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Origin, sentence_case
-from dra_lab.gitops.extended import extended_spec
+from dra_lab.gitops.extended_resources import extended_spec
 from dra_lab.gitops.folder import Document
-from dra_lab.gitops.object_pods import PodTemplate, claim_entries
+from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodTemplate, claim_entries, namespace_of
 from dra_lab.gitops.pending_devices import DeviceAnswer, device_answer
 from dra_lab.gitops.references import (
-    DEFAULT_NAMESPACE,
     Claims,
     HeldClaims,
+    asked_claims,
     check_references,
     claim_of,
     held_claims,
-    namespace_of,
 )
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.manifests.pod_templates import value_at
-from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.pod_reason import Explanation, PodReason
 from dra_lab.model.pods import Pod
@@ -123,7 +121,9 @@ def explain(
         key = _alike(waiting)
         if key not in known:
             known[key] = reason_of(waiting, node=node, time_limit=time_limit, cancel=cancel)
-        found.append(_renamed(known[key], waiting.name))
+        reason = known[key]
+        sentence = f"{waiting.name}{reason.sentence.removeprefix(reason.pod)}"
+        found.append(replace(reason, pod=waiting.name, sentence=sentence))
     return Explanation(cluster.name, tuple(found))
 
 
@@ -144,10 +144,6 @@ def _alike(waiting: WaitingPod) -> bytes:
     spec = {key: part for key, part in waiting.pod.spec.items() if key != "volumes"}
     own = (spec, waiting.queue, value_at(value, "status.phase"), value_at(value, "metadata.deletionTimestamp"))
     return msgspec.json.encode((namespace_of(waiting.pod), own, parts, [*not_checked(waiting.pod.spec)]))
-
-
-def _renamed(reason: PodReason, name: str) -> PodReason:
-    return replace(reason, pod=name, sentence=f"{name}{reason.sentence.removeprefix(reason.pod)}")
 
 
 def pod_named(cluster: Cluster, name: str) -> Pod:
@@ -183,38 +179,29 @@ def reason_of(
     if state:
         return PodReason(waiting.name, printable(f"{waiting.name} {state}."))
     before = [*_before(waiting)]
-    answer = (
-        None
-        if any(rule in ("template", "claim", "class") for rule, _ in before)
-        else _placed(waiting, node, end, cancel)
-    )
-    found = [*before, *(answer.reasons if answer is not None else ())]
-    unchecked = (*not_checked(waiting.pod.spec), *(answer.not_checked if answer is not None else ()))
+    is_read = not any(rule in ("template", "claim", "class") for rule, _ in before)
+    answer = _placed(waiting, node, end, cancel) if is_read else DeviceAnswer()
+    found = [*before, *answer.reasons]
+    also = [text for _, text in found[1:]]
     verb = "is pending" if waiting.there else "would stay pending"
     if found:
         rule, words = found[0]
-        also = [_sentence(text) for _, text in found[1:]]
-        if rule in ("gate", "queue") and answer is not None and not answer.reasons:
-            also.append(_sentence(f"without it: {answer.fits}"))
+        if rule in ("gate", "queue") and is_read and not answer.reasons:
+            also.append(f"without it: {answer.fits}")
         sentence = f"{waiting.name} {verb}: {_sentence(words, start=False)}"
+    elif answer.open:
+        rule, sentence = "unknown", f"{waiting.name} {verb}, and it is not known why: {answer.fits}."
     else:
-        rule, also = ("none", []) if answer is not None and not answer.open else ("unknown", [])
-        words = answer.fits if answer is not None else "its claims could not be read"
-        sentence = f"{waiting.name} can start: {words}."
-        if waiting.there:
-            sentence = f"{waiting.name} is pending, and dra-lab found no reason: {words}."
-        if rule == "unknown":
-            sentence = f"{waiting.name} {verb}, and it is not known why: {words}."
-    also += [_sentence(text) for text in answer.also] if answer is not None else []
-    plan = answer.plan if answer is not None else None
+        start = "is pending, and dra-lab found no reason" if waiting.there else "can start"
+        rule, sentence = "none", f"{waiting.name} {start}: {answer.fits}."
     return PodReason(
         waiting.name,
         printable(sentence),
         rule,
-        tuple(map(printable, also)),
-        tuple(map(printable, unchecked)),
+        tuple(printable(_sentence(text)) for text in (*also, *answer.also)),
+        tuple(map(printable, (*not_checked(waiting.pod.spec), *answer.not_checked))),
         printable(reported(waiting.pod.document.value)),
-        plan,
+        answer.plan,
     )
 
 
@@ -236,31 +223,19 @@ def _sentence(text: str, *, start: bool = True) -> str:
 
 def _placed(waiting: WaitingPod, node: str, end: float, cancel: threading.Event | None) -> DeviceAnswer:
     """Return what the tests of nodes and devices say."""
-    held = waiting.held
-    there, wanted = {}, {}
-    for entry in waiting.pod.claims:
-        own = held.of(waiting.pod, entry)
-        written = claim_of(waiting.pod, entry, waiting.claims)
-        if own is not None and own.status.allocation is not None:
-            there[own.metadata.name] = own
-        elif written is not None:
-            wanted[entry.name] = sketch_of(written.spec, entry.name)
-        elif own is not None:
-            wanted[entry.name] = sketch_of(own.spec, entry.name)
+    asked, allocated = asked_claims(waiting.pod, waiting.claims, waiting.held)
+    there = {claim.metadata.name: claim for claim in allocated}
+    wanted = {entry.name: sketch_of(claim.spec, entry.name) for entry, claim in asked.items() if claim is not None}
     wanted = {name: sketch for name, sketch in wanted.items() if sketch.requests}
     extended = extended_spec(waiting.pod, waiting.cluster, waiting.release)
-    made = _made_for_extended(waiting)
+    made_name = value_at(waiting.pod.document.value, "status.extendedResourceClaimStatus.resourceClaimName")
+    made = waiting.held.by_name.get((namespace_of(waiting.pod), str(made_name)))
     if made is not None and made.status.allocation is not None:
         there[made.metadata.name] = made
     elif extended is not None:
         wanted["extended-resources"] = sketch_of(extended, "extended-resources")
     nodes = allowed_nodes(waiting.cluster, waiting.pod.spec, tuple(there.values()), node, waiting.release)
     return device_answer(waiting.cluster, waiting.release, wanted, tuple(there.values()), nodes, node, end, cancel)
-
-
-def _made_for_extended(waiting: WaitingPod) -> ResourceClaim | None:
-    name = value_at(waiting.pod.document.value, "status.extendedResourceClaimStatus.resourceClaimName")
-    return waiting.held.by_name.get((namespace_of(waiting.pod), str(name)))
 
 
 # ---------------------------------------------------------------- before a node is looked for

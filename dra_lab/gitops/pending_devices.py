@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.cel.matching import Matching
 from dra_lab.cel.no_match import why_empty_class, why_fails
 from dra_lab.errors import Cancelled, CelError, DraLabError
-from dra_lab.index.node_index import node_index
+from dra_lab.index.node_index import NodeIndex, node_index
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -65,8 +64,28 @@ class _Asked(Struct, frozen=True):
         """Return the plan on some nodes, None for all that the claims allow."""
         own = frozenset(self.cluster.node_names) if nodes is None else nodes
         pod = PodClaims(self.claims, frozenset(self.claims), allocated=self.allocated, nodes=own)
-        left = max(1.0, self.end - time.monotonic())
-        return plan_pod(self.cluster, pod, release=self.release, node=self.node, time_limit=left, cancel=self.cancel)
+        return plan_pod(
+            self.cluster, pod, release=self.release, node=self.node, time_limit=self.left, cancel=self.cancel
+        )
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left, at least one."""
+        return max(1.0, self.end - time.monotonic())
+
+    @property
+    def index(self) -> NodeIndex:
+        """Return what each node sees."""
+        return node_index(self.cluster, self.release)
+
+    def fails(self, ask: Ask) -> str:
+        """Return which attribute makes a selector fail, "" if none does."""
+        return why_fails(self.cluster, self.index.matching, ask, self.devices())
+
+    def devices(self) -> list[tuple[str, Device]]:
+        """Return every device that a node sees, once, with its driver."""
+        seen = {item.id: item for name in self.cluster.node_names for item in self.index.view(name).devices}
+        return [(item.driver, item.device) for item in seen.values()]
 
 
 def device_answer(
@@ -148,12 +167,12 @@ def _started(asked: _Asked, plan: Plan, nodes: AllowedNodes) -> DeviceAnswer:
         asked.release,
         "",
         written=True,
-        time_limit=max(1.0, asked.end - time.monotonic()),
+        time_limit=asked.left,
         cancel=asked.cancel,
     )
     against = never_starts(found)
     if against is not None:
-        failing = next(filter(None, (_fails(asked, ask) for r in plan.sketch.requests for ask in asks(r))), "")
+        failing = next(filter(None, (asked.fails(ask) for r in plan.sketch.requests for ask in asks(r))), "")
         if failing and against.rule == GIVES_UP:
             words = f"{failing}; kube-scheduler gives up the pod when it meets such a device"
             return DeviceAnswer((("selector-error", words),), plan=plan)
@@ -164,13 +183,8 @@ def _started(asked: _Asked, plan: Plan, nodes: AllowedNodes) -> DeviceAnswer:
     if unknown is not None:
         return DeviceAnswer((), f"{fits}, but {unknown.message}", open=True, plan=plan)
     slow = tuple(f"On {one.subject}, {one.message}" for one in found if one.rule == "manifest-slow")
-    return DeviceAnswer((), fits, plan=plan, not_checked=_unknown_use(asked.cluster), also=slow)
-
-
-def _unknown_use(cluster: Cluster) -> tuple[str, ...]:
-    if not cluster.claims_known:
-        return ("which devices are in use, because no ResourceClaim was read.",)
-    return ()
+    unknown_use = ("which devices are in use, because no ResourceClaim was read.",)
+    return DeviceAnswer((), fits, plan=plan, not_checked=() if asked.cluster.claims_known else unknown_use, also=slow)
 
 
 # ---------------------------------------------------------------- why a claim does not fit
@@ -191,14 +205,15 @@ def _misfit(plan: Plan, asked: _Asked) -> str:
 
 
 def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
+    plain = _clause(first.message, asked.cluster)
     if ask is not None and first.rule in ("in-use", "count"):
         return _apart(plan, asked) or _too_few(plan, first, ask, asked)
     if ask is not None and first.rule == "class" and not first.available:
-        why = why_empty_class(asked.cluster, _matching(asked), ask, _devices(asked))
+        why = why_empty_class(asked.cluster, asked.index.matching, ask, asked.devices())
         return why or _clause(cause(plan, asked.cluster), asked.cluster)
     if ask is not None and first.rule == "selector-error":
-        why = _fails(asked, ask)
-        return f"{why}; kube-scheduler gives up the pod when it meets such a device" if why else _plain(first, asked)
+        why = asked.fails(ask)
+        return f"{why}; kube-scheduler gives up the pod when it meets such a device" if why else plain
     if first.rule == "counters":
         return _counters(first, asked)
     if first.rule == "links":
@@ -208,14 +223,14 @@ def _words(plan: Plan, first: Shortfall, ask: Ask | None, asked: _Asked) -> str:
     if first.rule == "link":
         return _link(plan, first, asked.cluster)
     if first.rule in ("selector", "taint", "capacity", "attribute"):
-        return _plain(first, asked)
+        return plain
     return _clause(cause(plan, asked.cluster) or first.message, asked.cluster)
 
 
 def _counters(first: Shortfall, asked: _Asked) -> str:
     """Return that devices share hardware of which too little is left, and which pods use devices of the node."""
     owners, allocated = _owners(asked.cluster), asked.cluster.allocated
-    seen = node_index(asked.cluster, asked.release).view(first.node).devices
+    seen = asked.index.view(first.node).devices
     parts = [item for item in seen if item.device.consumes_counters]
     users = Counter(owners.get(claim, claim) for item in parts for claim in allocated.holders(item.id))
     request = part_of(first.subject)[1] or first.subject
@@ -224,27 +239,7 @@ def _counters(first: Shortfall, asked: _Asked) -> str:
     return f"request {request} needs {first.needed:,} partitions, and {short}{who}"
 
 
-def _plain(first: Shortfall, asked: _Asked) -> str:
-    return _clause(first.message, asked.cluster)
-
-
 _NODE = re.compile(r" \(node [^()]*; no node has more\)(?=\.?$)")
-
-
-def _fails(asked: _Asked, ask: Ask) -> str:
-    """Return which attribute makes a selector fail, "" if none does."""
-    return why_fails(asked.cluster, _matching(asked), ask, _devices(asked))
-
-
-def _matching(asked: _Asked) -> Matching:
-    return node_index(asked.cluster, asked.release).matching
-
-
-def _devices(asked: _Asked) -> list[tuple[str, Device]]:
-    """Return every device that a node sees, once, with its driver."""
-    index = node_index(asked.cluster, asked.release)
-    seen = {item.id: item for name in asked.cluster.node_names for item in index.view(name).devices}
-    return [(item.driver, item.device) for item in seen.values()]
 
 
 def _clause(text: str, cluster: Cluster) -> str:
@@ -263,13 +258,9 @@ def _link(plan: Plan, first: Shortfall, cluster: Cluster) -> str:
     words = _clause(cause(plan, cluster) or first.message, cluster)
     if link is None:
         return words
-    attribute = PCIE_ROOT if link.where == "pcieRoot" else link.where
-    return f"the constraint on {attribute} of {_requests(link.requests)} cannot be met: {words}"
-
-
-def _requests(names: Sequence[str]) -> str:
-    own = [part_of(name)[1] for name in names]
-    return f"request{'s' if len(own) > 1 else ''} {listed(own)}"
+    attribute, own = PCIE_ROOT if link.where == "pcieRoot" else link.where, [part_of(n)[1] for n in link.requests]
+    requests = f"request{'s' if len(own) > 1 else ''} {listed(own)}"
+    return f"the constraint on {attribute} of {requests} cannot be met: {words}"
 
 
 def _apart(plan: Plan, asked: _Asked) -> str:
@@ -299,32 +290,23 @@ def _too_few(plan: Plan, first: Shortfall, ask: Ask, asked: _Asked) -> str:
     noun = nouns(plan.sketch, asked.cluster)[ask.reference]
     rows = _use(asked, ask, plan.admitted)
     if ask.all_devices or not rows:
-        blocked = min(rows, key=lambda row: sum(row[2].values()), default=None)
+        blocked = min(rows, key=lambda row: row[2].total(), default=None)
         who = f"; {_held(blocked[2])}" if blocked and blocked[2] else ""
-        return f"{_plain(first, asked)}{who}"
+        return f"{_clause(first.message, asked.cluster)}{who}"
     name, needed = f"request {part_of(ask.reference)[1]}", max(1, ask.count)
     asks_for = f"{name} needs {noun.many(needed)}"
-    largest, there = max(((node, free + taken) for node, free, taken, _ in _totals(rows)), key=lambda row: row[1])
+    largest, there = max(((node, free + own.total()) for node, free, own in rows), key=lambda row: row[1])
     if there < needed:
         most = f"no node has more than {there:,} ({largest})" if len(rows) > 1 else f"{largest} has only {there:,}"
         return f"{asks_for}, and {most}"
-    node, free, users = max(rows, key=lambda row: (row[1], row[0] == first.node, sum(row[2].values())))
+    node, free, users = max(rows, key=lambda row: (row[1], row[0] == first.node, row[2].total()))
     if not free:
-        every: Counter[str] = Counter()
-        for _, _, own in rows:
-            every.update(own)
+        every = sum((own for _, _, own in rows), Counter[str]())
         which = "none is free" if len(rows) > 1 else f"none is free on {node}"
         return f"{asks_for}, and {which}: {_held(every)}"
     most = f"no node has more than {free:,} free" if len(rows) > 1 else f"{node} has only {free:,} free"
     where = f"on {node} " if len(rows) > 1 else ""
     return f"{asks_for}, and {most}: {where}{_held(users)}"
-
-
-def _totals(rows: Sequence[tuple[str, int, Counter[str]]]) -> list[tuple[str, int, int, Counter[str]]]:
-    return [
-        (node, free, taken, users)
-        for (node, free, users), taken in zip(rows, (sum(r[2].values()) for r in rows), strict=True)
-    ]
 
 
 def _held(users: Mapping[str, int]) -> str:
@@ -336,7 +318,7 @@ def _held(users: Mapping[str, int]) -> str:
 
 def _use(asked: _Asked, ask: Ask, admitted: frozenset[str] | None) -> list[tuple[str, int, Counter[str]]]:
     """Return for each node how many matching devices are free, and which pods hold how many of the others."""
-    index = node_index(asked.cluster, asked.release)
+    index = asked.index
     allocated, owners = asked.cluster.allocated, _owners(asked.cluster)
     rows = []
     for node in sorted(asked.cluster.node_names if admitted is None else admitted):

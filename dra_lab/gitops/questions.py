@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dra_lab.errors import CelError, SketchError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.gitops.extended import (
+from dra_lab.gitops.document_findings import claim_subjects
+from dra_lab.gitops.extended_resources import (
     EXTENDED,
     extended_spec,
     missing_class_findings,
@@ -18,21 +19,74 @@ from dra_lab.gitops.extended import (
 )
 from dra_lab.gitops.object_pods import PodTemplate, subjects_of
 from dra_lab.gitops.references import (
-    CLAIM,
     Claims,
     HeldClaims,
     WrittenClaim,
+    asked_claims,
     claim_of,
-    distinct_entries,
     every_claim,
 )
-from dra_lab.gitops.repeated import claim_subjects
-from dra_lab.gitops.workload_fit import Question
 from dra_lab.model.claims import ResourceClaim, ResourceClaimSpec
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.workload import Workload
+from dra_lab.planner.allowed_nodes import allowed_nodes
+from dra_lab.planner.node_filter import admitted_nodes
+from dra_lab.planner.node_tests import node_tests, why_no_node
+from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.read_back import sketch_of
+
+
+@dataclass(frozen=True)
+class Question:
+    """One workload to be planned: the claims of a pod by their name in the pod, how many pods, where they may go.
+
+    `named` are the claims that all pods share (`resourceClaimName`), each with the namespace and name of the
+    ResourceClaim: they are allocated once. `spec` is the pod's spec as written, empty for a claim that no pod uses.
+    `without` are nodes on which a device plugin serves it. `unserved` are extended resources that no DeviceClass
+    serves. `allocated` are claims of the pod that the cluster has, with the devices that they hold. `copies` are the
+    places of the same question in other files, and `told_apart` says that another workload has the same name.
+    """
+
+    subject: str
+    origin: Origin
+    claims: Mapping[str, ClaimSketch]
+    replicas: int = 1
+    named: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    per_node: bool = False
+    without: frozenset[str] = frozenset()
+    unserved: tuple[str, ...] = ()
+    allocated: tuple[ResourceClaim, ...] = ()
+    copies: tuple[Origin, ...] = ()
+    told_apart: bool = False
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Return every place of the question."""
+        return self.origin, *self.copies
+
+    def nodes(self, cluster: Cluster) -> tuple[str, ...]:
+        """Return the nodes on which its devices would be claimed."""
+        admitted = admitted_nodes(cluster, self.spec, per_node=self.per_node)
+        allowed = PodClaims(self.claims, allocated=self.allocated, nodes=frozenset(admitted)).allowed(cluster)
+        return tuple(n for n in admitted if n not in self.without and (allowed is None or n in allowed))
+
+    def why_nowhere(self, cluster: Cluster, release: KubernetesRelease) -> str:
+        """Return why no node admits it."""
+        why = why_no_node(cluster, [*node_tests(cluster, self.spec, per_node=self.per_node)])
+        return why or allowed_nodes(cluster, self.spec, self.allocated, "", release).why or "no node admits the pod"
+
+    @property
+    def wanted(self) -> int:
+        """Return how many times its devices are needed: once where every claim is shared."""
+        return 1 if len(self.named) == len(self.claims) else self.replicas
+
+    @property
+    def workload(self) -> Workload:
+        """Return it as the planner's workload."""
+        return Workload(self.subject, tuple(self.claims.values()), replicas=self.wanted)
 
 
 def questions_of(
@@ -98,25 +152,16 @@ def _of_pod(
     findings: list[Finding],
     held: HeldClaims,
 ) -> Question | None:
+    asked, allocated = asked_claims(pod, claims, held, written_first=True)
     sketches: dict[str, ClaimSketch | None] = {}
     named: dict[str, tuple[str, str]] = {}
-    allocated: list[ResourceClaim] = []
-    for entry in distinct_entries(pod):
-        claim = claim_of(pod, entry, claims)
+    for entry, claim in asked.items():
         if claim is None:
-            there = held.of(pod, entry)
-            if there is None:
-                return None
-            if there.status.allocation is not None:
-                allocated.append(there)
-            else:
-                sketches[entry.name] = _sketch(findings, pod.document.at(entry.path), there.spec, entry.name)
-                if entry.claim:
-                    named[entry.name] = (pod.document.namespace, entry.claim)
-            continue
-        sketches[entry.name] = _sketch(findings, claim.document.at(claim.path), claim.spec, entry.name)
-        if claim.document.kind == CLAIM:
-            named[entry.name] = (claim.document.namespace, claim.document.name)
+            return None
+        place = claim.document.at(claim.path) if isinstance(claim, WrittenClaim) else pod.document.at(entry.path)
+        sketches[entry.name] = _sketch(findings, place, claim.spec, entry.name)
+        if entry.claim:
+            named[entry.name] = (pod.document.namespace, entry.claim)
     place = pod.document.at(pod.path)
     extended, without = extended_spec(pod, cluster, release), frozenset[str]()
     if extended is not None:

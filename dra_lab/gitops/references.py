@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.folder import Document, Manifests
-from dra_lab.gitops.kustomize import ADVICE, likely_renamed
-from dra_lab.gitops.object_pods import PodClaim, PodTemplate
+from dra_lab.gitops.object_pods import DEFAULT_NAMESPACE, PodClaim, PodTemplate, namespace_of
 from dra_lab.manifests.device_asks import containers
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
 from dra_lab.manifests.pod_templates import value_at
@@ -26,7 +25,11 @@ from dra_lab.model.memo import once_per_snapshot
 from dra_lab.planner.pod_claims import repeated_claim
 
 TEMPLATE, CLAIM = "ResourceClaimTemplate", "ResourceClaim"
-DEFAULT_NAMESPACE = "default"
+KUSTOMIZE = (
+    "Tell kustomize, in a file that `configurations` names: nameReference of kind ResourceClaimTemplate, fieldSpecs "
+    "path spec/template/spec/resourceClaims/resourceClaimTemplateName (Deployment, StatefulSet, Job)."
+)
+"""The built-in name references of kustomize have no kind of resource.k8s.io (api/internal/konfig, namereference.go)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,24 @@ def distinct_entries(pod: PodTemplate) -> tuple[PodClaim, ...]:
     return tuple(found.values())
 
 
+def asked_claims(
+    pod: PodTemplate, claims: Claims, held: HeldClaims, *, written_first: bool = False
+) -> tuple[dict[PodClaim, WrittenClaim | ResourceClaim | None], list[ResourceClaim]]:
+    """Return what each entry of a pod asks for, None for a claim that is nowhere, and the claims that hold devices.
+
+    A claim of the cluster that holds devices comes before one of the files unless `written_first`.
+    """
+    asked: dict[PodClaim, WrittenClaim | ResourceClaim | None] = {}
+    allocated: list[ResourceClaim] = []
+    for entry in distinct_entries(pod):
+        written, there = claim_of(pod, entry, claims), held.of(pod, entry)
+        if there is not None and there.status.allocation is not None and not (written_first and written):
+            allocated.append(there)
+        else:
+            asked[entry] = written or there
+    return asked, allocated
+
+
 class HeldClaims:
     """The ResourceClaims and ResourceClaimTemplates of a cluster; `idle` as if no claim were allocated.
 
@@ -176,11 +197,6 @@ class HeldClaims:
 def held_claims(cluster: Cluster) -> HeldClaims:
     """Return the claims and templates of a cluster."""
     return HeldClaims(cluster)
-
-
-def namespace_of(pod: PodTemplate) -> str:
-    """Return the namespace of a pod, `default` where none is written."""
-    return pod.document.namespace or DEFAULT_NAMESPACE
 
 
 def template_makers(manifests: Manifests) -> Mapping[tuple[str, str], str]:
@@ -271,10 +287,10 @@ def _missing(pod: PodTemplate, entry: PodClaim, claims: Claims, maker: str, *, o
         message = f"{what} comes from the controller of {maker}, so dra-lab does not know what it requests"
         advice = "To check it, give the template as the cluster has it: kubectl get resourceclaimtemplate -o yaml"
     kind, name = (TEMPLATE, entry.template) if entry.template else (CLAIM, entry.claim)
-    there = (own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
-    renamed = likely_renamed(name, there)
+    there = sorted(own for found, namespace, own in claims if (found, namespace) == (kind, pod.document.namespace))
+    renamed = [own for own in there if own != name and (own.startswith(name) or own.endswith(name))]
     if renamed:
-        advice = f"{renamed!r} exists: kustomize renames it, but not the references to it. {ADVICE}"
+        advice = f"{renamed[0]!r} exists: kustomize renames it, but not the references to it. {KUSTOMIZE}"
     return Finding("claim-not-given", Severity.WARNING, pod.subject, message, advice, pod.document.at(entry.path))
 
 

@@ -1,13 +1,25 @@
-"""Manifests against a cluster: valid, matched, fitting, how often, how aligned: one value for every report."""
+"""The outcome of a check: of every object, of every workload, and of all together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from itertools import islice
 
 from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.gitops.document_findings import CLASS_TWICE, SELECTOR_FAILS
+from dra_lab.gitops.extended_resources import unserved_resources, unserved_words
+from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, UNREADABLE, Document, Manifests
+from dra_lab.gitops.object_pods import PodTemplate, pod_templates
+from dra_lab.gitops.references import CLAIM, TEMPLATE, Claims, claim_of, every_claim
+from dra_lab.manifests.device_asks import asks_outside
+from dra_lab.manifests.versions import GROUP
+from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
+from dra_lab.model.release import KubernetesRelease
+from dra_lab.pinning.pod_start import unmet
 
 
 class FitState(StrEnum):
@@ -115,3 +127,138 @@ class Review:
     def count(self, *outcomes: FitState) -> int:
         """Return how many objects have one of these outcomes."""
         return sum(1 for item in self.objects if item.outcome in outcomes)
+
+
+RECORDS = "dra-lab/"
+"""Start of the `apiVersion` of our own files, which are no Kubernetes objects."""
+
+_REASONS = {
+    TEMPLATE_RULE: NOT_RENDERED,
+    CLASS_TWICE: "another DeviceClass of its name is used in its place",
+}
+"""Why the object of a finding is not checked, by the finding's rule."""
+
+_FitSentence = tuple[FitState, str]
+_Place = tuple[str, int, str]
+
+
+@dataclass(frozen=True)
+class ObjectOutcomes:
+    """From the answer to the question of each place to the outcome of every object.
+
+    `short` are the workloads of which not every replica fits at once with the other workloads.
+    """
+
+    manifests: Manifests
+    claims: Claims
+    by_place: Mapping[Origin, Reviewed]
+    cluster: Cluster
+    release: KubernetesRelease
+    short: frozenset[str] = frozenset()
+
+    @cached_property
+    def users(self) -> Mapping[_Place, Sequence[Reviewed]]:
+        """Return the answers for the workloads that use each claim or template, by the places of it and its copies."""
+        found: dict[_Place, list[Reviewed]] = {}
+        for document in self.manifests.documents:
+            for pod in pod_templates(document):
+                item = self.by_place.get(document.at(pod.path))
+                if item is None:
+                    continue
+                for claim in (claim_of(pod, entry, self.claims) for entry in pod.claims):
+                    for used in claim.documents if claim is not None else ():
+                        found.setdefault(used.at("").key, []).append(item)
+        return found
+
+    def with_unmet(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return findings, a selector that fails as a warning if every workload of its claim fits.
+
+        The pods of these workloads never meet such a device.
+        """
+        found = []
+        for finding in findings:
+            used = self.users.get(finding.origin.key, ()) if finding.rule == SELECTOR_FAILS and finding.origin else ()
+            fits = used and all(item.fit is FitState.FITS for item in used)
+            found.append(unmet(finding) if fits else finding)
+        return found
+
+    def objects(self, findings: Sequence[Finding]) -> tuple[tuple[Checked, ...], int]:
+        """Return the objects that ask for devices or are not valid, with their outcomes, and how many others exist.
+
+        A ResourceClaimTemplate or ResourceClaim that workloads use fits if one pod of one of them fits. An object with
+        an error does not fit. A pod is not checked if one of its claims is not given, or if it also asks for an
+        extended resource that no DeviceClass serves. A document that cannot be read counts as an object.
+        """
+        errors: dict[_Place, str] = {}
+        for finding in findings:
+            if finding.severity is Severity.ERROR and finding.origin is not None:
+                errors.setdefault(finding.origin.key, finding.message)
+        unchecked = {f.origin.key: _REASONS[f.rule] for f in findings if f.rule in _REASONS and f.origin}
+        first = {copy.at("").key: one.document.at("").key for one in every_claim(self.claims) for copy in one.copies}
+        objects, others = [*_unreadable(self.manifests)], 0
+        for document in filter(_is_object, self.manifests.documents):
+            key = document.at("").key
+            keys = dict.fromkeys((key, first.get(key, key)))
+            whole = document.origin.source, document.origin.document, ""
+            sentences = [(FitState.NOT_CHECKED, unchecked[one]) for one in keys if one in unchecked]
+            sentences += [(FitState.DOES_NOT_FIT, errors[one]) for one in (*keys, whole) if one in errors][:1]
+            sentences += self._of_document(document, findings)
+            if not sentences:
+                others += 1
+                continue
+            outcome = worst(fit for fit, _ in sentences)
+            reason = "" if outcome is FitState.FITS else next(why for fit, why in sentences if fit is outcome)
+            objects.append(Checked(f"{document.kind}/{document.name}", outcome, reason, document.at("")))
+        return tuple(objects), others
+
+    def _of_document(self, document: Document, findings: Sequence[Finding]) -> Iterator[_FitSentence]:
+        if document.kind in (CLAIM, TEMPLATE):
+            yield self._of_claim(document)
+            return
+        for path, _ in islice(asks_outside(document.value), 1):
+            why = f"it requests devices at {path}, outside a pod template, so dra-lab does not know its pods"
+            yield FitState.NOT_CHECKED, why
+        for pod in pod_templates(document):
+            yield from self._of_pod(pod, findings)
+
+    def _of_claim(self, document: Document) -> _FitSentence:
+        alone, used = self.by_place.get(document.at("")), self.users.get(document.at("").key, ())
+        if alone is not None:
+            return alone.fit, alone.sentence
+        if any(item.fit is FitState.FITS or item.times for item in used):
+            return FitState.FITS, ""
+        if used:
+            outcome = worst(item.fit for item in used)
+            return outcome, next(item.sentence for item in used if item.fit is outcome)
+        group = document.value.get("apiVersion")
+        return FitState.NOT_CHECKED, f"it cannot be read as a {document.kind} of {group or GROUP}"
+
+    def _of_pod(self, pod: PodTemplate, findings: Sequence[Finding]) -> Iterator[_FitSentence]:
+        item = self.by_place.get(pod.document.at(pod.path))
+        if item is not None:
+            if item.subject in self.short:
+                yield FitState.DOES_NOT_FIT, "it fits alone, but not at once with the other workloads"
+            yield item.fit, item.sentence
+            return
+        if pod.claims:
+            places = {pod.document.at(entry.path) for entry in pod.claims}
+            missing = [f.message for f in findings if f.rule == "claim-not-given" and f.origin in places]
+            yield FitState.NOT_CHECKED, "; ".join(missing) or "dra-lab cannot plan its claims"
+        unserved = unserved_resources(pod, self.cluster, self.release)
+        if unserved:
+            yield FitState.NOT_CHECKED, unserved_words(unserved, self.release)
+
+
+def _is_object(document: Document) -> bool:
+    version = document.value.get("apiVersion")
+    ours = isinstance(version, str) and version.startswith(RECORDS)
+    return not ours and bool(document.kind or version)
+
+
+def _unreadable(manifests: Manifests) -> Iterator[Checked]:
+    for finding in manifests.findings:
+        if finding.rule in UNREADABLE:
+            outcome = FitState.DOES_NOT_FIT if finding.severity is Severity.ERROR else FitState.NOT_CHECKED
+            place = finding.origin or Origin(finding.subject)
+            number = f", document {place.document}" if place.document else ""
+            yield Checked(f"{finding.subject}{number}", outcome, f"{finding.message}. {finding.advice}", place)

@@ -1,4 +1,4 @@
-"""Kubernetes documents to model values and back: which kinds are read, what is wrong with the others."""
+"""Kueue's Configuration inside the ConfigMap that its manager reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.file_text import as_utf8, json_texts, utf8_text
-from dra_lab.manifests.kueue_config import CONFIG_KEY, kueue_configuration
 from dra_lab.manifests.typed import convert, convert_dropping_unknown, pattern_of
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, removed, short_version, text_of, upgrade, written_path
 from dra_lab.manifests.yaml_text import is_flow_yaml, load_yaml
@@ -26,6 +25,30 @@ from dra_lab.model.pods import Pod
 from dra_lab.model.queues import CUSTOM_KINDS, CustomObject
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, share_attributes
 from dra_lab.model.topologies import CUSTOM_VERSIONS, is_custom
+
+CONFIG_KEY = "controller_manager_config.yaml"
+"""The key of the ConfigMap `kueue-manager-config`."""
+
+
+def kueue_configuration(config_map: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the Configuration that a ConfigMap has, with the metadata of the ConfigMap; None if it has none."""
+    data, metadata = config_map.get("data"), config_map.get("metadata")
+    text = data.get(CONFIG_KEY) if isinstance(data, dict) else None
+    if not isinstance(text, str):
+        return None
+    try:
+        values = [document.value for document in load_yaml(text, CONFIG_KEY)]
+    except ManifestError:
+        return None
+    for value in values:
+        if not isinstance(value, dict) or value.get("kind") != "Configuration":
+            continue
+        if is_custom("Configuration", value.get("apiVersion")):
+            named = metadata if isinstance(metadata, dict) else {}
+            kept = {key: named[key] for key in ("name", "namespace") if isinstance(named.get(key), str)}
+            return {**value, "metadata": {"name": "kueue", **kept}}
+    return None
+
 
 Object = (
     ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | CustomObject

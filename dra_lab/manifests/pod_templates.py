@@ -88,7 +88,7 @@ def value_at(value: Any, path: str) -> Any:
 # ---------------------------------------------------------------- how many pods
 
 
-def _whole(value: Any, missing: int = 1) -> int:
+def whole(value: Any, missing: int = 1) -> int:
     """Return a count; `missing` where there is none, none above zero, or one that the API server refuses."""
     counts = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31
     return value if counts else missing
@@ -97,10 +97,10 @@ def _whole(value: Any, missing: int = 1) -> int:
 def _product(value: Object, counts: Sequence[str]) -> int:
     pods = 1
     for path in counts:
-        number = _whole(value_at(value, path))
+        number = whole(value_at(value, path))
         if path.endswith("parallelism"):
             # a Job never runs more pods than it still has to complete
-            number = min(number, _whole(value_at(value, f"{path.removesuffix('parallelism')}completions"), number))
+            number = min(number, whole(value_at(value, f"{path.removesuffix('parallelism')}completions"), number))
         pods *= number
     return pods
 
@@ -111,8 +111,8 @@ def _group_workers(group: str) -> Callable[[Object, Bound], int]:
     def pods(value: Object, bound: Bound) -> int:
         spec = value_at(value, _filled(group, bound)) or {}
         leader = isinstance(value_at(spec, "leaderWorkerTemplate.leaderTemplate"), Mapping)
-        size = _whole(value_at(spec, "leaderWorkerTemplate.size")) - leader
-        return _whole(value.get("spec", {}).get("slices")) * _whole(spec.get("replicas")) * size
+        size = whole(value_at(spec, "leaderWorkerTemplate.size")) - leader
+        return whole(value.get("spec", {}).get("slices")) * whole(spec.get("replicas")) * size
 
     return pods
 
@@ -122,10 +122,10 @@ def _ray_workers(group: str) -> Callable[[Object, Bound], int]:
 
     def pods(value: Object, bound: Bound) -> int:
         spec = value_at(value, _filled(group, bound)) or {}
-        replicas = max(_whole(spec.get("replicas"), 0), _whole(spec.get("minReplicas"), 0))
+        replicas = max(whole(spec.get("replicas"), 0), whole(spec.get("minReplicas"), 0))
         most = spec.get("maxReplicas")
-        replicas = min(replicas, _whole(most, replicas))
-        return (replicas or 1) * _whole(spec.get("numOfHosts"))
+        replicas = min(replicas, whole(most, replicas))
+        return (replicas or 1) * whole(spec.get("numOfHosts"))
 
     return pods
 
@@ -134,12 +134,12 @@ def _clique_pods(value: Object, bound: Bound) -> int:
     """Return the pods of a clique of a PodCliqueSet: a scaling group multiplies the cliques that it names."""
     template = value_at(value, "spec.template") or {}
     clique = value_at(template, f"cliques{bound[0]}") or {}
-    pods = _whole(value_at(value, "spec.replicas")) * _whole(value_at(clique, "spec.replicas"))
+    pods = whole(value_at(value, "spec.replicas")) * whole(value_at(clique, "spec.replicas"))
     groups = template.get("podCliqueScalingGroups")
     for group in groups if isinstance(groups, list) else ():
         names = group.get("cliqueNames") if isinstance(group, Mapping) else None
         if isinstance(names, list) and clique.get("name") in names:
-            pods *= _whole(group.get("replicas"))
+            pods *= whole(group.get("replicas"))
     return pods
 
 
@@ -160,7 +160,7 @@ def _is_mpi_node(value: Object, bound: Bound) -> bool:
 
 def _runtime_pods(value: Object, bound: Bound) -> int:
     """Return the pods of a training runtime's job: the trainer runs `numNodes`; with MPI its launcher may be one."""
-    nodes, job = _whole(value_at(value, "spec.mlPolicy.numNodes")), f"spec.template.spec.replicatedJobs{bound[0]}"
+    nodes, job = whole(value_at(value, "spec.mlPolicy.numNodes")), f"spec.template.spec.replicatedJobs{bound[0]}"
     mpi = _mpi(value)
     if mpi is not None and (_is_mpi_node(value, bound) or _runtime_step(value, bound) == "trainer"):
         launcher = not _is_mpi_node(value, bound)

@@ -1,8 +1,4 @@
-"""Decoding as the API server does with strict fields: unknown fields, wrong types and repeated keys are refused (400).
-
-Works on plain values, as unset, empty and zero differ for the rules that follow. Text is compared as it is: names
-of fields are case-sensitive. Rule: `sigs.k8s.io/json` in strict mode and the `UnmarshalJSON` of the API's own types.
-"""
+"""What is wrong with one field, named as Kubernetes names it."""
 
 from __future__ import annotations
 
@@ -10,15 +6,49 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from dra_lab.errors import ManifestError, QuantityError, did_you_mean
 from dra_lab.findings import Origin
-from dra_lab.manifests.field_errors import FieldError, Place, print_place
 from dra_lab.manifests.schema import Field, struct_fields
 from dra_lab.model.decoding import json_value
 from dra_lab.model.quantity import canonical_quantity
 from dra_lab.model.release import DEFAULT_RELEASE
+
+
+class FieldError(NamedTuple):
+    """A complaint about one field: its path as the API server prints it, and a sentence.
+
+    The path has the form `spec.devices[0].capacity[memory].value`; a whole struct is named when the complaint is about
+    several of its fields together.
+    """
+
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return `path: message`."""
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+Place = tuple["Place", str | int, bool] | None
+"""A path while it is being walked, innermost step first; the flag says that the step is the key of a map."""
+
+
+def print_place(place: Place) -> str:
+    """Return a walked path as Kubernetes prints it."""
+    steps: list[tuple[str | int, bool]] = []
+    while place is not None:
+        place, step, is_key = place
+        steps.append((step, is_key))
+    text = ""
+    for step, is_key in reversed(steps):
+        if is_key or isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
 
 Problems = list[tuple[Place, str]]
 Decoder = Callable[[Any, Place, Problems], Any]

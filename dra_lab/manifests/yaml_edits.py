@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from dra_lab.manifests.yaml_text import YamlDocument, dump_yaml, flow_yaml, kyaml, kyaml_key
+from dra_lab.manifests.yaml_text import YamlDocument, child_of, dump_yaml, entry_of, flow_yaml, kyaml, kyaml_key
 
 Edit = tuple[int, int, str]
 Path = str | tuple[str | int, ...]
@@ -48,12 +48,7 @@ class EditableDocument:
         """Return the node at a path, None where there is none."""
         node = self._document.node
         for step in steps(path):
-            if isinstance(step, int) and isinstance(node, yaml.SequenceNode) and step < len(node.value):
-                node = node.value[step]
-            elif isinstance(step, str) and isinstance(node, yaml.MappingNode):
-                node = _entry(node, step)[1]
-            else:
-                return None
+            node = child_of(node, str(step))
         return node
 
     def is_block(self, path: Path) -> bool:
@@ -75,7 +70,7 @@ class EditableDocument:
     def added(self, path: Path, after: str, key: str, value: Any) -> list[Edit]:
         """Return the edits that give the mapping at a path another entry, after one that it has."""
         parent = self.node(path)
-        neighbour, node = _entry(parent, after)
+        neighbour, node = entry_of(parent, after)
         if neighbour is None or node is None:
             return []
         if parent.flow_style:
@@ -211,19 +206,6 @@ class EditableDocument:
         indent = " " * (head.start_mark.column + 2)
         return [(start, stop, f"{under}:{self._end}{indent}{_deeper(text)}")]
 
-    def lifted(self, path: Path, key: str) -> list[Edit]:
-        """Return the edits that put the only entry of a mapping `key` in the place of that mapping."""
-        outer, node = _entry(self.node(path), key)
-        if outer is None or not isinstance(node, yaml.MappingNode) or len(node.value) != 1:
-            return []
-        inner, value = node.value[0]
-        between = self._text[self._start(outer) : self._start(inner)]
-        if "#" in between:
-            return []
-        kept = self._text[self._start(inner) : self._content_end(value)]
-        stop = self._stop(node) if node.flow_style else self._content_end(value)
-        return [(self._start(outer), stop, kept)]
-
     def _rearranged(self, parent: Any, inside: list[bool], under: str) -> list[Edit]:
         """Return the edit that puts the entries to be nested last; for entries of one line each."""
         if any(key.start_mark.line != value.end_mark.line for key, value in parent.value):
@@ -355,13 +337,6 @@ def _runs(marks: Sequence[bool]) -> list[tuple[int, int]]:
     starts = [at for at, mark in enumerate(marks) if mark and not (at and marks[at - 1])]
     ends = [at for at, mark in enumerate(marks) if mark and not (at + 1 < len(marks) and marks[at + 1])]
     return list(zip(starts, ends, strict=True))
-
-
-def _entry(node: Any, key: str) -> tuple[Any, Any]:
-    if not isinstance(node, yaml.MappingNode):
-        return None, None
-    found = (pair for pair in reversed(node.value) if getattr(pair[0], "value", None) == key)
-    return next(found, (None, None))
 
 
 def _is_kyaml(node: Any) -> bool:

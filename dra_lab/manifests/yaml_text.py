@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
-from dra_lab.manifests.templates import NO_MANIFEST, RENDER, is_template
+from dra_lab.manifests.not_yaml import NO_MANIFEST, RENDER, is_template
 from dra_lab.model.decoding import too_many, values_allowed
 from dra_lab.model.quantity import unsigned_number
 
@@ -91,8 +91,8 @@ class YamlDocument(Struct, frozen=True):
     def line(self, path: str = "") -> int:
         """Return the line (from 1) of a path such as `spec.devices[0].name`, or of its nearest known parent."""
         node = self.node
-        for step in _steps(path):
-            child = _child(node, step)
+        for step in filter(None, path.replace("[", ".").replace("]", "").split(".")):
+            child = child_of(node, step)
             if child is None:
                 break
             node = child
@@ -209,7 +209,7 @@ def _documents(
 
 def _refuse_shell_lines(text: str, source: str, number: int, above: int) -> None:
     """Raise ManifestError where a text that is no YAML object has lines of a terminal: they are the reason."""
-    from dra_lab.manifests.shell_lines import shell_lines, shell_message
+    from dra_lab.manifests.not_yaml import shell_lines, shell_message
 
     lines = tuple((above + line, words) for line, words in shell_lines(text))
     if lines:
@@ -223,7 +223,7 @@ def is_flow_yaml(data: bytes) -> bool:
     """
     if len(data) > MAX_FLOW_BYTES:
         return False
-    from dra_lab.manifests.shell_lines import shell_lines
+    from dra_lab.manifests.not_yaml import shell_lines
 
     try:
         text = data.decode()
@@ -359,15 +359,15 @@ def _children(node: Any) -> list[Any]:
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
 
 
-def _steps(path: str) -> list[str]:
-    return [step for step in path.replace("[", ".").replace("]", "").split(".") if step]
+def entry_of(node: Any, key: str) -> tuple[Any, Any]:
+    """Return the key and the value of an entry of a mapping; the last one of a key that is there twice."""
+    pairs = reversed(node.value) if isinstance(node, yaml.MappingNode) else ()
+    return next((pair for pair in pairs if getattr(pair[0], "value", None) == key), (None, None))
 
 
-def _child(node: Any, step: str) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        # of a key that is there twice, the last one counts
-        return next((value for key, value in reversed(node.value) if getattr(key, "value", None) == step), None)
-    at = unsigned_number(step)
-    if isinstance(node, yaml.SequenceNode) and at is not None and at < len(node.value):
-        return node.value[at]
-    return None
+def child_of(node: Any, step: str) -> Any:
+    """Return the value of a key, or the item of an index; None where there is none."""
+    if isinstance(node, yaml.SequenceNode):
+        at = unsigned_number(step)
+        return node.value[at] if at is not None and at < len(node.value) else None
+    return entry_of(node, step)[1]

@@ -20,6 +20,7 @@ from dra_lab.model.pods import Pod
 from dra_lab.model.printing import printed
 from dra_lab.model.queues import QueueObject
 from dra_lab.model.release import CountedRules, KubernetesRelease, release_of, release_of_cluster
+from dra_lab.model.running import Move, PodDisruptionBudget, RunningPod
 from dra_lab.model.slices import DeviceTaintRule, ResourceSlice, grouped, node_of, pool_of
 from dra_lab.model.topologies import TopologyObject
 
@@ -41,7 +42,8 @@ class Cluster:
     followed, both as they were last read. `given_classes` are the names of
     `classes` that a claim's own files bring and the real cluster does not have so. `server_version` is that of the API
     server (`v1.36.2`), "" if it is not known. `profiles` are the person's own profiles of drivers, which come before
-    those of dra_lab. `memo` keeps what is derived from
+    those of dra_lab. `leaving` are pods that ran on nodes which are gone, and that every question plans
+    again, before anything else (`without_nodes`); `moves` says where such pods went. `memo` keeps what is derived from
     the other fields; it is no part of the value.
 
     Example:
@@ -69,6 +71,8 @@ class Cluster:
     templates: tuple[ResourceClaimTemplate, ...] | None = None
     server_version: str = ""
     profiles: Profiles = field(default_factory=dict)
+    leaving: tuple[RunningPod, ...] = ()
+    moves: tuple[Move, ...] = ()
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -92,6 +96,12 @@ class Cluster:
     def claims_in_part(self) -> bool:
         """Say whether the claims of some namespaces only were read (`--read-namespace`): others may hold devices."""
         return any(finding.rule == "claims-some-namespaces" for finding in self.findings)
+
+    @property
+    @once_per_snapshot
+    def budgets(self) -> tuple[PodDisruptionBudget, ...]:
+        """Return the PodDisruptionBudgets."""
+        return tuple(one for one in self.queues if isinstance(one, PodDisruptionBudget))
 
     @property
     @once_per_snapshot

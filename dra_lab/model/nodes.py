@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -133,6 +133,11 @@ def _compare(requirement: NodeSelectorRequirement, value: str | None) -> bool:
     if have is None or limit is None:
         return False
     return have > limit if requirement.operator == "Gt" else have < limit
+
+
+def labels_match(requirements: Sequence[NodeSelectorRequirement], labels: Mapping[str, str]) -> bool:
+    """Say whether all requirements hold for labels."""
+    return all(_requirement_holds(one, labels) for one in requirements)
 
 
 def node_matches(selector: NodeSelector, node: Node) -> bool:

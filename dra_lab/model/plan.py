@@ -29,6 +29,7 @@ from dra_lab.model.placement import (
 )
 from dra_lab.model.printing import printed
 from dra_lab.model.reasons import Reasons, Shortfall, Suggestion
+from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.trace import Trace
 from dra_lab.model.workload import Workload
@@ -76,15 +77,17 @@ class Plan:
     could not be read.
 
     `shared` has the devices of claims that several pods use. `where` has for each gang what every domain of its
-    required level has, before the plan, and `node_classes` for one pod every node once. `first_fit` is kube-scheduler
-    with the manifests where the pods are, `first_fit_plain` with counts and selectors only; None if not requested.
-    `regrets` are their costs. `suggestions` and `reasons` are there for a pod that fits nowhere: counts, conflicts and
-    relaxations behind the sentences of `shortfalls`. `allocated_claims` are claims of the pod that have devices
-    already; `admitted` are the nodes on which it may run, None for all. `start` says whether the pods start with their
-    manifests. Numbers of nodes: `states` differ from each other, `not_examined` were not examined before the time
-    limit, and `cordoned` take no pods of gangs. `parts` are the seconds of each part of the work. `drawn` is the
-    drawing of one pod as it was given. `tracer` makes the traces of kube-scheduler's search, and `on` is the cluster
-    itself, None for a plan that was read or comes from another process.
+    required level has, before the plan, and `node_classes` for one pod every node once. `first_fit` is kube-
+    scheduler with the manifests where the pods are, `first_fit_plain` with counts and selectors only; None if not
+    requested. `regrets` are their costs. `suggestions` and `reasons` are there for a pod that fits nowhere: counts,
+    conflicts and relaxations behind the sentences of `shortfalls`. `allocated_claims` are claims of the pod that
+    have devices already; `admitted` are the nodes on which it may run, None for all. `start` says whether the pods
+    start with their manifests. Numbers of nodes: `states` differ from each other, `not_examined` were not examined
+    before the time limit, and `cordoned` take no pods of gangs. `parts` are the seconds of each part of the work.
+    `drawn` is the drawing of one pod as it was given. `moves` are the running pods that leave drained nodes, or
+    that move to make room; no fewer than `least_moves` can, of `movable` pods that may; None if no room was asked
+    for. `tracer` makes the traces of kube-scheduler's search, and `on` is the cluster itself, None for a plan that
+    was read or comes from another process.
 
     Example:
         >>> from dra_lab import Workload, load_cluster, make_plan, read_sketch
@@ -119,6 +122,9 @@ class Plan:
     allocated_claims: tuple[ResourceClaim, ...] = ()
     admitted: frozenset[str] | None = None
     drawn: ClaimSketch | None = None
+    moves: tuple[Move, ...] = ()
+    least_moves: int | None = None
+    movable: int | None = None
     seconds: float = field(default=0.0, compare=False)
     parts: Mapping[str, float] = field(default_factory=dict, compare=False)
     tracer: Tracer | None = field(default=None, compare=False, repr=False)

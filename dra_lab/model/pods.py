@@ -58,6 +58,7 @@ class PodSpec(NodeValue, frozen=True):
     scheduling_gates: tuple[dict[str, object], ...] = ()
     scheduling_group: dict[str, object] = {}
     scheduler_name: str = ""
+    priority: int | None = None
 
 
 class PodResourceClaimStatus(NodeValue, frozen=True):

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from dra_lab.model.claims import DeviceSelector
 from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, ObjectMeta
 from dra_lab.model.quantity import QuantityText, parse_quantity
+from dra_lab.model.running import PodDisruptionBudget
 from dra_lab.model.topologies import TOPOLOGY_KINDS, CustomValue, TopologyObject
 
 
@@ -308,7 +309,9 @@ class Configuration(CustomValue, frozen=True, kw_only=True):
     resources: KueueResources = KueueResources()
 
 
-QueueObject = ClusterQueue | LocalQueue | Cohort | KueueWorkload | Configuration
+QueueObject = ClusterQueue | LocalQueue | Cohort | KueueWorkload | Configuration | PodDisruptionBudget
+"""What limits pods beside devices: quotas, and how many pods may be evicted."""
+
 QUEUE_KINDS: Mapping[str, type[QueueObject]] = MappingProxyType(
     {
         "ClusterQueue": ClusterQueue,
@@ -316,6 +319,7 @@ QUEUE_KINDS: Mapping[str, type[QueueObject]] = MappingProxyType(
         "Cohort": Cohort,
         "Workload": KueueWorkload,
         "Configuration": Configuration,
+        "PodDisruptionBudget": PodDisruptionBudget,
     }
 )
 

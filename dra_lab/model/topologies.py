@@ -20,6 +20,7 @@ PLURALS: Mapping[str, str] = MappingProxyType(
         "Cohort": "cohorts",
         "Workload": "workloads",
         "Configuration": "configurations",
+        "PodDisruptionBudget": "poddisruptionbudgets",
     }
 )
 """The kinds that are read, with the names of their resources."""
@@ -38,6 +39,7 @@ CUSTOM_VERSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "kai.scheduler": {"Topology": ("v1", "v1alpha1")},
         "topology.volcano.sh": {"HyperNode": ("v1alpha1",)},
         KUEUE_CONFIG: {"Configuration": _BOTH},
+        "policy": {"PodDisruptionBudget": ("v1",)},
     }
 )
 """By API group and kind the versions that are read, the newest first; all have the same fields here."""

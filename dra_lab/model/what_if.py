@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_claims
 from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.running_pods import running_pods
 from dra_lab.model.slices import ResourceSlice
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -62,7 +64,11 @@ def with_more_nodes(cluster: Cluster, *, like: str, count: int) -> Cluster:
 
 
 def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
-    """Return the cluster without some nodes, their own slices, and the claims that hold devices of these slices.
+    """Return the cluster without some nodes and their own slices; the pods that run there leave.
+
+    Pods that hold devices and leave are planned again before anything else by every question about the cluster: see
+    `Plan.moves`. Pods of DaemonSets stay out of it. The claims of pods that leave are gone, unless a pod elsewhere
+    uses them too.
 
     Args:
         cluster: The cluster to start from; it does not change.
@@ -83,6 +89,10 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
     gone = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name in nodes}
     kept = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name not in nodes}
     lost = gone - kept
+    pods = [pod for pod in running_pods(cluster) if pod.node in nodes]
+    users = Counter(id(claim) for pod in running_pods(cluster) for _, claim in pod.claims)
+    leaving = Counter(id(claim) for pod in pods for _, claim in pod.claims)
+    freed = {claim for claim, count in leaving.items() if count == users[claim]}
     return cluster.with_objects(
         nodes=tuple(node for node in cluster.nodes if node.name not in nodes),
         slices=tuple(s for s in cluster.slices if not s.spec.node_name or s.spec.node_name not in nodes),
@@ -90,8 +100,13 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
             claim
             for claim in cluster.claims
             if claim.status.allocation is None
-            or not any((r.driver, r.pool) in lost for r in claim.status.allocation.devices.results)
+            or (
+                id(claim) not in freed
+                and not any((r.driver, r.pool) in lost for r in claim.status.allocation.devices.results)
+            )
         ),
+        pods=tuple(pod for pod in cluster.pods if pod.spec.node_name not in nodes or not pod.spec.node_name),
+        leaving=(*cluster.leaving, *(pod for pod in pods if pod.owner[0] not in ("DaemonSet", "Node"))),
         name=f"{cluster.name} without {', '.join(sorted(nodes))}" if nodes else cluster.name,
     )
 
@@ -114,7 +129,7 @@ def when_idle(cluster: Cluster) -> Cluster:
     claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)
     findings = tuple(finding for finding in cluster.findings if not finding.rule.startswith("claims-"))
     name = f"{cluster.name}, nothing in use"
-    return cluster.with_objects(claims=claims, claims_known=True, findings=findings, name=name)
+    return cluster.with_objects(claims=claims, claims_known=True, findings=findings, name=name, leaving=(), moves=())
 
 
 def uncordoned(cluster: Cluster, nodes: Collection[str]) -> Cluster:

@@ -14,6 +14,7 @@ from dra_lab.manifests.device_asks import IMPLICIT, containers
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.nodes import node_matches
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.node_tests import NodeTest, node_tests, only_words, why_no_node
@@ -111,6 +112,7 @@ def _holders(claim: ResourceClaim) -> str:
     return f" for {some(sorted(pods))}" if pods else ""
 
 
+@once_per_snapshot
 def _requested(cluster: Cluster) -> dict[str, dict[str, Fraction]]:
     """Return what pods request of each node, as far as pods were read."""
     found: dict[str, dict[str, Fraction]] = {}

@@ -64,6 +64,7 @@ def plan_pod(
         cluster.name,
         str(release),
         findings=findings,
+        moves=cluster.moves,
         allocated_claims=pod.allocated,
         admitted=allowed,
         drawn=None if pod.name else sketch,

@@ -10,19 +10,19 @@ from typing import Any
 
 from msgspec.structs import replace as changed
 
-from dra_lab.errors import InputError
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.goals import NODES, UNPLACED, named_goals
+from dra_lab.model.goals import named_goals
 from dra_lab.model.headroom import Headroom
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
-from dra_lab.planner.arguments import as_pods, given, is_one_pod, several_pods, workload_given
+from dra_lab.planner.arguments import given, several_pods, workload_given
 from dra_lab.planner.budget import Budget, Progress
 from dra_lab.planner.plan_pod import plan_pod
+from dra_lab.planner.plan_workloads import plan_workloads
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.planner.waiting import awaited
 from dra_lab.sources import own_profiles
@@ -87,7 +87,7 @@ def make_plan(
         >>> make_plan(cluster, Workload("pods", lesson, replicas=3), after=plan).placed
         {'pods': 2}
     """
-    on, release = _asked(cluster, after, drivers, release)
+    on, release = asked(cluster, after, drivers, release, time_limit=time_limit, cancel=cancel, solver=solver)
     goals = named_goals(goals)
     common: dict[str, Any] = {
         "release": release,
@@ -101,34 +101,6 @@ def make_plan(
         return replace(plan_workloads(on, pods, node=node, goals=goals, **common), on=on)
     pod: Any = what
     return replace(plan_pod(on, pod, node=node, goals=goals, **common), on=on)
-
-
-def plan_workloads(
-    cluster: Cluster,
-    workloads: Sequence[Workload],
-    *,
-    node: str = "",
-    goals: Sequence[str] = (),
-    objective: str = "replicas",
-    first_fit: bool = True,
-    **common: Any,
-) -> Plan:
-    """Return the plan of workloads; see `make_plan`, and `plan_fleet` for `objective` and `first_fit`."""
-    workloads = tuple(map(as_pods, workloads))
-    if is_one_pod(workloads):
-        own = [goal for goal in named_goals(goals) if goal not in (UNPLACED, NODES)]
-        return plan_pod(cluster, workloads[0], node=node, goals=own, **common)
-    if node:
-        raise InputError("node is for one pod; many pods go where there is room")
-    if not any(one.is_gang for one in workloads):
-        from dra_lab.planner.fleet.plan_fleet import plan_fleet
-
-        return plan_fleet(cluster, workloads, goals=goals, objective=objective, first_fit=first_fit, **common)
-    if goals:
-        raise InputError("goals have one order for gangs; leave them out")
-    from dra_lab.planner.gangs.plan_gangs import plan_gangs
-
-    return plan_gangs(cluster, workloads, **common)
 
 
 @awaited
@@ -185,7 +157,7 @@ def how_many_more(
         Bounded(value=1, bound=1)
     """
     began = time.monotonic()
-    on, target = _asked(cluster, after, drivers, release)
+    on, target = asked(cluster, after, drivers, release, time_limit=time_limit, cancel=cancel, solver=solver)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     workload = workload_given("what", what)
     if workload.is_gang:
@@ -200,16 +172,23 @@ def how_many_more(
     return changed(found, seconds=time.monotonic() - began)
 
 
-def _asked(
-    cluster: Cluster, after: Plan | None, drivers: Any, release: KubernetesRelease | str | None
+def asked(
+    cluster: Cluster, after: Plan | None, drivers: Any, release: KubernetesRelease | str | None, **common: Any
 ) -> tuple[Cluster, KubernetesRelease]:
-    """Return the cluster with the pods of a plan and a person's profiles, and the release."""
+    """Return the cluster with a person's profiles, the pods that leave drained nodes elsewhere, and those of a plan.
+
+    `common` are arguments for planning the pods that leave.
+    """
     on = given("cluster", cluster, Cluster)
     target = on.target_release(release)
     on = on if drivers is None else on.with_profiles(own_profiles(drivers))
-    if after is None:
-        return on, target
     # Fleets import the solver, which a person who only reads a cluster does not need.
-    from dra_lab.planner.fleet.after import cluster_after
+    if on.leaving:
+        from dra_lab.planner.leaving import settled
 
-    return cluster_after(on, after, target), target
+        on = settled(on, target, **common)
+    if after is not None:
+        from dra_lab.planner.fleet.after import cluster_after
+
+        on = cluster_after(on, after, target)
+    return on, target

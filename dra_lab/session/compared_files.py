@@ -123,7 +123,7 @@ def _of_plan_file(file: str, name: str) -> Kept:
 
 def _plan_of_gangs(cluster: Cluster, drawing: Drawing) -> Plan:
     """Return the plan of the gangs and the other workloads of a plan file."""
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
 
     on = fleet_cluster(cluster, drawing.workloads)
     return plan_workloads(

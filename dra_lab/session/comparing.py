@@ -276,7 +276,7 @@ class Comparing(Job[None]):
                     self._session.events.post(partial(self._counted, plan, values, found.sentence))
 
     def _planned_without_changes(self, run: Run[None], snapshot: Cluster) -> Kept:
-        from dra_lab.planner.questions import plan_workloads
+        from dra_lab.planner.plan_workloads import plan_workloads
 
         session, content = self._session, self._content
         release = snapshot.target_release(session.drawing.release or None)

@@ -253,7 +253,7 @@ def _asked(question: FleetQuestion, run: Run[FleetAnswer]) -> dict[str, Any]:
 def _planner(question: FleetQuestion, run: Run[FleetAnswer]) -> Callable[[float | None], Plan]:
     """Return what plans the workloads in a number of seconds."""
     from dra_lab.planner.fleet.pinned import plan_pinned
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
 
     cluster, workloads, pins, common = question.cluster, question.workloads, question.pins, _asked(question, run)
     if pins and not question.has_gangs:

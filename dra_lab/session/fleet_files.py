@@ -27,7 +27,7 @@ def read_workload(source: str, cluster: Cluster, release: KubernetesRelease) -> 
     ManifestError or SketchError for what cannot be read, InputError for what pods of a fleet cannot have.
     """
     from dra_lab.gitops.claims_of_file import read_pod
-    from dra_lab.gitops.given_classes import with_own_classes
+    from dra_lab.gitops.folder import with_own_classes
     from dra_lab.index.not_read import refuse_not_read
     from dra_lab.session.drawings import read_sketch
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -90,21 +90,23 @@ def gang_domains(answer: FleetAnswer, gang: Workload) -> GangDomains:
     total = answer.gangs.total.get(gang.name)
     gangs = {headroom.members: headroom.replicas.value for headroom in total.where} if total is not None else {}
 
-    def pods(nodes: Iterable[str]) -> tuple[NodePods, ...]:
-        return tuple(_node(node, headrooms, placed.get(node, 0), closed=node in cluster.cordoned) for node in nodes)
+    def pods(node: str) -> NodePods:
+        idle, now, left = (known.get(node, 0) for known in (headrooms.idle, headrooms.now, headrooms.left))
+        here, closed = placed.get(node, 0), node in cluster.cordoned
+        by_plan = 0 if closed else max(0, now - here - left)
+        return NodePods(node, here, now if closed else left, by_plan, max(0, idle - now), closed)
 
     required = bool(gang.level)
     domains = tuple(
-        DomainPods(path, pods(nodes), found.get(path) if required else None, gangs.get(path, -1) if required else -1)
+        DomainPods(
+            path,
+            tuple(map(pods, nodes)),
+            found.get(path) if required else None,
+            gangs.get(path, -1) if required else -1,
+        )
         for path, nodes in _in_order(level, tree, cluster.node_names)
     )
     return GangDomains(gang, level, tree if level not in ("", HOST) else None, domains, headrooms.exact)
-
-
-def _node(node: str, headrooms: NodeHeadroom, placed: int, *, closed: bool) -> NodePods:
-    idle, now, left = (known.get(node, 0) for known in (headrooms.idle, headrooms.now, headrooms.left))
-    by_plan = 0 if closed else max(0, now - placed - left)
-    return NodePods(node, placed, now if closed else left, by_plan, max(0, idle - now), closed)
 
 
 def _in_order(level: str, tree: Hierarchy | None, nodes: Sequence[str]) -> Iterator[tuple[Path, Sequence[str]]]:

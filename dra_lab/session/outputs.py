@@ -253,7 +253,7 @@ def _written(
     from dra_lab.pinning.pin_budget import budget_of
     from dra_lab.pinning.pin_plan import Written, what_is_written
     from dra_lab.pinning.search_budget import within_search_budget
-    from dra_lab.planner.questions import plan_workloads
+    from dra_lab.planner.plan_workloads import plan_workloads
 
     budget, plan = budget_of(EXPORT_SECONDS, cancel), asked.plan
     if replicas > 1:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.checks.name_formats import check_label
+from dra_lab.checks.rules import check_label
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.documents import encode

@@ -25,7 +25,6 @@ from dra_lab.widgets.session_view import latest_plan
 
 if TYPE_CHECKING:
     from dra_lab.sketch.compile import CompiledClaim
-    from dra_lab.sketch.palette import PaletteEntry
     from dra_lab.sketch.request_status import RequestStatus
 
 
@@ -135,25 +134,17 @@ def palette_rows(cluster: Cluster) -> tuple[PaletteRow, ...]:
     """Return what can be drawn for a cluster, as `dra_lab.sketch.palette` offers it."""
     from dra_lab.sketch.palette import palette
 
-    return tuple(
-        msgspec.structs.replace(
-            from_builtins(entry, PaletteRow, from_attributes=True), use=_use(cluster, entry), chip=_chip(cluster, entry)
+    rows = []
+    for entry in (one for one in palette(cluster) if not one.again):
+        words = (partition_words if entry.split else free_words)(cluster, entry.free, entry.total)
+        counts = bool(entry.free) and entry.in_cluster and cluster.claims_known
+        row = msgspec.structs.replace(
+            from_builtins(entry, PaletteRow, from_attributes=True),
+            use=words if entry.in_cluster else f"{words}; {entry.missing}",
+            chip=left_words(cluster, entry.free, split=entry.split) if counts else "",
         )
-        for entry in palette(cluster)
-        if not entry.again
-    )
-
-
-def _chip(cluster: Cluster, entry: PaletteEntry) -> str:
-    """Return how many devices are free in two words, "" where `use` says more."""
-    if not entry.free or not entry.in_cluster or not cluster.claims_known:
-        return ""
-    return left_words(cluster, entry.free, split=entry.split)
-
-
-def _use(cluster: Cluster, entry: PaletteEntry) -> str:
-    words = (partition_words if entry.split else free_words)(cluster, entry.free, entry.total)
-    return words if entry.in_cluster else f"{words}; {entry.missing}"
+        rows.append(row)
+    return tuple(rows)
 
 
 def status_rows(session: Session, before: Mapping[str, Any] | None = None) -> CanvasStatus:

@@ -10,7 +10,7 @@ import msgspec
 import traitlets
 from msgspec.structs import replace
 
-from dra_lab.checks.selectors import check_opaque
+from dra_lab.checks.claim_validation import check_opaque
 from dra_lab.errors import DraLabError, ManifestError, SketchError
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import DeviceClaimConfiguration, OpaqueDeviceConfiguration

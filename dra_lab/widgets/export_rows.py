@@ -182,7 +182,7 @@ def gang_sheet_row(session: Session) -> GangSheetRow | None:
     choice, planned, gangs = exporting.choice, exporting.planned, exporting.gangs
     pod = session.fleet.workload(name)
     made, drawn = exporting.chosen, pod.gang
-    reason = planned.not_pinnable if planned is not None else ""
+    reason, found = (planned.not_pinnable, planned.domains) if planned is not None else ("", {})
     queues = (
         [one for one in session.cluster.queues if isinstance(one, LocalQueue)] if choice.scheduler == "kueue" else []
     )
@@ -196,18 +196,16 @@ def gang_sheet_row(session: Session) -> GangSheetRow | None:
         queues=tuple(f"{one.metadata.namespace}/{one.name}" for one in queues),
         queue_hint=_QUEUES[choice.scheduler],
         pin=bool(choice.pin) and planned is not None and not reason,
-        domain=_domains(exporting),
+        domain=_named(["/".join(path) for path in dict.fromkeys(found[number] for number in sorted(found))], "domain"),
         no_domain=_NO_PLAN if planned is None else sentence(f"{reason[:1].upper()}{reason[1:]}") if reason else "",
         not_expressed=tuple(made.record["notExpressed"]) if made is not None else (),
         others=_others([one.pod for one in session.fleet.workloads if one.gang is None]),
     )
 
 
-def _domains(exporting: Exporting) -> str:
-    """Return the planned domain of the gang, or those of its copies."""
-    found = exporting.planned.domains if exporting.planned is not None else {}
-    paths = list(dict.fromkeys("/".join(found[number]) for number in sorted(found)))
-    return ", ".join(paths) if len(paths) <= _MOST_NAMED else counted(len(paths), "domain")
+def _named(names: Sequence[str], noun: str) -> str:
+    """Return a few names, or how many there are."""
+    return ", ".join(names) if len(names) <= _MOST_NAMED else counted(len(names), noun)
 
 
 def _others(names: list[str]) -> str:
@@ -225,7 +223,7 @@ def plan_outcome_row(session: Session, made: Bundle) -> OutcomeRow:
     It warns if the scheduler may choose a domain where the claims do not fit, or finds none.
     """
     found, chosen = made.simulation, _choice(session)
-    verdict: Verdict = "ok" if found.achieves else "unknown" if found.achieves is None else "warn"
+    verdict = _VERDICTS[found.achieves]
     if chosen is None or verdict != "ok":
         return OutcomeRow(verdict=verdict, sentence=found.sentence, detail=found.detail)
     misses = bool(chosen.trapped) or chosen.replay.verdict is GangVerdict.NO
@@ -251,7 +249,7 @@ def export_row(session: Session) -> ExportRow:
     gang = gang_sheet_row(session)
     names = [workload.pod for workload in session.fleet.workloads] if exporting.of_fleet and gang is None else []
     return ExportRow(
-        name=f"{gang.name}, {gang.words}" if gang is not None else _title(names) if names else session.sketch.name,
+        name=f"{gang.name}, {gang.words}" if gang is not None else _named(names, "workload") or session.sketch.name,
         fleet=len(names),
         cluster=session.cluster.name,
         choice=msgspec.structs.replace(choice, folder=exporting.folder),
@@ -284,11 +282,6 @@ def _namespaces(cluster: Cluster) -> tuple[str, ...]:
     every = [claim.metadata for claim in cluster.claims] + [pod.metadata for pod in cluster.pods]
     counts = Counter(one.namespace for one in every if one.namespace)
     return tuple(name for name, _ in counts.most_common(_MOST_NAMESPACES))
-
-
-def _title(names: Sequence[str]) -> str:
-    """Return the names of the workloads of a fleet, or how many there are."""
-    return ", ".join(names) if len(names) <= _MOST_NAMED else counted(len(names), "workload")
 
 
 def _pins(made: Bundle) -> Iterator[PinRow]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import traitlets
@@ -31,6 +30,8 @@ FILE = "provisioning-request.yaml"
 """The file in which a person saves the ProvisioningRequests."""
 
 _ANY = "any"
+_FINDINGS = ("not-placed-yet", "hyper-nodes-of-new-nodes")
+"""Rules of the findings that are shown beside the answer."""
 _MOST_NAME = 20
 
 
@@ -101,8 +102,13 @@ class FleetAdding(Pane):
 
         `places` is `any`, a number for each domain, or numbers by domain: `rack-1=2, rack-2=0`.
         """
-        made = AddableNode(node=node.strip(), cost=_cost(cost), places=_places(places))
-        self._change(types=_with(self._addable.types, made))
+        try:
+            number = float(cost.replace(",", "").strip())
+        except ValueError:
+            raise InputError(f"cost {cost!r}: enter a number above 0") from None
+        made = AddableNode(node=node.strip(), cost=number, places=_places(places))
+        types = {one.node: one for one in self._addable.types} | {made.node: made}
+        self._change(types=tuple(types.values()))
 
     @on
     def remove_node_type(self, node: str) -> None:
@@ -173,6 +179,7 @@ def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> Ad
         return replace(row, found="error", verdict=sentence(str(adding.refusal)))
     if (added := adding.answer) is None:
         return row
+    reasons = (" ".join(filter(None, (sentence(one.message), one.advice))) for one in added.shortfalls)
     row = replace(
         row,
         found="nodes" if added.added else "none" if added.status is PlanStatus.INFEASIBLE else "open",
@@ -182,17 +189,9 @@ def _with_answer(row: AddingRow, adding: Adding, question: AddingQuestion) -> Ad
             for one in added.added
         ),
         total=(f"{added.count:,}", number_words(added.cost)),
-        lines=tuple(_lines(added)),
+        lines=(*reasons, *(sentence(one.message) for one in added.findings if one.rule in _FINDINGS)),
     )
     return _with_request(row, added) if added.added else row
-
-
-def _lines(added: AddedNodes) -> Iterator[str]:
-    for one in added.shortfalls:
-        yield " ".join(filter(None, (sentence(one.message), one.advice)))
-    for finding in added.findings:
-        if finding.rule in ("not-placed-yet", "hyper-nodes-of-new-nodes"):
-            yield sentence(finding.message)
 
 
 def _with_request(row: AddingRow, added: AddedNodes) -> AddingRow:
@@ -208,19 +207,6 @@ def _with_request(row: AddingRow, added: AddedNodes) -> AddingRow:
 
 def _domain_words(domain: tuple[str, ...]) -> str:
     return " / ".join(domain_name((value,)) for value in domain) or "the cluster"
-
-
-def _with(types: tuple[AddableNode, ...], made: AddableNode) -> tuple[AddableNode, ...]:
-    if all(one.node != made.node for one in types):
-        return (*types, made)
-    return tuple(made if one.node == made.node else one for one in types)
-
-
-def _cost(text: str) -> float:
-    try:
-        return float(text.replace(",", "").strip())
-    except ValueError:
-        raise InputError(f"cost {text!r}: enter a number above 0") from None
 
 
 def _places(text: str) -> dict[str, int] | int | None:

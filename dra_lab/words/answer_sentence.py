@@ -15,6 +15,7 @@ from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import printable
 from dra_lab.words.facts import counted, goal_meaning, goal_words, proof_words, sentence, telling
+from dra_lab.words.moves_document import moves_sentence
 from dra_lab.words.scheduler_sentences import scheduler_sentences
 from dra_lab.words.verdict import cause
 
@@ -28,7 +29,10 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     With the cluster it can say what is not known of the devices in use. Text from the cluster may be in it: escape it
     where it is shown.
     """
-    return " ".join(filter(None, (verdict_sentence(plan, cluster), proof_sentence(plan), *_scheduler(plan))))
+    moves = printable(moves_sentence(plan))
+    if moves and plan.status is PlanStatus.EMPTY:
+        return moves
+    return " ".join(filter(None, (moves, verdict_sentence(plan, cluster), proof_sentence(plan), *_scheduler(plan))))
 
 
 def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], str] = str) -> str:

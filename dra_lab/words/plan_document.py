@@ -35,6 +35,7 @@ from dra_lab.words.facts import (
     search_end,
     sentence,
 )
+from dra_lab.words.moves_document import moves_parts
 from dra_lab.words.reason_words import (
     blocking_lines,
     finding_lines,
@@ -125,7 +126,8 @@ def short_parts(plan: Plan, cluster: Cluster | None = None, after: AfterPlan = N
         causes = [sentence(line) for line in blocking_lines(plan.reasons)] if plan.reasons else []
         yield Lines("What is in the way", causes[:1])
         yield Lines("Suggestions", [suggestion_item(suggestion) for suggestion in plan.suggestions[:MOST_SUGGESTIONS]])
-        yield Words("-v shows all reasons and suggestions, and the nodes.")
+        room = " --make-room looks for running pods that have to move." if cluster and cluster.pods else ""
+        yield Words(f"-v shows all reasons and suggestions, and the nodes.{room if plan.movable is None else ''}")
 
 
 def plan_parts(
@@ -185,6 +187,7 @@ def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Itera
     yield from (Words(part.text) for part in _queue_sentences(after))
     if after.unread:
         yield Words(sentence(after.unread[0].upper() + after.unread[1:]))
+    yield from moves_parts(plan)
     if len(plan.workloads) > 1 or not (plan.is_one_pod or plan.gangs):
         yield workloads_table(plan)
 

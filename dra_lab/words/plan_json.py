@@ -202,8 +202,15 @@ def plan_json(plan: Plan, after: AfterPlan | None = None) -> dict[str, Any]:
         firstFit=_first_fit(plan, plain=False),
         firstFitPlain=_first_fit(plan, plain=True),
         after=None if after is None else _after(after),
+        **_moves(plan),
         **{camel(name): plain_value(getattr(plan, name)) for name in _FIELDS},
     )
+
+
+def _moves(plan: Plan) -> dict[str, Any]:
+    """Return where running pods go, without the fields if none leaves and none was asked to move."""
+    found: dict[str, Any] = {"moves": [plain_value(move) for move in plan.moves]} if plan.moves else {}
+    return found if plan.least_moves is None else found | {"leastMoves": plan.least_moves}
 
 
 def _pod(pod: PlacedPod | SharedClaim) -> dict[str, Any]:

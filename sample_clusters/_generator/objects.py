@@ -33,6 +33,8 @@ class Sample:
     claims: list[Object]
     topologies: list[Object] = field(default_factory=list)
     queues: list[Object] = field(default_factory=list)
+    pods: list[Object] = field(default_factory=list)
+    budgets: list[Object] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,65 @@ def claim(
             },
             "reservedFor": [{"name": pod, "resource": "pods", "uid": uid("pod", namespace, pod)}],
         },
+    }
+
+
+def pod(
+    namespace: str,
+    name: str,
+    node_name: str,
+    *,
+    owner: str = "",
+    labels: dict[str, str] | None = None,
+    priority: int = 0,
+) -> Object:
+    """Return a running pod with the claim `devices` of a template; `owner` is its controller as `Kind/name`."""
+    kind, _, owner_name = owner.partition("/")
+    versions = {"Job": "batch/v1"}
+    metadata: Object = {
+        "creationTimestamp": ALLOCATED,
+        "labels": labels or {},
+        "name": name,
+        "namespace": namespace,
+        "uid": uid("pod", namespace, name),
+    }
+    if owner:
+        controller = {"apiVersion": versions.get(kind, "apps/v1"), "blockOwnerDeletion": True, "controller": True}
+        controller |= {"kind": kind, "name": owner_name, "uid": uid(kind, namespace, owner_name)}
+        metadata["ownerReferences"] = [controller]
+    made = f"{name}-devices-{suffix('claim', namespace, name)}"
+    resources = {"claims": [{"name": "devices"}], "limits": {}, "requests": {"cpu": "4", "memory": "32Gi"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {
+            "containers": [{"image": "registry.example.com/app:1", "name": "main", "resources": resources}],
+            "nodeName": node_name,
+            "priority": priority,
+            "resourceClaims": [{"name": "devices", "resourceClaimTemplateName": "devices"}],
+            "schedulerName": "default-scheduler",
+        },
+        "status": {
+            "phase": "Running",
+            "resourceClaimStatuses": [{"name": "devices", "resourceClaimName": made}],
+        },
+    }
+
+
+def budget(namespace: str, name: str, labels: dict[str, str], *, allowed: int) -> Object:
+    """Return a PodDisruptionBudget that allows some disruptions now."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {
+            "creationTimestamp": CREATED,
+            "name": name,
+            "namespace": namespace,
+            "uid": uid("pdb", namespace, name),
+        },
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": labels}},
+        "status": {"currentHealthy": 2, "desiredHealthy": 1, "disruptionsAllowed": allowed, "expectedPods": 2},
     }
 
 

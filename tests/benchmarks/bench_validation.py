@@ -7,7 +7,7 @@ import json
 import random
 import time
 
-from dra_lab.checks.replay_validation import replay_validation
+from dra_lab.checks.admission import replay_validation
 from dra_lab.errors import DraLabError
 from tests.mutated_documents import CASES, READERS, mutate, small_objects
 

@@ -9,7 +9,6 @@ from lab_server import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-_ZOOM = """canvas => new DOMMatrix(getComputedStyle(canvas.querySelector('.react-flow__viewport')).transform).a"""
 # Boxes that a person sees: inside the canvas, and not hidden.
 _SEEN = (Path(__file__).parent / "seen_boxes.js").read_text(encoding="utf-8")
 _FRONT = """wanted => {
@@ -45,14 +44,3 @@ def test_the_canvas_is_not_blank_after_other_tabs(shown):
     shown.lab.run("from dra_lab import read_sketch\nlab.sketch = read_sketch('sample:dgx-h100/gpu-nic-cpu')")
     bring(shown, "tab")
     until(lambda: canvas.evaluate(_SEEN) == 3, "the three boxes of the other drawing are in sight")
-
-
-def test_tidying_up_keeps_the_boxes_legible(shown):
-    """The button may scroll the canvas, and does not make its text small."""
-    canvas = shown.root.locator(".dra-canvas")
-    shown.lab.run("from dra_lab import read_sketch\nlab.load('sample:dgx-h100')")
-    shown.lab.run("lab.sketch = read_sketch('sample:dgx-h100/gpu-nic-cpu')")
-    until(lambda: canvas.locator(".react-flow__node-request").count() == 3, "three boxes")
-    canvas.get_by_role("button", name="Tidy up").click()
-    until(lambda: canvas.evaluate(_SEEN) == 3, "all are in sight")
-    assert canvas.evaluate(_ZOOM) >= 0.85

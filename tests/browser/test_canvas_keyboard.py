@@ -69,16 +69,6 @@ def test_escape_cancels_and_keeps_the_focus(draw):
     assert canvas.links() == []
 
 
-def test_delete_removes_the_box_with_the_focus_and_the_focus_stays_in_the_drawing(draw):
-    canvas = draw(LINKED)
-    canvas.box("nic").focus()
-    canvas.press("Delete")
-    until(lambda: canvas.names() == ["gpu"], "deleted")
-    assert [link["requests"] for link in canvas.links()] == [["gpu"], ["gpu"]]
-    until(canvas.focused, "the focus is on a box that stays")
-    assert canvas.page.locator(".jp-Notebook .jp-Cell").count() == 3
-
-
 def test_delete_with_the_focus_elsewhere_leaves_the_drawing_alone(draw):
     """React Flow alone would listen on the whole document."""
     canvas = draw(TWO)
@@ -101,13 +91,3 @@ def test_notebook_shortcuts_do_not_fire_inside_the_canvas(draw):
     assert canvas.page.locator(".jp-Notebook .jp-Cell").count() == 3
     assert canvas.page.locator(".jp-Notebook .jp-MarkdownCell").count() == 1
     assert canvas.names() == ["gpu", "nic"]
-
-
-def test_the_notebook_is_still_saved_from_inside_the_canvas(draw):
-    canvas = draw(TWO)
-    canvas.box("gpu").focus()
-    canvas.press("Control+s")
-    dirty = "() => window.jupyterapp.shell.currentWidget.context.model.dirty"
-    until(lambda: canvas.page.evaluate(dirty) is False, "saved")
-    canvas.press("x")
-    assert canvas.page.locator(".jp-Notebook .jp-Cell").count() == 3

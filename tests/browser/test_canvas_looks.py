@@ -6,43 +6,11 @@ The traits are fed by hand, so what is tested here is the canvas and nothing bel
 from __future__ import annotations
 
 import pytest
-from drawn_canvas import LINKED, OPTIONS, STATUS, TWO
+from drawn_canvas import LINKED
 from lab_page import box_of
 from lab_server import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
-
-
-def test_names_from_a_cluster_stay_text(draw):
-    """Whatever a driver publishes is shown and never run."""
-    hostile = "<img src=x onerror=\"document.body.dataset.ran='yes'\">"
-    canvas = draw(
-        TWO,
-        palette=[{"key": "k", "label": hostile, "deviceClass": hostile, "note": hostile}],
-        status={"requests": {"gpu": {"label": hostile, "text": hostile, "error": hostile}}, "links": {}},
-        problem=hostile,
-    )
-    canvas.box("gpu").locator(".dra-box-text").click()
-    assert hostile in canvas.box("gpu").inner_text()
-    assert hostile in canvas.chip("k").inner_text()
-    assert canvas.root.locator("img").count() == 0
-    assert canvas.page.evaluate("() => document.body.dataset.ran") is None
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_serious_for_axe_and_every_text_is_readable(draw, theme):
-    wrong = {**STATUS, "links": {"link-1": {"problem": "no common place", "options": OPTIONS}}}
-    canvas = draw(LINKED, status=wrong, problem="refused")
-    canvas.lab.theme(theme)
-    for step in ("nothing", "request", "link", "keys"):
-        if step == "request":
-            canvas.box("nic").locator(".dra-box-text").click()
-        if step == "link":
-            canvas.knot("link-2").click()
-        if step == "keys":
-            canvas.press("?")
-        assert canvas.lab.axe(".dra-canvas") == []
-        assert canvas.lab.low_contrast(".dra-canvas") == []
 
 
 def test_targets_are_at_least_24_pixels(draw):

@@ -6,7 +6,7 @@ The traits are fed by hand, so what is tested here is the canvas and nothing bel
 from __future__ import annotations
 
 import pytest
-from drawn_canvas import LINKED, PAIRS, TWO
+from drawn_canvas import LINKED, TWO
 from lab_page import box_of
 from lab_server import until
 
@@ -51,19 +51,6 @@ def test_a_dropped_box_stays_where_it_is_dropped_and_pushes_the_others_aside(dra
     assert abs(gpu["x"] - nic["x"]) >= nic["width"] or abs(gpu["y"] - nic["y"]) >= nic["height"]
 
 
-def test_one_to_one_counts_move_together_and_with_alt_alone(draw):
-    """One click is one step of the history, whatever moves with it."""
-    canvas = draw(LINKED)
-    counts = "[r.exactly.count for r in canvas.drawn.requests]"
-    more = canvas.box("gpu").get_by_role("button", name="More gpu")
-    more.click()
-    until(lambda: canvas.lab.eval(counts) == [3, 3], "both ends")
-    more.click(modifiers=["Alt"])
-    until(lambda: canvas.lab.eval(counts) == [4, 3], "one end alone")
-    canvas.root.get_by_role("button", name="Undo").click(click_count=2)
-    until(lambda: canvas.lab.eval(counts) == [2, 2], "two steps")
-
-
 # ---------------------------------------------------------------- Python and history
 
 
@@ -101,20 +88,3 @@ def test_undo_in_a_field_takes_back_what_was_sent_and_escape_goes_back_to_the_bo
     until(lambda: field.input_value() == "2", "what was typed is dropped")
     canvas.press("Escape")
     until(lambda: canvas.focused() == "r:gpu", "back on the box")
-
-
-def test_one_end_of_a_link_can_be_disconnected(draw):
-    """By the line on the board, and by the form; a pair of one becomes together, a link without ends goes."""
-    canvas = draw({**TWO, "links": [PAIRS]})
-    line = canvas.root.locator('.react-flow__edge[data-id="e:link-1:nic"] path').first
-    middle = line.evaluate(
-        """path => { const at = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
-                     return [at.x, at.y]; }"""
-    )
-    canvas.page.mouse.click(*middle)
-    canvas.root.get_by_role("button", name="Disconnect").click()
-    until(lambda: canvas.links()[0]["requests"] == ["gpu"], "disconnected on the board")
-    assert canvas.links()[0]["how"] == "together"
-    canvas.knot("link-1").click()
-    canvas.root.get_by_role("button", name="Disconnect gpu").click()
-    until(lambda: canvas.links() == [], "the link is gone")

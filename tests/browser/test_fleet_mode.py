@@ -7,8 +7,6 @@ from planner_page import Fleet
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-POD = "gpu-nic-cpu"
-
 
 @pytest.fixture
 def fleet(open_notebook) -> Fleet:
@@ -24,16 +22,6 @@ def test_a_pod_that_is_dragged_to_a_node_is_pinned_there(fleet):
     fleet.pane.locator("tbody th", has_text=f"1 pinned to {there}").wait_for()
     fleet.planned()
     assert fleet.lab.eval("list(lab.fleet.answer.plan.nodes)") == [there]
-
-
-def test_a_pod_is_pinned_by_keyboard(fleet):
-    """The card of a node has a form that does what dragging does."""
-    here = fleet.lab.eval("lab.fleet.answer.plan.nodes[0]")
-    there = "dgx-06" if here != "dgx-06" else "dgx-08"
-    fleet.node(here).click()
-    fleet.form("Pin to…", Node=there)
-    fleet.pane.locator("tbody th", has_text=f"1 pinned to {there}").wait_for()
-    assert fleet.lab.eval(f"lab.fleet.workload({POD!r}).pins") == {there: 1}
 
 
 def test_a_device_of_the_picture_is_broken_by_right_click(fleet):

@@ -60,14 +60,3 @@ def test_another_mode_takes_the_focus_to_its_name(tab, mode, at):
         tab.page.keyboard.press(key)
         chosen = tab.bar.locator(".dra-modes input").nth(int(key) - 1)
         until(lambda radio=chosen: radio.evaluate("one => one === document.activeElement"), "the mode has the focus")
-
-
-def test_tab_goes_round_inside_the_export_sheet(tab):
-    """The sheet is modal: Tab never leaves it while it is open."""
-    tab.root.locator(".dra-export").first.click()
-    tab.root.locator(".dra-sheet").wait_for()
-    for _ in range(40):
-        tab.page.keyboard.press("Tab")
-        assert tab.page.evaluate("() => Boolean(document.activeElement.closest('.dra-sheet'))")
-    tab.page.keyboard.press("Escape")
-    tab.root.locator(".dra-sheet").wait_for(state="hidden")

@@ -45,28 +45,6 @@ def _follow(planner):
     planner.bar.locator(".dra-follow[data-state=live]").wait_for()
 
 
-def _gpus(planner):
-    slices = "(s for s in lab.cluster.slices if s.spec.driver == 'gpu.nvidia.com')"
-    return planner.lab.eval(f"[[s.spec.pool.name, d.name] for s in {slices} for d in s.spec.devices or ()]")
-
-
-def test_a_change_of_the_cluster_is_on_the_screen(planner, cluster):
-    """Claims take every GPU: the answer says that it does not fit, the picture that they are in use; then it fits."""
-    _follow(planner)
-    taken = _gpus(planner)
-    shown = planner.hardware.locator("svg.dra-hw")
-    before = shown.locator('[data-state="in use"]').count()
-    for node, device in taken:
-        cluster.store.put(claim(f"all-{node}-{device}", device, node=node))
-    planner.sentence("Does not fit")
-    until(lambda: shown.locator('[data-state="in use"]').count() > before, "the picture has them in use")
-    for node, device in taken:
-        cluster.store.delete("resourceclaims", f"all-{node}-{device}", "team-a")
-    planner.sentence("Fits on")
-    until(lambda: shown.locator('[data-state="in use"]').count() == before, "the picture has them free again")
-    assert shown.first.is_visible()
-
-
 def test_a_lost_connection_is_reported_and_healed_and_following_ends_without_a_thread(planner, cluster):
     """The switch says live, lost with the reason, live again, and off; the focus stays on it all the way."""
     _follow(planner)

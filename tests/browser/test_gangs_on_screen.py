@@ -76,24 +76,3 @@ def test_a_gang_is_made_refused_explained_and_kept(open_notebook):
     gangs.show()
     gangs.verdict("No leaf switch has all 4 pods of the gang, proven.")
     assert gangs.pane.locator(".dra-fleet-levels input:checked + span").text_content() == "leaf switch"
-
-
-def test_a_frame_is_drawn_edited_and_deleted_by_keyboard(open_notebook):
-    """G draws the frame, Enter opens its form, Delete removes it, and one undo brings it back."""
-    planner = Planner(open_notebook, "from dra_lab import Lab\nlab = Lab('sample:h100-pod', file=None)\nlab")
-    planner.root.locator('.react-flow__node[data-id="r:gpu"]').focus()
-    planner.page.keyboard.press("g")
-    frame = planner.root.locator('.react-flow__node[data-id="g:"]')
-    frame.wait_for()
-    until(lambda: frame.evaluate("node => node === document.activeElement"), "the frame has the focus")
-    planner.page.keyboard.press("Enter")
-    pods = planner.root.locator(".dra-inspector").get_by_label("Pods")
-    pods.fill("8")
-    pods.press("Enter")
-    until(lambda: "8 pods" in (frame.get_attribute("aria-label") or ""), "the frame has eight pods")
-    frame.focus()
-    planner.page.keyboard.press("Delete")
-    frame.wait_for(state="detached")
-    planner.page.keyboard.press("Control+z")
-    frame.wait_for()
-    assert planner.lab.eval("lab.session.drawing.workloads[0].gang.size") == 8

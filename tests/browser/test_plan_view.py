@@ -28,14 +28,6 @@ def test_tabs_by_keyboard_show_goals_and_devices(planner):
     assert planner.hardware.locator(".dra-hw-lit").get_attribute("data-id") == row.get_attribute("data-id")
 
 
-def test_a_line_of_the_yaml_lights_its_request_everywhere(planner):
-    """Hovering the lines of a request lights its devices on the picture, and the kernel knows."""
-    planner.tab("YAML").click()
-    planner.tabs.locator(".dra-code-line[data-letter=A]").first.hover()
-    until(lambda: planner.hardware.locator(".dra-hw-lit").count() == 2, "both GPUs light up")
-    until(lambda: planner.lab.eval("lab.session.highlight") == "gpu", "the session knows")
-
-
 def test_copy_where_the_clipboard_is_barred_selects_the_text(planner):
     """No permission is asked for: the text is selected and the person told what to press."""
     planner.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('barred')); }")

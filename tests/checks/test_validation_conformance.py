@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dra_lab.checks.admission import BAD_REQUEST, CREATED, admit
-from dra_lab.checks.replay_validation import RECORDED, replay_validation
+from dra_lab.checks.admission import BAD_REQUEST, CREATED, RECORDED, admit, replay_validation
 
 CASES = Path(__file__).parents[1] / "conformance" / "validation.ndjson.gz"
 COUNTS = {

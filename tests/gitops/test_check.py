@@ -1,6 +1,5 @@
 """`dra-lab check`: manifests against a cluster."""
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +7,9 @@ import pytest
 from gitops.manifests_written import DEPLOYMENT, TEMPLATE, write
 
 from dra_lab import ClaimSketch, Finding, Plan, Workload, load_cluster, read_manifests
-from dra_lab.errors import Cancelled
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.report_text import review_parts
+from dra_lab.gitops.report import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.gitops.workload_fit import together_findings
 from dra_lab.model.goals import GoalValue
@@ -35,14 +33,6 @@ def test_sound_manifests_fit_a_proven_number_of_times(tmp_path):
     (train,) = review.reviewed
     assert (review.valid, train.wanted, train.times, train.proven) == (True, 3, 16, True)
     assert train.plan.goal("unpaired").value == 0
-
-
-def test_a_check_that_is_cancelled_says_nothing_of_the_manifests(tmp_path):
-    """It is no answer that something is not decided."""
-    stop = threading.Event()
-    stop.set()
-    with pytest.raises(Cancelled):
-        check_manifests(CLUSTER, read_manifests([write(tmp_path, claim=TEMPLATE, work=DEPLOYMENT)]), cancel=stop)
 
 
 @pytest.mark.parametrize(("bound", "expected"), [(1, True), (0, False), (None, False)])

@@ -17,7 +17,7 @@ from dra_lab.cli import main
 from dra_lab.drivers import all_profiles
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.given_classes import with_own_classes
+from dra_lab.gitops.folder import with_own_classes
 from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta

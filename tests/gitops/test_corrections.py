@@ -82,18 +82,6 @@ spec:
     - deviceClassName: dranet
       name: nic
 """
-OLD_POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: p}
-spec:
-  containers: [{name: c, image: x, resources: {claims: [{name: a}, {name: b}]}}]
-  resourceClaims:
-  - name: a
-    source:
-      resourceClaimTemplateName: t
-  - {name: b, source: {resourceClaimName: c}}
-"""
 MIXED = FLAT.replace("/v1\n", "/v1beta1\n") + "    - {name: x, exactly: {deviceClassName: dranet}}\n"
 JSON = json.dumps(next(load_yaml(ARTICLE)).value, indent=2) + "\n"
 JSON_LINE = json.dumps(next(load_yaml(FLAT)).value) + "\n"
@@ -102,12 +90,11 @@ TEXTS = {
     "article": ARTICLE,
     "kyaml": KYAML,
     "flat": FLAT,
-    "pod": OLD_POD,
     "mixed": MIXED,
     "json": JSON,
     "json line": JSON_LINE,
     "list": LIST,
-    "documents": f"{ARTICLE}---\n{OLD_POD}---\n{FLAT}",
+    "documents": f"{ARTICLE}---\n{FLAT}",
     "windows": ARTICLE.replace("\n", "\r\n"),
     "no end of line": FLAT.rstrip("\n"),
 }

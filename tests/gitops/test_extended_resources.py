@@ -7,7 +7,7 @@ from small_nodes import a_slice, cluster, gpu
 
 from dra_lab import KubernetesRelease
 from dra_lab.errors import InputError
-from dra_lab.gitops.extended import extended_claim, served_by_plugin
+from dra_lab.gitops.extended_resources import extended_claim, served_by_plugin
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta

@@ -68,24 +68,6 @@ def sound(texts):
     assert not [f for f in found if f.severity is Severity.ERROR]
 
 
-def test_a_workload_asks_by_claim(tmp_path):
-    """The container's amount becomes a request of a template, and other resources stay."""
-    found = migrated(tmp_path, pod({"cpu": 4, "nvidia.com/gpu": 4}))
-    (request,) = requests_of(found)
-    assert request["exactly"] == {"deviceClassName": "gpu.nvidia.com", "allocationMode": "ExactCount", "count": 4}
-    (main,) = spec_of(found)["containers"]
-    assert main["resources"] == {"limits": {"cpu": 4}, "claims": [{"name": "devices", "request": "gpu"}]}
-    sound(found.texts)
-
-
-def test_an_init_container_uses_the_devices_of_the_containers_after_it(tmp_path):
-    """It needs no request of its own, and a finding says that it sees more than it requested."""
-    found = migrated(tmp_path, pod({"nvidia.com/gpu": 4}, initContainers=[container("prep", GPU)]))
-    (prep,) = spec_of(found)["initContainers"]
-    assert prep["resources"] == {"claims": [{"name": "devices", "request": "gpu"}]}
-    assert "migrate-init-container" in {f.rule for f in found.findings}
-
-
 def test_an_unknown_resource_stays_until_a_class_is_named(tmp_path):
     """A finding says how to name the class that replaces it."""
     value = pod({"example.com/thing": 1})

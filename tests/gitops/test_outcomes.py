@@ -17,7 +17,7 @@ from dra_lab import load_cluster, read_manifests
 from dra_lab.cli import main
 from dra_lab.findings import Severity
 from dra_lab.gitops.check_manifests import check_manifests
-from dra_lab.gitops.report_text import review_parts
+from dra_lab.gitops.report import review_parts
 from dra_lab.gitops.review import FitState
 from dra_lab.model.claims import DeviceClaim, DeviceRequest, ExactDeviceRequest, ResourceClaim, ResourceClaimSpec
 from dra_lab.model.nodes import ObjectMeta
@@ -207,7 +207,7 @@ def test_the_old_spelling_of_a_pods_claim_says_what_to_write(tmp_path):
     work = DEPLOYMENT.replace("        resourceClaimTemplateName: pair\n", old)
     (finding,) = reviewed(tmp_path, claim=TEMPLATE, work=work).errors
     assert "write resourceClaimTemplateName: pair instead" in finding.message
-    assert "Did you mean resourceClaimTemplateName?" in finding.advice
+    assert finding.advice == "The API server refuses the pod."
 
 
 @pytest.mark.long

@@ -76,6 +76,14 @@ GANGS = {
     "nvlink-over-spines-gang": f"{EXAMPLES['nvlink-over-spines-four-gpus']} --gang 4 --level 'NVLink partition'",
     "oke-gb200-gang": f"{EXAMPLES['oke-gb200-one-pair']} --gang 2 --level rack",
 }
+BUSY = "sample:h100-busy --claim sample:h100-busy/eight-pairs"
+MOVES = {
+    "h100-busy-drain": "sample:h100-busy --drain dgx-13",
+    "h100-busy-drain-and-claim": f"{BUSY} --drain dgx-11",
+    "h100-busy-room": f"{BUSY} --make-room",
+    "h100-busy-room-of-batch": f"{BUSY} --make-room --movable-namespace batch",
+    "h100-busy-room-two": f"{BUSY} --replicas 2 --make-room",
+}
 DIFFERENT = (
     ("claims", PAIRS, EXAMPLES["eks-p4d-five-pairs"]),
     ("gangs", GANGS["h100-pod-gang"], GANGS["h100-pod-gangs"]),
@@ -91,7 +99,7 @@ LONG = ("check/dgx-h100-gpu-nic-cpu",)
 
 def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each golden file with the commands that write it, `dra-lab` left out."""
-    for name, words in (CLAIMS | FLEETS | GANGS).items():
+    for name, words in (CLAIMS | FLEETS | GANGS | MOVES).items():
         yield f"plan/{name}.txt", (f"plan {words}", f"plan {words} -v")
         yield f"plan/{name}.json", (f"plan {words} -o json",)
     for name, words in (CLAIMS | GANGS).items():

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from random_documents import KINDS_AND_VERSIONS, documents
 
 from dra_lab.errors import ManifestError
-from dra_lab.manifests import v1beta1
 from dra_lab.manifests.documents import KINDS, decode_documents, encode
 from dra_lab.manifests.strict import decode_strict
-from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, upgrade
+from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, from_v1beta1, upgrade
 
 MODEL_KINDS = list(KIND_VERSIONS)
 quick = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
@@ -103,14 +102,14 @@ REQUEST = {"name": "r"}
 def test_any_set_field_makes_an_exact_request(flat, is_exact):
     """v1beta1: `exactly` exists when a flat field is set; empty lists and false are set, empty texts and 0 are not."""
     claim = {"kind": "ResourceClaim", "spec": {"devices": {"requests": [REQUEST | flat]}}}
-    request = v1beta1.upgrade(claim)["spec"]["devices"]["requests"][0]
+    request = from_v1beta1(claim)["spec"]["devices"]["requests"][0]
     assert ("exactly" in request) == is_exact
 
 
 def test_an_empty_node_choice_of_v1beta1_is_none():
     """v1beta1: `nodeName: ""` and `allNodes: false` mean unset in a slice, and only there."""
     spec = {"nodeName": "", "allNodes": False, "perDeviceNodeSelection": False, "devices": [{"name": "d"}]}
-    upgraded = v1beta1.upgrade({"kind": "ResourceSlice", "spec": spec})["spec"]
+    upgraded = from_v1beta1({"kind": "ResourceSlice", "spec": spec})["spec"]
     assert upgraded == {"perDeviceNodeSelection": False, "devices": [{"name": "d"}]}
 
 
@@ -118,7 +117,7 @@ def test_an_empty_node_choice_of_v1beta1_is_none():
 def test_what_has_another_form_stays_as_it_is(value):
     """Upgrading broken documents neither raises nor hides what is wrong with them."""
     for kind in ("ResourceSlice", "ResourceClaim", "ResourceClaimTemplate", "DeviceClass"):
-        assert v1beta1.upgrade({"kind": kind, "spec": value}) == {"kind": kind, "spec": value}
+        assert from_v1beta1({"kind": kind, "spec": value}) == {"kind": kind, "spec": value}
 
 
 def test_a_version_that_a_kind_does_not_have_is_refused_by_name():

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from random_clusters import RULES, random_fleet, random_sketch
 from random_devices import BY_NAME
 
-from dra_lab.gitops.extended import extended_claim
+from dra_lab.gitops.extended_resources import extended_claim
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import ObjectMeta

@@ -18,7 +18,7 @@ from random_pods import Case, a_case
 from rules_occur import occurs
 
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, without_nodes
-from dra_lab.gitops.extended import extended_claim, served_by_plugin
+from dra_lab.gitops.extended_resources import extended_claim, served_by_plugin
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.goals import DAMAGE, goal_order
 from dra_lab.model.headroom import NodeFit

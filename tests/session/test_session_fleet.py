@@ -2,9 +2,11 @@
 
 import pytest
 
-from dra_lab import Session, read_sketch
+from dra_lab import Session, load_cluster, read_sketch
 from dra_lab.errors import InputError, SketchError
+from dra_lab.model.sketch import GangDrawing
 from dra_lab.sources import read_drawing
+from dra_lab.widgets.fleet_mode import fleet_answer_row
 
 PAIRS = "sample:eks-p4d/gpu-nic-pairs"
 
@@ -193,3 +195,44 @@ def test_a_stopped_fleet_keeps_its_plan(session):
     assert session.fleet.wait(30)
     assert not session.fleet.stale
     assert len(session.fleet.plan().pods) == 3
+
+
+FORMER = "sample:h100-pod"
+
+
+@pytest.fixture
+def gang():
+    """A session with a gang in one leaf switch of a cluster, planned and kept as a scenario."""
+    made = Session(load_cluster(FORMER), sketch=read_sketch(f"{FORMER}/eight-pairs"))
+    made.fleet.set_gang("eight-pairs", GangDrawing(size=2, level="leaf switch"))
+    made.fleet.plan()
+    made.comparing.keep_fleet("former")
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("mode", ["plan", "fleet"])
+def test_the_answer_is_gone_once_another_cluster_is_loaded(gang, mode):
+    """Neither the verdict nor the plan without changes stays, whichever mode is shown."""
+    gang.show_mode(mode)
+    gang.load("sample:dgx-h100")
+    answer = gang.fleet.answer
+    assert answer is None or answer.question.cluster.name == "sample:dgx-h100"
+    assert gang.fleet.unchanged is None
+
+
+def test_a_level_that_the_cluster_lacks_is_a_message(gang):
+    """Fleet names the gang, the level and the levels that there are."""
+    gang.load("sample:two-sockets")
+    gang.show_mode("fleet")
+    gang.fleet.wait()
+    row = fleet_answer_row(gang)
+    assert (row.state, row.verdict) == ("error", "No answer.")
+    assert row.proof == "gang 'eight-pairs': no hierarchy has 'leaf switch'; there are: zone: zone"
+
+
+def test_the_answer_comes_again_when_the_cluster_does(gang):
+    """Undo loads the former cluster, which is planned again."""
+    gang.load("sample:two-sockets")
+    gang.undo()
+    assert gang.fleet.plan().cluster == FORMER

@@ -20,6 +20,21 @@ function drawAfter<K extends string>(prototype: Record<K, (...given: never[]) =>
 drawAfter(EventTarget.prototype as never, "dispatchEvent");
 drawAfter(HTMLElement.prototype as never, "click");
 
+/** jsdom has no popovers: a panel is hidden and shown, and says so, as a browser does it. */
+HTMLElement.prototype.togglePopover = function toggle(
+  this: HTMLElement,
+  options?: boolean | { force?: boolean },
+): boolean {
+  this.hidden = !(typeof options === "boolean" ? options : this.hidden);
+  const newState = this.hidden ? "closed" : "open";
+  this.dispatchEvent(Object.assign(new Event("beforetoggle"), { newState }));
+  return !this.hidden;
+};
+document.addEventListener("click", ({ target }) => {
+  const panel = (target as Element).closest("[popovertarget]")?.getAttribute("popovertarget");
+  if (panel) document.getElementById(panel)?.togglePopover();
+});
+
 /** Let time pass, in milliseconds, and draw what it changes. */
 export const pass = (time: number): void => act(() => void vi.advanceTimersByTime(time));
 
@@ -77,6 +92,7 @@ export function mount<M extends object>(widget: { render: unknown }, values: M) 
   act(() => {
     end = (widget.render as (context: object) => () => void)({ model, el });
   });
+  for (const panel of el.querySelectorAll<HTMLElement>("[popover]")) panel.hidden = true;
   return {
     model,
     el,

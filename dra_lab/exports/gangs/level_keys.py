@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dra_lab.checks.name_formats import check_label_name
+from dra_lab.checks.rules import check_label_name
 from dra_lab.errors import InputError, did_you_mean
 from dra_lab.model.hierarchy import Domain, Hierarchy
 from dra_lab.model.workload import HOSTS

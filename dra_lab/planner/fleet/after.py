@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
+
+from msgspec.structs import replace as changed
 
 from dra_lab.errors import InputError
 from dra_lab.model.claims import (
@@ -14,12 +16,14 @@ from dra_lab.model.claims import (
     ResourceClaimStatus,
 )
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.memo import once_per_devices
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import ObjectMeta
-from dra_lab.model.placement import PlacedPod, SharedClaim
+from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, asks
+from dra_lab.planner.pod_claims import exact_sketch
 
 _NAMESPACE = "dra-lab-plan"
 
@@ -44,19 +48,37 @@ def with_pods(
     shareable, claims = _shareable_devices(cluster, release), []
     for pod, admin in pods:
         name = mark + pod.name.replace("/", "-")
-        results = tuple(
-            DeviceRequestAllocationResult(
-                request=placed.request,
-                **placed.device._asdict(),
-                share_id=f"{name}-{number}" if placed.device in shareable else None,
-                consumed_capacity=dict(placed.consumed),
-                admin_access=(placed.claim, placed.request) in admin or None,
-            )
-            for number, placed in enumerate(pod.devices)
-        )
-        status = ResourceClaimStatus(allocation=AllocationResult(devices=DeviceAllocationResult(results=results)))
+        status = ResourceClaimStatus(allocation=_allocation(name, pod.devices, shareable, admin))
         claims.append(ResourceClaim(metadata=ObjectMeta(name=name, namespace=_NAMESPACE), status=status))
     return cluster.with_objects(claims=(*cluster.claims, *claims))
+
+
+def reallocated(
+    cluster: Cluster, claim: ResourceClaim, devices: Sequence[Placement], release: KubernetesRelease
+) -> ResourceClaim:
+    """Return a claim that holds other devices, on whatever node these can be used."""
+    shareable = _shareable_devices(cluster, release)
+    admin = {("", name) for _, name in admin_requests([exact_sketch(claim.spec, claim.metadata.name)])}
+    mine = [changed(placed, claim="") for placed in devices]
+    return changed(
+        claim, status=changed(claim.status, allocation=_allocation(claim.metadata.name, mine, shareable, admin))
+    )
+
+
+def _allocation(
+    name: str, devices: Sequence[Placement], shareable: frozenset[DeviceID], admin: Collection[tuple[str, str]]
+) -> AllocationResult:
+    results = tuple(
+        DeviceRequestAllocationResult(
+            request=placed.request,
+            **placed.device._asdict(),
+            share_id=f"{name}-{number}" if placed.device in shareable else None,
+            consumed_capacity=dict(placed.consumed),
+            admin_access=(placed.claim, placed.request) in admin or None,
+        )
+        for number, placed in enumerate(devices)
+    )
+    return AllocationResult(devices=DeviceAllocationResult(results=results))
 
 
 def _pods(plan: Any) -> Iterator[tuple[PlacedPod | SharedClaim, set[tuple[str, str]]]]:
@@ -70,6 +92,7 @@ def _pods(plan: Any) -> Iterator[tuple[PlacedPod | SharedClaim, set[tuple[str, s
         yield shared, admin[shared.workload, f"{shared.group}/shared"]
 
 
+@once_per_devices
 def _shareable_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
     """Return the devices that several pods may share in a release."""
     if not release.enabled("DRAConsumableCapacity"):

@@ -102,7 +102,8 @@ class FirstFitPods:
         for pod in sorted(pods, key=lambda pod: any(self.claims[pod].admin)):
             rest = 0 if len(set(self.claims[pod].admin)) > 1 else demand[pod]
             for node in self._nodes:
-                at = next(n for n, part in enumerate(self.site.parts) if (part.pod, part.node) == (pod, self._at(node)))
+                where = node if self.site.nodes else self.site.parts[0].node
+                at = next(n for n, part in enumerate(self.site.parts) if (part.pod, part.node) == (pod, where))
                 while rest and not budget.reached:
                     cluster = replace(parts[node], claims=(*parts[node].claims, *held))
                     try:
@@ -115,9 +116,6 @@ class FirstFitPods:
                     held += found
                     rest -= 1
                     yield one
-
-    def _at(self, node: str) -> str:
-        return node if self.site.nodes else self.site.parts[0].node
 
     def _scheduled(self, node: str, at: int, found: Sequence[ResourceClaim]) -> OnePod | None:
         """Return a pod by asks and groups; None if it breaks a required link, or takes what the problem has not."""

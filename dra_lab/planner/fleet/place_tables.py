@@ -13,7 +13,7 @@ from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import PodsOnNode, Site, parts_on
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.below import Below
-from dra_lab.planner.places.counting import Counting, Counts, all_below
+from dra_lab.planner.places.counting import Counting, Counts, all_below, one_pod
 from dra_lab.planner.places.fill import Column, Filler, Wanted, filler_of, orders_of
 from dra_lab.planner.places.hand_out import chains_of, take_pods
 from dra_lab.planner.places.hardware import is_nested, trees_over
@@ -99,7 +99,7 @@ class PlaceTable:
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
-        caps = ((tuple(int(at == pod) for at in range(len(self._caps))), cap) for pod, cap in enumerate(self._caps))
+        caps = ((one_pod(len(self._caps), pod), cap) for pod, cap in enumerate(self._caps))
         return (*caps, *self._rows)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dra_lab.checks.taint_validation import ignored_taint_rules
@@ -68,6 +68,7 @@ def plan_fleet(
         str(release),
         findings=(*cluster.findings, *ignored_taint_rules(cluster, release), *cordoned_nodes(cluster)),
         objective=objective,
+        moves=cluster.moves,
     )
     if not any(workload.replicas for workload in workloads):
         return plan
@@ -150,13 +151,6 @@ def _devices(fleet: FleetProblem) -> int:
     return min(wanted, sum(sum(state.free) for state in survey.states.values()))
 
 
-def _not_examined(number: int, nodes: int) -> Iterator[Finding]:
-    """Yield a Finding if nodes were left out because time was over."""
-    if number:
-        message = f"{number:,} of {nodes:,} nodes were not examined before the time limit; more replicas may fit there"
-        yield Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
-
-
 def _planned(work: Work, plan: Plan) -> Plan:
     # The solver takes half a second to import; only who plans waits for it.
     from dra_lab.planner.fleet.placing import goals_of, pods_of, proven_goals
@@ -164,8 +158,12 @@ def _planned(work: Work, plan: Plan) -> Plan:
 
     found = search(replace(work, budget=work.budget.before(_writing(work))))
     answer = found.answer
-    findings = (*plan.findings, *_not_examined(answer.not_examined, len(work.question.fleet.scan.rules.nodes)))
-    plan = replace(plan, states=found.states, not_examined=answer.not_examined, findings=findings)
+    plan = replace(plan, states=found.states, not_examined=answer.not_examined)
+    if answer.not_examined:
+        left_out = f"{answer.not_examined:,} of {len(work.question.fleet.scan.rules.nodes):,} nodes"
+        message = f"{left_out} were not examined before the time limit; more replicas may fit there"
+        late = Finding("not-examined", Severity.WARNING, "", message, "Plan again with a longer time limit.")
+        plan = replace(plan, findings=(*plan.findings, late))
     if answer.chosen is None:
         status = PlanStatus.INFEASIBLE if answer.infeasible else PlanStatus.STOPPED
         return replace(plan, status=status)

@@ -17,7 +17,7 @@ from dra_lab.planner.fleet.pack import Values
 from dra_lab.planner.fleet.sites import PodsOnNode
 from dra_lab.planner.fleet.tables import Table
 from dra_lab.planner.node.solver_outcome import Array
-from dra_lab.planner.places.counting import Counts
+from dra_lab.planner.places.counting import Counts, one_pod
 
 Placed = Iterable[tuple[Table, str, Counts]]
 """The table, member and numbers of pods of each node of a plan."""
@@ -145,8 +145,10 @@ class ClassedSites:
         for table, member, counts in placed:
             used.add(table.site.home_nodes.get(member, member))
             for at in known.get(id(table), ()):
-                for pattern, times in _ones(counts) if self.classes[at].member == POD else ((counts, 1),):
-                    taken[at][pattern] += times
+                if self.classes[at].member == POD:
+                    taken[at].update({one_pod(len(counts), pod): count for pod, count in enumerate(counts) if count})
+                else:
+                    taken[at][counts] += 1
         return self._levels(taken, [len(used.intersection(home.nodes)) for home in self.home_nodes], shared)
 
     def _levels(self, taken: Sequence[Mapping[Counts, int]], homes: Sequence[int], shared: Array) -> Array:
@@ -244,19 +246,12 @@ def least_classes(tables: Sequence[Table], shared: Sequence[ByState], budget: Bu
     found = classed([tables[at] for at in listed], lambda table: listed[number[id(table)]], shared, least=True)
     for table in (table for at, table in enumerate(tables) if at not in listed):
         for pod, cap in enumerate(table.caps):
-            one = tuple(int(other == pod) for other in range(len(table.caps)))
+            one = one_pod(len(table.caps), pod)
             values = table.lower(one) if cap else None
             if values is not None:
                 found.classes.append(SiteClass(cap * table.site.count, {one: values}, POD))
                 found.tables.append([table])
     return found
-
-
-def _ones(counts: Counts) -> Iterator[tuple[Counts, int]]:
-    """Yield single replicas with how many there are of each."""
-    for at, count in enumerate(counts):
-        if count:
-            yield tuple(int(position == at) for position in range(len(counts))), count
 
 
 def _less(left: Sequence[int], taken: Mapping[Counts, int]) -> list[int]:

@@ -51,11 +51,6 @@ class Site:
         """Return the number of members."""
         return len(self.members)
 
-    @cached_property
-    def zero(self) -> tuple[int, ...]:
-        """Return the counts of an empty site."""
-        return (0,) * len(self.parts)
-
     def node(self, member: str, part: CopyPart) -> str:
         """Return the node of a member on which pods of a part stand."""
         if not self.nodes:

@@ -27,7 +27,7 @@ from dra_lab.planner.fleet.pack import (
 from dra_lab.planner.fleet.place_tables import PlaceTable, contains, without_barred
 from dra_lab.planner.fleet.question import Work
 from dra_lab.planner.fleet.sites import PodsOnNode, Site
-from dra_lab.planner.places.counting import Counts
+from dra_lab.planner.places.counting import Counts, one_pod
 
 _SIZES = Sizes()
 
@@ -51,7 +51,7 @@ class SiteTable:
     def __post_init__(self) -> None:
         """Note the values of no pods."""
         nothing = (0,) * len(device_goals(self.order))
-        self.packed[self._zero] = Packed(nothing, nothing, counts=self.site.zero, nodes=0, least_nodes=0)
+        self.packed[self._zero] = Packed(nothing, nothing, counts=(0,) * len(self.site.parts), nodes=0, least_nodes=0)
 
     @property
     def _zero(self) -> Counts:
@@ -81,7 +81,7 @@ class SiteTable:
         """Return the sum of what the replicas cost alone: no packing costs less than its parts."""
         alone = (0,) * len(device_goals(self.order))
         for part, count in enumerate(counts):
-            single = self.packed.get(_one(counts, part)) if count else None
+            single = self.packed.get(one_pod(len(counts), part)) if count else None
             if single is not None and single.lower is None:
                 return None
             if single is not None and single.lower is not None:
@@ -96,7 +96,7 @@ class SiteTable:
     @property
     def rows(self) -> tuple[tuple[Counts, int], ...]:
         """Return rows that numbers of replicas keep, by what counting says."""
-        return tuple((_one(self.caps, part), cap) for part, cap in enumerate(self.caps))
+        return tuple((one_pod(len(self.demand), part), cap) for part, cap in enumerate(self.caps))
 
     def decide(self, counts: Counts, budget: Budget) -> Packed:
         """Find the best way for some numbers of replicas, or what a limit leaves of it; never worse than before."""
@@ -173,7 +173,7 @@ class SiteTable:
         """Return, part by part, values each of which no way of a replica undercuts; None where none can stand."""
         found: list[Values | None] = []
         for part, cap in enumerate(self.caps):
-            lower = self.lower(_one(self.caps, part)) if cap else None
+            lower = self.lower(one_pod(len(self.demand), part)) if cap else None
             # If goals are compared one after the other, only the first one's floor is true whatever the others are.
             found.append(None if lower is None else (*lower[:1], *(0 for _ in lower[1:])))
         return tuple(found)
@@ -215,10 +215,6 @@ def site_tables(work: Work, sites: Sequence[Site]) -> list[SiteTable]:
         demand = question.demand if site.nodes else question.fleet.demand
         tables.append(SiteTable(site, demand, order, work.solver))
     return tables
-
-
-def _one(counts: Counts, part: int) -> Counts:
-    return tuple(int(other == part) for other in range(len(counts)))
 
 
 Table = PlaceTable | SiteTable

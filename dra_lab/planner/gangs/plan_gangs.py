@@ -66,7 +66,7 @@ def plan_gangs(
     release = cluster.target_release(release)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
     workloads = workloads_given("workloads", workloads)
-    plan = Plan(PlanStatus.EMPTY, workloads, cluster.name, str(release), findings=cluster.findings)
+    plan = Plan(PlanStatus.EMPTY, workloads, cluster.name, str(release), findings=cluster.findings, moves=cluster.moves)
     gangs, single = plan.gangs, [workload for workload in workloads if not workload.is_gang]
     unread = not_read(cluster, [claim for one in workloads for claim in (*one.claims, *one.every_shared_claim)])
     if unread is not None:

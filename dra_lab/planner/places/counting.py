@@ -37,6 +37,12 @@ ENDLESS = 10**6
 Counts = tuple[int, ...]
 """Pods, or weights, by workload."""
 
+
+def one_pod(workloads: int, pod: int) -> Counts:
+    """Return the numbers of pods by workload if there is one of a workload."""
+    return tuple(int(at == pod) for at in range(workloads))
+
+
 _Takes = tuple[frozenset[int], dict[str, int]]
 """The kinds of single devices that serve a slot, or what it takes of each capacity."""
 

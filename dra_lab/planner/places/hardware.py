@@ -13,7 +13,7 @@ from dra_lab.planner.node.copies import CopyPart
 from dra_lab.planner.node.merged_requests import merge_requests
 from dra_lab.planner.node_classes import Layout
 from dra_lab.planner.places.levels import NUMA, ROOT, Levels, inferred_levels, is_tree, levels_of, parts_of
-from dra_lab.planner.places.shapes import PodAsk, Shape, ShapesOfPod, Vector, counted_kind
+from dra_lab.planner.places.shapes import PodAsk, Shape, ShapesOfPod, counted_kind
 from dra_lab.planner.places.trees import Trees
 
 
@@ -171,16 +171,12 @@ def trees_over(layouts: Mapping[int, Layout], parts: Sequence[CopyPart], pods: i
     asks = [PodAsk((), False, first, (), None, {})] * pods
     for part in parts:
         ask = ask_of_pod(first, part, list(groups.values()), levels.of_link, every, inferred, _SHAPES)
-        if ask is None or any(_size(shape.need) > _VECTORS for shape in ask.shapes):
+        if ask is None or any(prod(count + 1 for count in shape.need) > _VECTORS for shape in ask.shapes):
             return None
         if any(_is_counted_twice(shape, group) for shape in ask.shapes for group in shared):
             return None
         asks[part.pod] = ask
     return Trees(levels, tuple(asks), problems)
-
-
-def _size(need: Vector) -> int:
-    return prod(count + 1 for count in need)
 
 
 def _identity(group: DeviceGroup) -> tuple[object, ...]:

@@ -28,7 +28,7 @@ from dra_lab.model.workload import PodGroup, Workload
 
 READ_CONFIGURATION = "kubectl get configmap kueue-manager-config -n kueue-system -o yaml"
 EXTENDED_CLAIM = "extended-resources"
-"""The name of the claim for extended resources that DeviceClasses serve (`gitops.extended`)."""
+"""The name of the claim for extended resources that DeviceClasses serve (`gitops.extended_resources`)."""
 
 PODS = "pods"
 DEVICES = "/devices"

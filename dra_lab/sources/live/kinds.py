@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import SourceError
 from dra_lab.findings import Finding, Origin, Severity
-from dra_lab.manifests.kueue_config import kueue_configuration
+from dra_lab.manifests.documents import kueue_configuration
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS
 from dra_lab.model.claims import DeviceClass, ResourceClaim
 from dra_lab.model.decoding import from_builtins, from_json
@@ -197,6 +197,7 @@ CONFIG_MAP = "/api/v1/namespaces/kueue-system/configmaps/kueue-manager-config"
 
 _CONFIGURATION = f"{PLURALS['Configuration']}.{KUEUE_CONFIG}"
 _LOST = "dra-lab does not know whether the cluster's own labels are levels of the network"
+_LOST_BUDGET = "dra-lab does not know how many pods may be evicted"
 _LOST_QUOTA = "dra-lab does not know whether a quota of Kueue stops a gang"
 
 
@@ -259,7 +260,9 @@ def _configuration(answer: bytes) -> list[Configuration]:
 
 def _not_read(context: Context, resource: str, error: SourceError) -> Finding:
     origin = Origin(context.source)
-    lost = _LOST if resource.partition(".")[0] in {PLURALS[kind] for kind in TOPOLOGY_KINDS} else _LOST_QUOTA
+    plural = resource.partition(".")[0]
+    lost = _LOST_BUDGET if plural == PLURALS["PodDisruptionBudget"] else _LOST_QUOTA
+    lost = _LOST if plural in {PLURALS[kind] for kind in TOPOLOGY_KINDS} else lost
     if isinstance(error, Refusal) and error.status == 403:
         who = f"the user {context.who!r}" if context.who else "the user"
         right = f"list {resource}"

@@ -5,12 +5,13 @@
  * memory only. Content that is the same, or a signature of Jupyter for it, is never enough. All other planner notebooks
  * wait for the person, and so does a new one in a folder whose Python files could be imported in place of ours.
  */
+
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { Notification } from "@jupyterlab/apputils";
 import { PageConfig } from "@jupyterlab/coreutils";
 import type { DocumentRegistry, IDocumentWidget } from "@jupyterlab/docregistry";
 import type { Widget } from "@lumino/widgets";
-import { codeOf, hasRun, markOf, type NotebookContent } from "./planner_notebook";
+import { codeOf, freshName, hasRun, markOf, type NotebookContent, plannerNotebook } from "./planner_notebook";
 
 /** What is used of JupyterLab's notebook panel; its package is not imported for three names. */
 interface Notebook extends Widget {
@@ -30,7 +31,7 @@ interface Created {
 const created = new Map<string, Created>();
 
 /** Let a notebook that was just created run when it opens. */
-export function runsOnceAt(path: string, notebook: NotebookContent): void {
+function runsOnceAt(path: string, notebook: NotebookContent): void {
   const mark = markOf(notebook);
   created.set(mark, { path, mark, source: codeOf(notebook) });
 }
@@ -201,4 +202,34 @@ async function started(kernel: () => Connection | null | undefined, panel: { isD
         ?.reconnect()
         .catch(() => undefined);
   }
+}
+
+/** The creation of the notebook before: the next one must find it in the folder. */
+let before: Promise<unknown> = Promise.resolve();
+
+/**
+ * Create a planner notebook in a folder and open it; it runs by itself (auto_run.ts).
+ *
+ * It gets its name at once: a blank notebook that is renamed while the file browser lists the folder makes JupyterLab
+ * say that the folder was not found.
+ *
+ * @param folder where, as the contents manager of JupyterLab names it
+ * @param clusterFile name of a file in that folder to plan on, or null for the example
+ */
+export async function newPlan(app: JupyterFrontEnd, folder: string, clusterFile: string | null): Promise<unknown> {
+  const created = before.then(() => create(app, folder, clusterFile));
+  before = created.catch(() => undefined);
+  return app.commands.execute("docmanager:open", { path: await created, factory: "Notebook" });
+}
+
+/** Write the notebook under a name that is its own, and its drawing's too; returns its path. */
+async function create(app: JupyterFrontEnd, folder: string, clusterFile: string | null): Promise<string> {
+  const contents = app.serviceManager.contents;
+  const listing = (await contents.get(folder, { content: true })).content as { name: string }[];
+  const name = freshName(listing.map((item) => item.name));
+  const path = `${folder && !/[/:]$/.test(folder) ? `${folder}/` : folder}${name}.ipynb`;
+  const content = plannerNotebook(name, clusterFile);
+  await contents.save(path, { type: "notebook", format: "json", content });
+  runsOnceAt(path, content);
+  return path;
 }

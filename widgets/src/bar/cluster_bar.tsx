@@ -18,7 +18,7 @@ import { useChannel, useTrait } from "./model";
 import { useSourcePicker } from "./source_picker";
 
 /** Stands in the bar, and where space is short in the menu of the meters. */
-export function Release() {
+function Release() {
   const channel = useChannel();
   const [now, known] = [useTrait("release"), useTrait("releases")];
   return (
@@ -38,43 +38,42 @@ export function Release() {
 const SEVERITIES = ["error", "warning", "note"] as const;
 const SEVERITY_TONES = { error: "error", warning: "warn", note: "plain" } as const;
 
-export function useFindings() {
+function Findings() {
   const [counts, findings] = [useTrait("counts"), useTrait("findings")];
   const over = usePopover();
   const some = SEVERITIES.filter((severity) => counts[severity]);
   const words = some.map((severity) => `${counts[severity]} ${severity}${counts[severity] === 1 ? "" : "s"}`);
   // "None" is an answer: as long as nobody has looked, it is not given.
   if (counts.checking) words.push("still being checked");
-  const button = (
-    <Button
-      className="dra-findings-button"
-      {...over.button}
-      label={`Findings: ${words.join(", ") || "none"}`}
-      title={words.join(", ") || "no findings"}
-    >
-      Findings
-      {some.map((severity) => (
-        <span key={severity} className="dra-row dra-toned" data-tone={SEVERITY_TONES[severity]}>
-          <Icon name={severity} />
-          {String(counts[severity])}
-        </span>
-      ))}
-      {!some.length && (
-        <span className="dra-row dra-toned" data-tone="ok">
-          <Icon name={counts.checking ? "dots" : "check"} />
-        </span>
-      )}
-    </Button>
-  );
   const nothing = counts.checking
     ? "dra-lab is still checking the cluster."
     : "No findings: the cluster publishes what it should.";
-  const panel = (
-    <Popover over={over} title="Findings" className="dra-findings-panel">
-      <FindingsList findings={findings} nothing={nothing} />
-    </Popover>
+  return (
+    <>
+      <Button
+        className="dra-findings-button"
+        {...over.button}
+        label={`Findings: ${words.join(", ") || "none"}`}
+        title={words.join(", ") || "no findings"}
+      >
+        Findings
+        {some.map((severity) => (
+          <span key={severity} className="dra-row dra-toned" data-tone={SEVERITY_TONES[severity]}>
+            <Icon name={severity} />
+            {String(counts[severity])}
+          </span>
+        ))}
+        {!some.length && (
+          <span className="dra-row dra-toned" data-tone="ok">
+            <Icon name={counts.checking ? "dots" : "check"} />
+          </span>
+        )}
+      </Button>
+      <Popover over={over} title="Findings" className="dra-findings-panel">
+        <FindingsList findings={findings} nothing={nothing} />
+      </Popover>
+    </>
   );
-  return { button, panel };
 }
 
 // The switch that follows a running cluster, and its state in a word; hidden for files and samples.
@@ -98,8 +97,7 @@ const TONES: Readonly<Record<string, Tone>> = { live: "ok", lost: "error", stopp
 const ON: readonly string[] = ["connecting", "live", "lost"];
 
 /** The switch, and the line that speaks what becomes of it while the focus is elsewhere. */
-export function FollowSwitch() {
-  const channel = useChannel();
+function FollowSwitch() {
   const { state = "", reason = "" } = useTrait("follow");
   const isOn = ON.includes(state);
   const idle =
@@ -118,7 +116,7 @@ export function FollowSwitch() {
         aria-checked={isOn}
         label={`Follow the cluster: ${state}${reason ? `, ${reason}` : ""}`}
         title={reason || idle}
-        onClick={() => channel.send({ type: "follow", on: !isOn })}
+        send={{ type: "follow", on: !isOn }}
       >
         <span className="dra-dot" aria-hidden="true" />
         <span>{WORDS[state] ?? state}</span>
@@ -144,56 +142,55 @@ function useSpoken(state: string, reason: string): string {
 }
 
 // How much of the cluster is free: a meter for each kind of device, and a click opens the chart of all nodes.
-export function useMeters() {
+function Meters() {
   const channel = useChannel();
   const [meters, nodeUse] = [useTrait("meters"), useTrait("node_use")];
   const over = usePopover({ onOpen: () => channel.send({ type: "show-use" }) });
   const words = meters.map((row) => `${row.label} ${row.text}`).join(", ");
   const kinds = [...new Set(meters.map((row) => row.label))];
   const of = (kind: string) => meters.filter((row) => row.label === kind);
-  const button = (
-    <Button
-      className="dra-meters"
-      {...over.button}
-      label={`Free devices: ${words}`}
-      title="Show what is free on each node"
-      hidden={!meters.length}
-    >
-      {keyed(meters, (row) => row.label).map(([key, row]) => (
-        <span key={key} className="dra-row dra-free">
-          <span>{row.label}</span>
-          <Meter value={row.used} of={row.total} />
-          <span>{row.text}</span>
+  return (
+    <>
+      <Button
+        className="dra-meters"
+        {...over.button}
+        label={`Free devices: ${words}`}
+        title="Show what is free on each node"
+        hidden={!meters.length}
+      >
+        {keyed(meters, (row) => row.label).map(([key, row]) => (
+          <span key={key} className="dra-row dra-free">
+            <span>{row.label}</span>
+            <Meter value={row.used} of={row.total} />
+            <span>{row.text}</span>
+          </span>
+        ))}
+        <span className="dra-row dra-meters-short">
+          Free
+          <Icon name="down" />
         </span>
-      ))}
-      <span className="dra-row dra-meters-short">
-        Free
-        <Icon name="down" />
-      </span>
-    </Button>
+      </Button>
+      <Popover over={over} title="What is free" className="dra-use">
+        <Release />
+        <p className="dra-hint">A device is free if nothing has used it up and no taint keeps pods away from it.</p>
+        {kinds.map((kind) => (
+          <UseChart
+            key={kind}
+            title={of(kind)
+              .map((row) => `${row.label}: ${row.text}`)
+              .join(", ")}
+            rows={nodeUse.filter((use) => use.kind === kind)}
+          />
+        ))}
+        <p className="dra-row dra-legend" aria-hidden="true">
+          <Meter value={1} of={1} />
+          in use
+          <Meter value={0} of={1} />
+          free
+        </p>
+      </Popover>
+    </>
   );
-  const panel = (
-    <Popover over={over} title="What is free" className="dra-use">
-      <Release />
-      <p className="dra-hint">A device is free if nothing has used it up and no taint keeps pods away from it.</p>
-      {kinds.map((kind) => (
-        <UseChart
-          key={kind}
-          title={of(kind)
-            .map((row) => `${row.label}: ${row.text}`)
-            .join(", ")}
-          rows={nodeUse.filter((use) => use.kind === kind)}
-        />
-      ))}
-      <p className="dra-row dra-legend" aria-hidden="true">
-        <Meter value={1} of={1} />
-        in use
-        <Meter value={0} of={1} />
-        free
-      </p>
-    </Popover>
-  );
-  return { button, panel };
 }
 
 /** A bar for each node or hardware type, as long as it has devices; as a table it can be read out. */
@@ -220,20 +217,18 @@ function ClusterBar() {
   const asked = useRef("");
   const drop = useDrop(bar, asked);
   const sources = useSourcePicker(drop, asked);
-  const findings = useFindings();
-  const meters = useMeters();
   const { grid } = useGrid(bar);
-  const isLearning = useTrait("mode") === "learn";
+  const [isLearning, source] = [useTrait("mode") === "learn", useTrait("source")];
   return (
     <>
       <div ref={bar} className="dra-bar" role="toolbar" aria-label="Cluster">
         {isLearning ? (
-          <Kept />
+          <p className="dra-bar-kept">Your plan on {source} stays as it is.</p>
         ) : (
           <>
             {sources.button}
             <Summary sending={drop.sending} onShow={sources.open} />
-            {meters.button}
+            <Meters />
             <FollowSwitch />
           </>
         )}
@@ -243,23 +238,20 @@ function ClusterBar() {
         {!isLearning && (
           <>
             <Release />
-            {findings.button}
+            <Findings />
           </>
         )}
         <OpenInTab />
-        {!isLearning && <Export />}
+        {!isLearning && (
+          <Button kind="primary" className="dra-export" send={{ type: "show-export" }}>
+            Export…
+          </Button>
+        )}
       </div>
       <Lines onLoad={sources.open} />
       {sources.panel}
-      {findings.panel}
-      {meters.panel}
     </>
   );
-}
-
-/** A lesson has a cluster and a drawing of its own. */
-function Kept() {
-  return <p className="dra-bar-kept">Your plan on {useTrait("source")} stays as it is.</p>;
 }
 
 /** What is in the cluster; while another one is read, how far that is, with a way to its Cancel. */
@@ -322,15 +314,6 @@ function Modes({ grid }: { grid: HTMLElement | null }) {
         onChoose={(chosen) => channel.send({ type: "mode", mode: chosen })}
       />
     </div>
-  );
-}
-
-function Export() {
-  const channel = useChannel();
-  return (
-    <Button kind="primary" className="dra-export" onClick={() => channel.send({ type: "show-export" })}>
-      Export…
-    </Button>
   );
 }
 

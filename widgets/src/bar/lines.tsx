@@ -1,8 +1,9 @@
 // The lines under the bar: the example, a question, a problem. Each is there only when it says something.
 
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { Button } from "../components/button";
 import { Callout } from "../components/content";
+import { useHeightOf } from "../view/grid";
 import { useChannel, useTrait } from "./model";
 import { MessageText } from "./source_picker";
 
@@ -10,7 +11,6 @@ import { MessageText } from "./source_picker";
 const FEW = 3;
 
 function PendingPods() {
-  const channel = useChannel();
   const [pods, mode, read] = [useTrait("pending"), useTrait("mode"), useTrait("read_at")];
   const [isWhole, setWhole] = useState(false);
   if (pods.length === 0 || mode !== "plan") return null;
@@ -30,11 +30,7 @@ function PendingPods() {
             <span className="dra-clamp" title={reason}>
               {reason}
             </span>
-            <Button
-              kind="link"
-              label={`Draw the claims of ${pod}`}
-              onClick={() => channel.send({ type: "open-pod", pod })}
-            >
+            <Button kind="link" label={`Draw the claims of ${pod}`} send={{ type: "open-pod", pod }}>
               Open
             </Button>
           </li>
@@ -57,7 +53,8 @@ export function Lines({ onLoad }: { onLoad(): void }) {
   const problem = useTrait("problem");
   // What comes and goes is under the answer strip, which never moves.
   const over = useRef<HTMLDivElement>(null);
-  useRoom(over);
+  // In the planner a row under the answer strip is as high as that: it covers no pane, and the strip stays.
+  useHeightOf(over, "--dra-note");
   return (
     <div className="dra-lines" data-home='[data-key="source"]'>
       <div ref={over} className="dra-lines-over">
@@ -81,28 +78,14 @@ export function Lines({ onLoad }: { onLoad(): void }) {
   );
 }
 
-/** In the planner a row under the answer strip is as high as what is told: it covers no pane, and the strip stays. */
-function useRoom(over: { current: HTMLElement | null }): void {
-  useEffect(() => {
-    const node = over.current;
-    if (!node || typeof ResizeObserver === "undefined") return;
-    const observer = new ResizeObserver(() =>
-      node.closest<HTMLElement>(".dra-lab-grid")?.style.setProperty("--dra-note", `${node.offsetHeight}px`),
-    );
-    observer.observe(node);
-    return () => observer.disconnect();
-  }, [over]);
-}
-
 function Question() {
-  const channel = useChannel();
   const ask = useTrait("ask");
   if (!ask.text) return null;
   return (
     <Callout tone="warn" className="dra-line dra-ask" role="alert">
       <span>{ask.text}</span>
       {(ask.options ?? []).map(([id, label]) => (
-        <Button key={id} onClick={() => channel.send({ type: "answer", id })}>
+        <Button key={id} send={{ type: "answer", id }}>
           {label}
         </Button>
       ))}
@@ -112,22 +95,20 @@ function Question() {
 
 /** What-if changes hold in every mode: what they are, and the ways to undo the last one and to see all. */
 function WhatIf() {
-  const channel = useChannel();
   const [changes, mode] = [useTrait("what_if"), useTrait("mode")];
   if (changes.length === 0 || mode === "learn") return null;
   return (
     <Callout tone="warn" className="dra-line dra-what-if" role="status">
       <b>What if:</b>
       <span>{changes.join(", ")}.</span>
-      <Button onClick={() => channel.send({ type: "undo-what-if" })}>Undo</Button>
-      {mode !== "fleet" && <Button onClick={() => channel.send({ type: "mode", mode: "fleet" })}>Show in Fleet</Button>}
+      <Button send={{ type: "undo-what-if" }}>Undo</Button>
+      {mode !== "fleet" && <Button send={{ type: "mode", mode: "fleet" }}>Show in Fleet</Button>}
       <span className="dra-dim">The cluster is not changed.</span>
     </Callout>
   );
 }
 
 function Example({ onLoad }: { onLoad(): void }) {
-  const channel = useChannel();
   if (!useTrait("example")) return null;
   return (
     <div className="dra-row dra-line dra-example">
@@ -136,7 +117,7 @@ function Example({ onLoad }: { onLoad(): void }) {
         Load your cluster
       </Button>
       <span aria-hidden="true">·</span>
-      <Button kind="link" onClick={() => channel.send({ type: "start-empty" })}>
+      <Button kind="link" send={{ type: "start-empty" }}>
         Start empty
       </Button>
       <Button
@@ -144,7 +125,7 @@ function Example({ onLoad }: { onLoad(): void }) {
         icon="cross"
         label="Keep the example and hide this line"
         title="Keep it"
-        onClick={() => channel.send({ type: "dismiss-example" })}
+        send={{ type: "dismiss-example" }}
       />
     </div>
   );

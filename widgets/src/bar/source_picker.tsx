@@ -10,12 +10,12 @@ import {
   useRef,
   useState,
 } from "react";
-import { Button, classes, Icon } from "../components/button";
+import { Button, CopyButton, classes, Icon } from "../components/button";
 import { Callout } from "../components/content";
 import { Popover, usePopover } from "../components/popover";
 import type { SourceRow } from "../generated/models";
 import { onArrows, onEnter } from "../view/keys";
-import { copyText, selectAll } from "../view/text";
+import { selectAll } from "../view/text";
 import type { Drop } from "./files";
 import { useChannel, useTrait } from "./model";
 
@@ -150,14 +150,12 @@ export function useSourcePicker(
   const list = useRef<HTMLUListElement>(null);
   const path = useRef<HTMLInputElement>(null);
   const [opened, setOpened] = useState(0);
-  const first = () =>
-    list.current?.querySelector<HTMLElement>('[aria-selected="true"]') ?? list.current?.querySelector("li");
   // The kubeconfig is read when somebody looks at the choice.
   const onOpen = () => {
     setOpened((count) => count + 1);
     channel.send({ type: "sources" });
   };
-  const over = usePopover({ first, onOpen });
+  const over = usePopover({ first: '[role="option"][tabindex="0"]', onOpen });
   const { forget } = drop;
   const load = useCallback(
     (value: string) => {
@@ -222,7 +220,7 @@ export function useSourcePicker(
       <FileChooser onTake={drop.take} />
       <p className="dra-hint">A claim, a template, a Pod or a Deployment opens as a drawing.</p>
       <p className="dra-hint">Save a cluster with:</p>
-      <Command key={opened} />
+      <Command />
       <p className="dra-hint">No DRA drivers yet? Load the output of nvidia-smi topo -m, lstopo or NCCL.</p>
       <h3>About this cluster</h3>
       <Details />
@@ -230,7 +228,8 @@ export function useSourcePicker(
   );
   const open = () => {
     over.open();
-    toPath();
+    // After the panel has given the focus to its list.
+    requestAnimationFrame(toPath);
   };
   return { button, panel, open };
 }
@@ -329,17 +328,13 @@ function FileChooser({ onTake }: { onTake(files: FileList): void }) {
 
 function Command() {
   const code = useRef<HTMLElement>(null);
-  const [words, setWords] = useState("Copy");
   const text = `${KUBECTL} > cluster.json`;
-  const copy = async () => setWords(await copyText(text, () => code.current && selectAll(code.current)));
   return (
     <div className="dra-row">
       <code ref={code} className="dra-command" tabIndex={0}>
         {text}
       </code>
-      <Button icon="copy" onClick={() => void copy()}>
-        <span role="status">{words}</span>
-      </Button>
+      <CopyButton icon="copy" text={() => text} select={() => code.current && selectAll(code.current)} />
     </div>
   );
 }

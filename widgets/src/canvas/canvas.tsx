@@ -10,7 +10,7 @@ import type { Context } from "../view/late";
 import { Lost, mount } from "../view/widget";
 import { Board, useView } from "./board";
 import { onCanvasKey } from "./canvas_keys";
-import { EditorProvider, useCanvas, useEditor, useTrait } from "./editor";
+import { EditorProvider, useEditor, useTrait } from "./editor";
 import { candidateWords, editsOf, type Linking } from "./edits";
 import { type CanvasNode, linkId, placesOf, requestId } from "./flow";
 import { Inspector } from "./inspector";
@@ -19,7 +19,7 @@ import { KeysPanel, Palette, Toolbar } from "./toolbar";
 import { type Flow, useFlow } from "./use_flow";
 
 // Which card is open: that of the selected box or link, or that of the whole claim.
-export function useCard(flow: Flow) {
+function useCard(flow: Flow) {
   // The box whose card is closed: after a device, a person often adds the next one.
   const [quiet, setQuiet] = useState("");
   const [dragged, setDragged] = useState("");
@@ -52,7 +52,7 @@ const READING = 15000;
 export type Tell = (notice: NoticeText | null) => void;
 
 /** A message that goes by itself. */
-export function useNotice(): [NoticeText | null, Tell] {
+function useNotice(): [NoticeText | null, Tell] {
   const [notice, setNotice] = useState<NoticeText | null>(null);
   useEffect(() => {
     const timer = notice && setTimeout(() => setNotice(null), READING);
@@ -61,22 +61,8 @@ export function useNotice(): [NoticeText | null, Tell] {
   return [notice, setNotice];
 }
 
-export function Notice({ text, isUndoable, onClose }: NoticeText & { onClose(): void }) {
-  const { undo } = useCanvas();
-  const takeBack = () => {
-    undo();
-    onClose();
-  };
-  return (
-    <Callout className="dra-banner is-notice" role="status" onHide={onClose}>
-      <span>{text}</span>
-      {isUndoable && <Button onClick={takeBack}>Undo</Button>}
-    </Callout>
-  );
-}
-
 // The whole canvas: palette, board, form; one editor behind all of them.
-export function Canvas() {
+function Canvas() {
   return (
     <ReactFlowProvider>
       <Desk />
@@ -115,6 +101,10 @@ function Desk() {
     opening.current = link ? linkId(link) : "";
   };
   const toBoard = () => (flow.active ? flow.focus(flow.active) : find(".dra-board"));
+  const takeBack = () => {
+    editor.undo();
+    tell(null);
+  };
   const clear = () => {
     editor.edit((sketch) => ({ ...sketch, requests: [], links: [], config: [], claims: [] }));
     find(".dra-board");
@@ -206,7 +196,12 @@ function Desk() {
           </Callout>
         )}
         {editor.isLost && !root.current?.closest(".dra-lab") && <Lost className="dra-row dra-banner dra-lost" />}
-        {notice && <Notice {...notice} onClose={() => tell(null)} />}
+        {notice && (
+          <Callout className="dra-banner is-notice" role="status" onHide={() => tell(null)}>
+            <span>{notice.text}</span>
+            {notice.isUndoable && <Button onClick={takeBack}>Undo</Button>}
+          </Callout>
+        )}
         <Toolbar
           onFit={fit}
           onTidy={() => editor.place({})}

@@ -2,7 +2,7 @@
 
 import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useState } from "react";
 import type { ClaimCanvasMessage, ClaimCanvasModel, ClaimSketch, GangRow } from "../generated/models";
-import { type Channel, hooksOf, useIsLost, useLight, useLit } from "../view/model";
+import { type Channel, hooksOf, useIsLost, useLight } from "../view/model";
 import type { Place, Places } from "./layout";
 import { describeChange } from "./wording";
 
@@ -31,8 +31,7 @@ export function useEditor() {
   const readOnly = useTrait("read_only") || isLost;
   const [spoken, say] = useSpeech();
   const origin = useRef<Origin>("python");
-  const shared = useLight(channel);
-  const [highlight, light] = [useLit(shared), shared.point];
+  const [highlight, light] = [useTrait("highlight"), useLight(channel)];
 
   /** Change the drawing, and where boxes stand if given, in one message. Returns whether anything changed. */
   const edit = useCallback(

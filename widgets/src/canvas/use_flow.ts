@@ -19,25 +19,11 @@ import {
 import type { Places } from "./layout";
 import { linksOf, type Removal, remove, requestsOf } from "./sketch";
 
-export interface Flow {
-  nodes: CanvasNode[];
-  edges: EndEdge[];
-  active: string;
-  selected: readonly CanvasNode[];
-  selectedEnds: readonly EndEdge[];
-  onNodesChange(changes: NodeChange<CanvasNode>[]): void;
-  onEdgesChange(changes: EdgeChange<EndEdge>[]): void;
-  setNodes(change: (nodes: CanvasNode[]) => CanvasNode[]): void;
-  select(ids: readonly string[]): void;
-  /** Select one node and give it the focus, at once or as soon as it is drawn. */
-  focus(id: string): void;
-  deleteSelected(): void;
-  setActive(id: string): void;
-}
+export type Flow = ReturnType<typeof useFlow>;
 
 const isNotRemoval = (change: { type: string }) => change.type !== "remove";
 
-export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLElement | null>): Flow {
+export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLElement | null>) {
   const [wanted, setActive] = useState("");
   const [nodes, setNodes] = useState<CanvasNode[]>([]);
   const [edges, setEdges] = useState<EndEdge[]>([]);
@@ -84,7 +70,8 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
     );
     setEdges((now) => now.map((edge) => (edge.selected ? { ...edge, selected: false } : edge)));
   }, []);
-  const { focus } = useFocus(nodes, root, select, setActive);
+  /** Select one node and give it the focus, at once or as soon as it is drawn. */
+  const focus = useFocus(nodes, root, select, setActive);
   const selected = useMemo(() => nodes.filter((node) => node.selected), [nodes]);
   const selectedEnds = useMemo(() => edges.filter((edge) => edge.selected), [edges]);
 
@@ -103,20 +90,8 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
     else root.current?.querySelector<HTMLElement>(".dra-board")?.focus();
   }, [editor, nodes, selected, selectedEnds, root, focus]);
 
-  return {
-    nodes,
-    edges,
-    active,
-    selected,
-    selectedEnds,
-    onNodesChange,
-    onEdgesChange,
-    setNodes,
-    select,
-    focus,
-    deleteSelected,
-    setActive,
-  };
+  const changes = { onNodesChange, onEdgesChange, setNodes, setActive };
+  return { nodes, edges, active, selected, selectedEnds, ...changes, select, focus, deleteSelected };
 }
 
 type Taken = Removal & { claims: readonly string[] };
@@ -174,7 +149,7 @@ function useFocus(
   root: RefObject<HTMLElement | null>,
   select: (ids: readonly string[]) => void,
   setActive: (id: string) => void,
-): { focus: (id: string) => void } {
+): (id: string) => void {
   const waiting = useRef("");
   const reach = useCallback(() => {
     const element = root.current?.querySelector<HTMLElement>(
@@ -190,12 +165,11 @@ function useFocus(
   useEffect(() => {
     if (waiting.current) reach();
   }, [nodes, reach]);
-  const focus = useCallback(
+  return useCallback(
     (id: string) => {
       waiting.current = id;
       reach();
     },
     [reach],
   );
-  return { focus };
 }

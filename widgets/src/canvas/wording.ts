@@ -53,34 +53,23 @@ export function partLabel(part: Part): string {
 }
 
 const FALLBACK_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-/** Okabe-Ito, used until Python has said which colour a request has. */
-const FALLBACK_COLOURS = [
-  ["#0072B2", "#ffffff"],
-  ["#D55E00", "#000000"],
-  ["#009E73", "#000000"],
-  ["#CC79A7", "#000000"],
-  ["#E69F00", "#000000"],
-  ["#56B4E9", "#000000"],
-  ["#F0E442", "#000000"],
-] as const;
-
 export interface Badge {
   letter: string;
   colour: string;
   textColour: string;
 }
 
+/** The letter of a request with its colours, which Python chooses. */
 export function badgeOf(sketch: ClaimSketch, status: CanvasStatus, name: string): Badge {
   const told = status.requests?.[name];
   const index = Math.max(
     0,
     requestsOf(sketch).findIndex((request) => request.name === name),
   );
-  const [colour, textColour] = FALLBACK_COLOURS[index % FALLBACK_COLOURS.length] ?? FALLBACK_COLOURS[0];
   return {
     letter: told?.letter || (FALLBACK_LETTERS[index] ?? String(index + 1)),
-    colour: told?.colour || colour,
-    textColour: told?.textColour || textColour,
+    colour: told?.colour || "var(--dra-ink)",
+    textColour: told?.textColour || "var(--dra-paper)",
   };
 }
 

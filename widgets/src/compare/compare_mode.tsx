@@ -1,14 +1,14 @@
 // Compare mode: up to four kept plans as columns, what differs, a small picture of each, and the diff of their YAML.
 
 import { type KeyboardEvent, useId, useState } from "react";
-import { Button } from "../components/button";
+import { Button, CopyButton } from "../components/button";
 import { Bar, PaneProblem, Working } from "../components/content";
-import { Check, Told } from "../components/inputs";
+import { Check } from "../components/inputs";
 import { Term } from "../components/popover";
 import { DiffLines } from "../export/sheet";
 import type { ChipRow, ComparedPlan, CompareRow, ComparisonRow, PlaceRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { copyText, keyed, saveText } from "../view/text";
+import { keyed, saveText } from "../view/text";
 
 // A small picture of a kept plan's node: its PCIe roots with GPUs and NICs, and which of them the plan takes.
 function Places({ plan }: { plan: ComparedPlan }) {
@@ -177,25 +177,11 @@ function ColumnHead({ plan }: { plan: ComparedPlan }) {
           kind="quiet"
           icon="cross"
           label={`Remove ${plan.name}`}
-          onClick={() => channel.send({ type: "remove-kept", name: plan.name })}
+          send={{ type: "remove-kept", name: plan.name }}
         />
       </div>
       {plan.drawn && <span className="dra-dim dra-now">the drawing now</span>}
     </th>
-  );
-}
-
-// The comparison for elsewhere: copied as Markdown or CSV, or saved as a CSV file.
-function TableTools({ markdown, csv }: { markdown: string; csv: string }) {
-  const [told, setTold] = useState("");
-  const copy = async (text: string) => setTold(await copyText(text, () => undefined));
-  return (
-    <>
-      <Told>{told}</Told>
-      <Button onClick={() => void copy(markdown)}>Copy as Markdown</Button>
-      <Button onClick={() => void copy(csv)}>Copy as CSV</Button>
-      <Button onClick={() => saveText("comparison.csv", csv)}>Download CSV</Button>
-    </>
   );
 }
 
@@ -205,15 +191,8 @@ const ASKED = ["cluster", "release", "node"];
 
 export function CompareMode() {
   const row = useTrait("compare");
-  const problem = useTrait("problem");
-  const channel = useChannel();
   const plans = row.plans ?? [];
   const asked = (row.lines ?? []).filter((line) => isAbove(line));
-  const keep = (
-    <Button kind="primary" data-key="keep" onClick={() => channel.send({ type: "keep-for-compare" })}>
-      Keep this plan
-    </Button>
-  );
   return (
     <section className="dra-mode-pane dra-compare dra-column" aria-label="Compare">
       <header className="dra-row dra-compare-head">
@@ -225,10 +204,18 @@ export function CompareMode() {
           <h2 role="status">{row.sentence}</h2>
         </div>
         {row.stage && <Working words={row.stage} />}
-        {plans.length > 0 && <TableTools markdown={row.markdown ?? ""} csv={row.csv ?? ""} />}
-        {keep}
+        {plans.length > 0 && (
+          <>
+            <CopyButton text={() => row.markdown ?? ""}>Copy as Markdown</CopyButton>
+            <CopyButton text={() => row.csv ?? ""}>Copy as CSV</CopyButton>
+            <Button onClick={() => saveText("comparison.csv", row.csv ?? "")}>Download CSV</Button>
+          </>
+        )}
+        <Button kind="primary" data-key="keep" send={{ type: "keep-for-compare" }}>
+          Keep this plan
+        </Button>
       </header>
-      <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+      <PaneProblem />
       <Chosen row={row} plans={plans} />
       {plans.length > 0 ? (
         <Columns row={row} plans={plans} />
@@ -275,7 +262,6 @@ function Chosen({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan[
 }
 
 function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan[] }) {
-  const channel = useChannel();
   const [shown, setShown] = useState("");
   const id = useId();
   const diff = plans.find((plan) => plan.name === shown)?.diff ?? [];
@@ -304,7 +290,33 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
                   <Term title={line.label} text={row.meanings?.[line.key] ?? ""} />
                   {line.differs && <span className="dra-sr"> (differs)</span>}
                 </th>
-                <Cells line={line} plans={plans} shown={shown} panel={id} onDiff={setShown} />
+                {line.cells.map((cell, at) => {
+                  const plan = plans[at];
+                  if (!plan) return null;
+                  const isOpen = shown === plan.name;
+                  return (
+                    <td key={plan.name} data-best={cell.best ? "" : undefined}>
+                      {cell.best && (
+                        <>
+                          <span aria-hidden="true">★ </span>
+                          <span className="dra-sr">best: </span>
+                        </>
+                      )}
+                      {cell.text}
+                      {line.key === "yaml" && (plan.diff ?? []).length > 0 && (
+                        <Button
+                          kind="link"
+                          aria-expanded={isOpen}
+                          aria-controls={isOpen ? id : undefined}
+                          label={`Diff of ${plan.name}`}
+                          onClick={() => setShown(isOpen ? "" : plan.name)}
+                        >
+                          diff
+                        </Button>
+                      )}
+                    </td>
+                  );
+                })}
               </tr>
             ))}
           <tr className="dra-compare-pictures">
@@ -328,9 +340,7 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
                 {plan.drawn ? (
                   <span className="dra-dim">This is what the screen shows.</span>
                 ) : plan.kind === "baseline" ? null : (
-                  <Button onClick={() => channel.send({ type: "restore-kept", name: plan.name })}>
-                    Make this the drawing
-                  </Button>
+                  <Button send={{ type: "restore-kept", name: plan.name }}>Make this the drawing</Button>
                 )}
               </td>
             ))}
@@ -353,42 +363,4 @@ function Columns({ row, plans }: { row: CompareRow; plans: readonly ComparedPlan
       )}
     </div>
   );
-}
-
-interface CellsProps {
-  line: ComparisonRow;
-  plans: readonly ComparedPlan[];
-  shown: string;
-  panel: string;
-  onDiff(name: string): void;
-}
-
-function Cells({ line, plans, shown, panel, onDiff }: CellsProps) {
-  return line.cells.map((cell, at) => {
-    const plan = plans[at];
-    if (!plan) return null;
-    const isOpen = shown === plan.name;
-    return (
-      <td key={plan.name} data-best={cell.best ? "" : undefined}>
-        {cell.best && (
-          <>
-            <span aria-hidden="true">★ </span>
-            <span className="dra-sr">best: </span>
-          </>
-        )}
-        {cell.text}
-        {line.key === "yaml" && (plan.diff ?? []).length > 0 && (
-          <Button
-            kind="link"
-            aria-expanded={isOpen}
-            aria-controls={isOpen ? panel : undefined}
-            label={`Diff of ${plan.name}`}
-            onClick={() => onDiff(isOpen ? "" : plan.name)}
-          >
-            diff
-          </Button>
-        )}
-      </td>
-    );
-  });
 }

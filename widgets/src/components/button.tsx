@@ -1,5 +1,7 @@
 // Buttons and icons. The kind of a button is how it looks, its label is what a screen reader says in place of its text.
-import type { ComponentProps } from "react";
+import { type ComponentProps, useEffect, useState } from "react";
+import { type AnyMessage, useAnyChannel } from "../view/model";
+import { copyText } from "../view/text";
 
 /** The class names that apply, as the value of an attribute. */
 export const classes = (...names: readonly (string | false | null | undefined)[]): string =>
@@ -102,23 +104,55 @@ const KINDS = {
 } as const;
 
 interface ButtonProps extends ComponentProps<"button"> {
+  /** What a press tells Python. */
+  send?: AnyMessage;
   kind?: keyof typeof KINDS;
   icon?: IconName | undefined;
   label?: string | undefined;
   pressed?: boolean | undefined;
 }
 
-export function Button({ kind = "plain", icon, label, pressed, className, children, ...others }: ButtonProps) {
+export function Button({ kind = "plain", icon, label, pressed, send, className, children, ...others }: ButtonProps) {
+  const channel = useAnyChannel();
   return (
     <button
       type="button"
       className={classes(KINDS[kind], className)}
       aria-label={label}
       aria-pressed={pressed}
+      onClick={send && (() => channel.send(send))}
       {...others}
     >
       {icon && <Icon name={icon} />}
       {children}
     </button>
+  );
+}
+
+interface CopyProps extends ButtonProps {
+  text(): string;
+  /** Marks the text on the screen where the browser bars the clipboard. */
+  select?(): void;
+}
+
+/** Milliseconds for which it is said that a text was copied. */
+const DONE = 2000;
+
+/** A button that copies a text, and says so for a moment. */
+export function CopyButton({ text, select = () => undefined, children = "Copy", ...others }: CopyProps) {
+  const [told, setTold] = useState("");
+  useEffect(() => {
+    const timer = told && setTimeout(() => setTold(""), DONE);
+    return () => clearTimeout(timer || undefined);
+  }, [told]);
+  return (
+    <>
+      <span className="dra-told" role="status">
+        {told}
+      </span>
+      <Button {...others} onClick={async () => setTold(await copyText(text(), select))}>
+        {children}
+      </Button>
+    </>
   );
 }

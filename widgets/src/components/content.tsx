@@ -2,6 +2,7 @@
 
 import { type ComponentProps, Fragment, type ReactNode } from "react";
 import type { FindingRow } from "../generated/models";
+import { useAnyChannel, useAnyTrait } from "../view/model";
 import { keyed } from "../view/text";
 import { Button, classes, Icon, type IconName } from "./button";
 
@@ -131,17 +132,43 @@ export function Points({ lines, className }: { lines: readonly string[] | undefi
   );
 }
 
-// What is wrong with a pane, as a line that can be hidden.
-export function PaneProblem({ text, onHide }: { text: string; onHide(): void }) {
+/** What is wrong with a pane, as a line that can be hidden: what Python says, else what this page found. */
+export function PaneProblem({ own = "", onHide }: { own?: string; onHide?(): void }) {
+  const channel = useAnyChannel();
+  const text = String(useAnyTrait("problem") || own);
+  const hide = () => {
+    channel.send({ type: "dismiss-problem" });
+    onHide?.();
+  };
   return (
     <div className="dra-pane-problem" role="alert">
       {text && (
-        <Callout tone="error" onHide={onHide}>
+        <Callout tone="error" onHide={hide}>
           <span>{text}</span>
         </Callout>
       )}
     </div>
   );
+}
+
+/** What the patterns of a picture mean, by the value of their attribute. */
+export function Legend({ of = "data-part", parts, children }: LegendProps) {
+  return (
+    <p className="dra-row dra-legend" aria-hidden="true">
+      {children}
+      {parts.map(([value, words]) => (
+        <span key={value}>
+          <span className="dra-swatch" {...{ [of]: value }} />
+          {words}
+        </span>
+      ))}
+    </p>
+  );
+}
+interface LegendProps {
+  of?: string;
+  parts: readonly (readonly [string, string])[];
+  children?: ReactNode;
 }
 
 // Findings as a list: severity as sign and word, its subject, the message, what to do next, and the entry of its rule.

@@ -282,10 +282,3 @@ export function Search({ label, value, onChange }: SearchProps) {
     />
   );
 }
-
-/** What a button has done, in a word. */
-export const Told = ({ children }: { children: ReactNode }) => (
-  <span className="dra-told" role="status">
-    {children}
-  </span>
-);

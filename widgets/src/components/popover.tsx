@@ -9,7 +9,6 @@ import {
   useContext,
   useEffect,
   useId,
-  useLayoutEffect,
   useRef,
   useState,
 } from "react";
@@ -34,108 +33,49 @@ function place(button: HTMLElement, panel: HTMLElement): void {
   panel.style.maxHeight = `${Math.max(160, isUp ? above : below)}px`;
 }
 
-/** Show or hide a panel where the browser knows popovers, and where it does not. */
-function show(panel: HTMLElement, isShown: boolean): void {
-  if (typeof panel.showPopover !== "function") panel.hidden = !isShown;
-  else if (isShown) panel.showPopover();
-  else panel.hidePopover();
-}
-
 /**
- * Connect a panel with its button: spread `button` and `panel` on the two elements.
+ * Connect a panel with its button: spread `button` and `panel` on the two elements. Esc or a press elsewhere closes it.
  *
- * `first` chooses what gets the focus when the panel opens, else the panel itself; `onOpen` is called when it is open.
- * Closing gives
- * the focus back to the button, unless the person went elsewhere.
+ * `first` selects what gets the focus when it opens, else the panel itself. Closing gives the focus back to the button.
  */
-export function usePopover({ first, onOpen }: { first?: () => HTMLElement | null | undefined; onOpen?(): void } = {}) {
+export function usePopover({ first, onOpen }: { first?: string; onOpen?(): void } = {}) {
   const id = useId();
-  const buttonRef = useRef<HTMLButtonElement>(null);
-  const panelRef = useRef<HTMLDivElement>(null);
-  const isOpen = useRef(false);
-  // The popover closes by itself on the press of its own button; without this the click would open it again.
-  const wasOpen = useRef(false);
-  const chooseFirst = useRef(first);
-  chooseFirst.current = first;
-
-  const turned = useCallback((now: boolean) => {
-    const [button, panel] = [buttonRef.current, panelRef.current];
-    if (now === isOpen.current || !button || !panel) return;
-    isOpen.current = now;
-    button.setAttribute("aria-expanded", String(now));
-    if (now) return;
-    if (panel.contains(document.activeElement) || document.activeElement === document.body) button.focus();
+  const button = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  const put = useCallback(() => {
+    if (button.current && panel.current) place(button.current, panel.current);
   }, []);
-  const open = useCallback(() => {
-    const [button, panel] = [buttonRef.current, panelRef.current];
-    if (isOpen.current || !button || !panel) return;
-    show(panel, true);
-    turned(true);
-    place(button, panel);
-    (chooseFirst.current?.() ?? panel).focus();
-  }, [turned]);
-  const close = useCallback(() => {
-    const [button, panel] = [buttonRef.current, panelRef.current];
-    if (!isOpen.current || !button || !panel) return;
-    const held = panel.contains(document.activeElement);
-    show(panel, false);
-    turned(false);
-    if (held) button.focus();
-  }, [turned]);
-
-  useLayoutEffect(() => {
-    if (panelRef.current && typeof panelRef.current.showPopover !== "function") panelRef.current.hidden = true;
-    buttonRef.current?.setAttribute("aria-expanded", "false");
-    return close;
-  }, [close]);
-  useEffect(() => {
-    const follow = () => {
-      if (isOpen.current && buttonRef.current && panelRef.current) place(buttonRef.current, panelRef.current);
-    };
-    window.addEventListener("scroll", follow, true);
-    window.addEventListener("resize", follow);
-    return () => {
-      window.removeEventListener("scroll", follow, true);
-      window.removeEventListener("resize", follow);
-    };
-  }, []);
-
-  const button = {
-    ref: buttonRef,
-    type: "button",
-    "aria-haspopup": "dialog",
-    "aria-controls": id,
-    onPointerDown: () => {
-      wasOpen.current = isOpen.current;
+  const follow = useCallback(
+    (isOpen: boolean) => {
+      const change = isOpen ? window.addEventListener : window.removeEventListener;
+      for (const name of ["scroll", "resize"]) change(name, put, true);
     },
-    onClick: () => {
-      if (isOpen.current || wasOpen.current) close();
-      else open();
-      wasOpen.current = false;
-    },
-  } as const;
-  const panel = {
-    ref: panelRef,
-    id,
-    popover: "auto",
-    tabIndex: -1,
-    onToggle: (event: SyntheticEvent) => {
-      if (event.target !== panelRef.current) return;
-      const isOpening = (event.nativeEvent as ToggleEvent).newState === "open";
-      turned(isOpening);
-      if (isOpening) onOpen?.();
-    },
-    onKeyDown: (event: KeyboardEvent) => {
-      if (event.key !== "Escape") return;
-      event.preventDefault();
-      event.stopPropagation();
-      close();
-    },
-  } as const;
-  return { button, panel, open, close, isOpen: () => isOpen.current };
+    [put],
+  );
+  useEffect(() => () => follow(false), [follow]);
+  const onBeforeToggle = ({ nativeEvent, target }: SyntheticEvent) => {
+    if (target !== panel.current) return;
+    const isOpening = (nativeEvent as ToggleEvent).newState === "open";
+    button.current?.setAttribute("aria-expanded", String(isOpening));
+    follow(isOpening);
+    if (!isOpening) return;
+    onOpen?.();
+    // It has a size once it is shown.
+    requestAnimationFrame(() => {
+      put();
+      (panel.current?.querySelector<HTMLElement>(first || "none") ?? panel.current)?.focus();
+    });
+  };
+  const onKeyDown = (event: KeyboardEvent) => event.key === "Escape" && event.stopPropagation();
+  return {
+    button: { ref: button, popoverTarget: id, "aria-haspopup": "dialog", "aria-controls": id } as const,
+    panel: { ref: panel, id, popover: "auto", tabIndex: -1, onBeforeToggle, onKeyDown } as const,
+    open: () => panel.current?.togglePopover?.(true),
+    close: () => panel.current?.togglePopover?.(false),
+    isOpen: () => button.current?.getAttribute("aria-expanded") === "true",
+  };
 }
 
-// The panel of a button, with its heading.
 interface PopoverProps {
   over: ReturnType<typeof usePopover>;
   title: string;
@@ -196,8 +136,7 @@ interface ExplainedProps {
 }
 
 function Explained({ className, title, lines, name, tone, head, children }: ExplainedProps) {
-  const close = useRef<HTMLButtonElement>(null);
-  const over = usePopover({ first: () => close.current });
+  const over = usePopover({ first: "button" });
   return (
     <>
       <Button
@@ -213,9 +152,7 @@ function Explained({ className, title, lines, name, tone, head, children }: Expl
       <Popover over={over} title={title} className="dra-explained">
         {head}
         <Lines lines={lines} />
-        <Button ref={close} onClick={over.close}>
-          Close
-        </Button>
+        <Button onClick={over.close}>Close</Button>
       </Popover>
     </>
   );

@@ -14,6 +14,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { useSize } from "../view/grid";
 import { stepOf, stepped } from "../view/keys";
 import { keyed } from "../view/text";
 import { Button, classes } from "./button";
@@ -106,14 +107,9 @@ function useWindow(pane: RefObject<HTMLElement | null>, height: number) {
     const to = Math.ceil((node.scrollTop + (node.clientHeight || 600)) / height) + SPARE;
     setRange((now) => (now.from === from && now.to === to ? now : { from, to }));
   }, [pane, height]);
-  useLayoutEffect(() => {
-    look();
-    if (!pane.current || typeof ResizeObserver === "undefined") return;
-    // The size is known late, and changes.
-    const sizes = new ResizeObserver(look);
-    sizes.observe(pane.current);
-    return () => sizes.disconnect();
-  }, [pane, look]);
+  useLayoutEffect(look, [look]);
+  // The size is known late, and changes.
+  useSize(pane, look);
   /** Scroll so that a row is seen; `covered` pixels at the lower edge are not. */
   const bring = (index: number, covered = 0) => {
     const node = pane.current;
@@ -341,28 +337,50 @@ function Head({ columns, order, onSort }: HeadProps) {
   );
 }
 
-// The rows of a long list that are in sight, and the keys that choose among all of them.
-interface ListProps {
-  pane: RefObject<HTMLElement | null>;
-  /** The height of a row in pixels. */
+interface RowListProps<T> {
+  label: string;
+  rows: readonly T[];
+  idOf(row: T): string;
+  /** The height of a row in pixels, and the number of rows that are seen at least. */
   height: number;
-  ids: readonly string[];
+  least: number;
   chosen: string;
   onChoose(id: string): void;
+  className?: string | undefined;
+  /** Draws a row so many pixels below the first. */
+  children(row: T, top: number): ReactNode;
 }
 
-/** Return the rows from `from` to before `to`, and what to do as the pane is scrolled and keys are pressed in it. */
-export function useRowsInSight({ pane, height, ids, chosen, onChoose }: ListProps) {
+/** Rows of one height, of which only those in sight exist. Arrows choose. */
+export function RowList<T>(props: RowListProps<T>) {
+  const { label, rows, idOf, height, least, chosen, onChoose, className, children } = props;
+  const pane = useRef<HTMLDivElement>(null);
   const { from, to, look, bring } = useWindow(pane, height);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = stepOf(event.key);
     if (event.target !== pane.current || step === undefined || /Left|Right/.test(event.key)) return;
     event.preventDefault();
-    const next = stepped(ids.indexOf(chosen), step, ids.length);
-    const id = ids[next];
-    if (id === undefined) return;
-    onChoose(id);
+    const here = rows.findIndex((row) => idOf(row) === chosen);
+    const next = stepped(here, step, rows.length);
+    const row = rows[next];
+    if (row === undefined) return;
+    onChoose(idOf(row));
     bring(next);
   };
-  return { from, to, onScroll: look, onKeyDown };
+  return (
+    <div
+      ref={pane}
+      className={classes("dra-fleet-list", className)}
+      role="listbox"
+      aria-label={label}
+      style={{ minHeight: `${Math.min(rows.length, least) * height}px` }}
+      tabIndex={0}
+      onScroll={look}
+      onKeyDown={onKeyDown}
+    >
+      <div className="dra-fleet-rows" style={{ height: `${rows.length * height}px` }}>
+        {rows.slice(from, to).map((row, at) => children(row, (from + at) * height))}
+      </div>
+    </div>
+  );
 }

@@ -5,19 +5,29 @@ import { Button } from "../components/button";
 import { Card, Points } from "../components/content";
 import { type FieldRow, Form } from "../components/form";
 import { Check, named, optionsOf, Switch } from "../components/inputs";
-import type { ExportRow, GangSheetRow, MeasureRow } from "../generated/models";
+import type { ExportRow, ExtraRow, GangSheetRow, MeasureRow, PlanViewMessage } from "../generated/models";
 import { useChannel } from "../plan/model";
 import { onEnter } from "../view/keys";
 
-/** For which release, in which namespace and folder; `extras` stand below the folder. */
-function useCommonFields({ choice, release: present = "", releases = [], namespaces }: ExportRow) {
+type Choice = Omit<Extract<PlanViewMessage, { type: "choose-export" }>, "type">;
+
+/** Change what is exported. */
+function useChoose(): (choice: Choice) => void {
   const channel = useChannel();
+  return (choice) => channel.send({ type: "choose-export", ...choice });
+}
+
+/** For which release, for which workload, in which namespace and folder. */
+function useCommonFields(row: ExportRow, canPatch = true) {
+  const { choice, release: present = "", releases = [], namespaces, templates = [] } = row;
+  const choose = useChoose();
+  const isPatchable = Boolean(choice.workload) && canPatch;
   const release: FieldRow = {
     kind: "select",
     label: "Release",
     value: present,
     options: optionsOf(releases.map((one) => [one, `Kubernetes ${one}`])),
-    onSet: (value) => channel.send({ type: "choose-export", release: value }),
+    onSet: (release) => choose({ release }),
   };
   const namespace: FieldRow = {
     kind: "text",
@@ -25,7 +35,31 @@ function useCommonFields({ choice, release: present = "", releases = [], namespa
     value: choice.namespace ?? "",
     placeholder: "chosen by kubectl apply -n",
     options: named(namespaces),
-    onSet: (value) => channel.send({ type: "choose-export", namespace: value.trim() }),
+    onSet: (value) => choose({ namespace: value.trim() }),
+  };
+  const workload: FieldRow = {
+    kind: "text",
+    label: "Workload",
+    value: choice.workload ?? "",
+    placeholder: "file with pods, such as a Job",
+    onSet: (value) => choose({ workload: value.trim() }),
+    note: (templates.length > 0 || isPatchable) && (
+      <>
+        {templates.length > 0 && (
+          <div role="group" aria-label="Pod templates that get the claim">
+            <Ticks
+              rows={templates.map(({ path, words, chosen }) => ({ name: path, path, words, chosen }))}
+              onSet={(paths) => choose({ templates: paths })}
+            />
+          </div>
+        )}
+        {isPatchable && (
+          <Check checked={choice.patch ?? false} onTurn={(patch) => choose({ patch })}>
+            a kustomize patch instead of a copy
+          </Check>
+        )}
+      </>
+    ),
   };
   const folder: FieldRow = {
     kind: "text",
@@ -33,56 +67,26 @@ function useCommonFields({ choice, release: present = "", releases = [], namespa
     value: choice.folder ?? "manifests",
     placeholder: "manifests",
     note: "relative to this notebook",
-    onSet: (value) => channel.send({ type: "choose-export", folder: value.trim() }),
+    onSet: (value) => choose({ folder: value.trim() }),
   };
-  return { release, namespace, folder };
+  return { release, namespace, workload, folder };
 }
 
-/** The row of the file of a workload that gets the claims, in place of an example. */
-function useWorkloadField(row: ExportRow, canPatch = true): FieldRow {
-  const channel = useChannel();
-  const { choice, templates = [] } = row;
-  const isPatchable = Boolean(choice.workload) && canPatch;
-  return {
-    kind: "text",
-    label: "Workload",
-    value: choice.workload ?? "",
-    placeholder: "file with pods, such as a Job",
-    onSet: (workload) => channel.send({ type: "choose-export", workload: workload.trim() }),
-    note: (templates.length > 0 || isPatchable) && (
-      <>
-        {templates.length > 0 && <Templates row={row} />}
-        {isPatchable && (
-          <Check checked={choice.patch ?? false} onTurn={(patch) => channel.send({ type: "choose-export", patch })}>
-            a kustomize patch instead of a copy
-          </Check>
-        )}
-      </>
-    ),
-  };
-}
+type Tick = ExtraRow & { path?: string };
 
-/** Which pod templates of the workload get the claim. */
-function Templates({ row }: { row: ExportRow }) {
-  const channel = useChannel();
-  const templates = row.templates ?? [];
-  const chosen = templates.filter((one) => one.chosen).map((one) => one.path);
-  const turn = (path: string, isOn: boolean) =>
-    channel.send({
-      type: "choose-export",
-      templates: isOn ? [...chosen, path] : chosen.filter((other) => other !== path),
-    });
-  return (
-    <ul aria-label="Pod templates that get the claim">
-      {templates.map(({ path, words, chosen: isChosen = false }) => (
-        <li key={path}>
-          <Check checked={isChosen} onTurn={(isOn) => turn(path, isOn)}>
-            <code>{path}</code> <span className="dra-dim">{words}</span>
-          </Check>
-        </li>
-      ))}
-    </ul>
-  );
+/** A box to tick for each row; `onSet` gets the names of those that are chosen. */
+function Ticks({ rows, onSet }: { rows: readonly Tick[]; onSet(names: string[]): void }) {
+  const chosen = rows.filter((one) => one.chosen).map((one) => one.name);
+  return rows.map(({ name, path, words, chosen: isChosen = false }) => (
+    <Check
+      key={name}
+      checked={isChosen}
+      onTurn={(isOn) => onSet(isOn ? [...chosen, name] : chosen.filter((other) => other !== name))}
+    >
+      {path && <code>{path} </code>}
+      <span className={path && "dra-dim"}>{words}</span>
+    </Check>
+  ));
 }
 
 // Measure it: two Jobs to export, and the two numbers that replace the published range.
@@ -113,7 +117,7 @@ export function Measure({ measure }: { measure: MeasureRow }) {
         <Button disabled={!isReady} onClick={use}>
           Use my numbers
         </Button>
-        <Button onClick={() => channel.send({ type: "write-measure" })}>Export two Jobs to {measure.folder}</Button>
+        <Button send={{ type: "write-measure" }}>Export two Jobs to {measure.folder}</Button>
       </div>
     </Card>
   );
@@ -124,8 +128,7 @@ export function GangSettings({ row, gang }: { row: ExportRow; gang: GangSheetRow
   const channel = useChannel();
   const { gangs = [], schedulers = [], scheduler = "", notExpressed = [] } = gang;
   const title = schedulers.find(([name]) => name === scheduler)?.[1] ?? scheduler;
-  const { release, namespace, folder } = useCommonFields(row);
-  const workload = useWorkloadField(row, false);
+  const { release, namespace, workload, folder } = useCommonFields(row, false);
   return (
     <>
       <Form
@@ -172,17 +175,12 @@ export function GangSettings({ row, gang }: { row: ExportRow; gang: GangSheetRow
 
 /** Whether the pods are held to the planned domain, or why they cannot be. */
 export function PinnedDomain({ gang }: { gang: GangSheetRow }) {
-  const channel = useChannel();
+  const choose = useChoose();
   const id = useId();
   const { pin = false, domain = "", noDomain = "" } = gang;
   return (
     <div className="dra-outcome-pin">
-      <Switch
-        checked={pin}
-        aria-describedby={id}
-        disabled={noDomain !== ""}
-        onTurn={(isOn) => channel.send({ type: "choose-export", pin: isOn })}
-      >
+      <Switch checked={pin} aria-describedby={id} disabled={noDomain !== ""} onTurn={(pin) => choose({ pin })}>
         <b>Pin the planned domain</b>
       </Switch>
       <p id={id} className="dra-dim">
@@ -206,10 +204,9 @@ const EXAMPLES = optionsOf([
 ]);
 
 export function Settings({ row }: { row: ExportRow }) {
-  const channel = useChannel();
-  const { choice, fleet = 0, containers = [], pins = [] } = row;
-  const { release, namespace, folder } = useCommonFields(row);
-  const workload = useWorkloadField(row);
+  const choose = useChoose();
+  const { choice, fleet = 0, containers = [], pins = [], extras = [] } = row;
+  const { release, namespace, workload, folder } = useCommonFields(row);
   return (
     <>
       <Form
@@ -220,7 +217,7 @@ export function Settings({ row }: { row: ExportRow }) {
             label: "API version",
             value: choice.apiVersion ?? "v1",
             options: optionsOf(API_VERSIONS.map((one) => [one, `resource.k8s.io/${one}`])),
-            onSet: (apiVersion) => channel.send({ type: "choose-export", apiVersion }),
+            onSet: (apiVersion) => choose({ apiVersion }),
           },
           {
             kind: "choice",
@@ -230,7 +227,7 @@ export function Settings({ row }: { row: ExportRow }) {
             note: `${choice.kind === "claim" ? "ResourceClaim" : "ResourceClaimTemplate"}: ${row.meaning}${
               fleet > 0 ? ". Pods of a fleet cannot share one claim." : ""
             }`,
-            onSet: (kind) => channel.send({ type: "choose-export", kind }),
+            onSet: (kind) => choose({ kind }),
           },
           namespace,
           (fleet < 2 || Boolean(choice.workload)) && workload,
@@ -242,16 +239,16 @@ export function Settings({ row }: { row: ExportRow }) {
               ["", "the one with devices, or the first"],
               ...containers.map((one) => [one, one] as const),
             ]),
-            onSet: (container) => channel.send({ type: "choose-export", container }),
+            onSet: (container) => choose({ container }),
           },
           !choice.workload && {
             kind: "select",
             label: fleet > 1 ? "Examples" : "Without one",
             value: choice.example ?? "pod",
             options: EXAMPLES,
-            onSet: (example) => channel.send({ type: "choose-export", example }),
+            onSet: (example) => choose({ example }),
           },
-          { ...folder, note: [folder.note, <Extras key="extras" row={row} />] },
+          { ...folder, note: [folder.note, <Ticks key="extras" rows={extras} onSet={(extra) => choose({ extra })} />] },
         ]}
       />
       {pins.length > 0 && (
@@ -267,21 +264,4 @@ export function Settings({ row }: { row: ExportRow }) {
       )}
     </>
   );
-}
-
-/** The extra files that the export can have. */
-function Extras({ row }: { row: ExportRow }) {
-  const channel = useChannel();
-  const extras = row.extras ?? [];
-  const chosen = extras.filter((one) => one.chosen).map((one) => one.name);
-  const turn = (name: string, isOn: boolean) =>
-    channel.send({
-      type: "choose-export",
-      extra: isOn ? [...chosen, name] : chosen.filter((other) => other !== name),
-    });
-  return extras.map(({ name, words, chosen: isChosen = false }) => (
-    <Check key={name} checked={isChosen} onTurn={(isOn) => turn(name, isOn)}>
-      {words}
-    </Check>
-  ));
 }

@@ -1,14 +1,14 @@
 // The Export sheet: what would be written, what kube-scheduler does with it, and the write.
 
 import { useRef, useState } from "react";
-import { Button } from "../components/button";
+import { Button, CopyButton } from "../components/button";
 import { Callout, FindingsList, type Tone, Working } from "../components/content";
 import { Dialog } from "../components/dialog";
-import { Check, Choice, optionsOf, Switch, Told } from "../components/inputs";
+import { Check, Choice, optionsOf, Switch } from "../components/inputs";
 import { Term } from "../components/popover";
 import type { ExportRow, FileRow, OutcomeRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { copyText, counted, keyed, saveText, selectAll } from "../view/text";
+import { counted, keyed, saveText, selectAll } from "../view/text";
 import { GangSettings, Measure, PinnedDomain, Settings } from "./settings";
 
 // The files of an export, and one of them beside the file on disk.
@@ -40,13 +40,11 @@ const textOf = (file: FileRow): string =>
 function Files({ row }: { row: ExportRow }) {
   const [name, setName] = useState("");
   const [whole, setWhole] = useState(false);
-  const [told, setTold] = useState("");
   const terms = useTrait("export_terms");
   const code = useRef<HTMLDivElement>(null);
   const files = row.files ?? [];
   const shown = files.find((file) => file.name === name) ?? files.find((file) => (file.lines ?? []).length) ?? files[0];
   if (!shown) return <div className="dra-sheet-right dra-column" />;
-  const copy = async () => setTold(await copyText(textOf(shown), () => code.current && selectAll(code.current)));
   const lines = (shown.lines ?? []).filter((line) => !whole || !line.startsWith("-"));
   return (
     <div className="dra-sheet-right dra-column">
@@ -69,10 +67,7 @@ function Files({ row }: { row: ExportRow }) {
               kind="bare"
               className="dra-option dra-file"
               pressed={file === shown}
-              onClick={() => {
-                setName(file.name);
-                setTold("");
-              }}
+              onClick={() => setName(file.name)}
             >
               <code>{file.name}</code>
               <span className="dra-toned" data-tone={file.state === "edited" ? "warn" : "plain"}>
@@ -88,16 +83,17 @@ function Files({ row }: { row: ExportRow }) {
       <div className="dra-row dra-file-head">
         <b>{shown.name}</b>
         <span className="dra-gap" />
-        <Told>{told}</Told>
         <Choice
           label="View of the file"
           options={VIEWS}
           value={whole ? "whole" : "diff"}
           onChoose={(view) => setWhole(view === "whole")}
         />
-        <Button disabled={!shown.lines?.length} onClick={() => void copy()}>
-          Copy
-        </Button>
+        <CopyButton
+          disabled={!shown.lines?.length}
+          text={() => textOf(shown)}
+          select={() => code.current && selectAll(code.current)}
+        />
         <Button disabled={!shown.lines?.length} onClick={() => saveText(shown.name, textOf(shown))}>
           Download
         </Button>
@@ -132,7 +128,6 @@ export function DiffLines({ lines, isWhole = false }: { lines: readonly string[]
 const TONES: Readonly<Record<OutcomeRow["verdict"], Tone>> = { ok: "ok", warn: "warn", unknown: "plain" };
 
 function Outcome({ row }: { row: ExportRow }) {
-  const channel = useChannel();
   const { stage = "", plain, pinned, pins = [] } = row;
   return (
     <section
@@ -145,7 +140,7 @@ function Outcome({ row }: { row: ExportRow }) {
         {row.problem && <p className="dra-wrong">{row.problem}</p>}
         {stage && (
           <Working words={stage}>
-            <Button onClick={() => channel.send({ type: "cancel-export" })}>Cancel</Button>
+            <Button send={{ type: "cancel-export" }}>Cancel</Button>
           </Working>
         )}
       </div>
@@ -190,7 +185,6 @@ function Write({ row }: { row: ExportRow }) {
   const channel = useChannel();
   const problem = useTrait("problem");
   const [overwrite, setOverwrite] = useState(false);
-  const [told, setTold] = useState("");
   const { files = [], written = [], worse = "" } = row;
   const kept = files.filter((file) => file.state !== "removed");
   const edited = files.filter((file) => file.state === "edited").length;
@@ -209,10 +203,10 @@ function Write({ row }: { row: ExportRow }) {
     // Accepted once: the next edit is found again.
     setOverwrite(false);
   };
-  const copyAll = async () => {
+  const texts = () => {
     const applied = kept.filter((file) => !file.fragment && file.name !== "kustomization.yaml");
-    const texts = applied.filter((file) => /\.(ya?ml|json)$/.test(file.name));
-    setTold(await copyText(texts.map(textOf).join("---\n"), () => undefined));
+    const found = applied.filter((file) => /\.(ya?ml|json)$/.test(file.name));
+    return found.map(textOf).join("---\n");
   };
   return (
     <footer className="dra-row dra-sheet-foot">
@@ -240,10 +234,9 @@ function Write({ row }: { row: ExportRow }) {
           {asked.join(". ")}
         </Check>
       )}
-      <Told>{told}</Told>
-      <Button disabled={!isReady} onClick={() => void copyAll()}>
+      <CopyButton disabled={!isReady} text={texts}>
         Copy all
-      </Button>
+      </CopyButton>
       <Button kind="primary" disabled={!isReady} onClick={write}>
         {worse ? "Export anyway" : `Export ${counted(kept.length, "file")}`}
       </Button>

@@ -1,14 +1,14 @@
 // Which nodes to add: what may be added, the cheapest answer with its proof, and what a person does with it.
 
-import { useState } from "react";
-import { Button, classes, type IconName } from "../components/button";
+import { useRef } from "react";
+import { Button, CopyButton, classes, type IconName } from "../components/button";
 import { Callout, FindingsList, Lines, Points, type Tone } from "../components/content";
 import { Form } from "../components/form";
 import { TextInput } from "../components/inputs";
 import { ACTIONS, Table } from "../components/table";
 import type { AddingRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
-import { copyText, saveText, selectAll } from "../view/text";
+import { saveText, selectAll } from "../view/text";
 import { FormButton } from "./what_if";
 
 const SIGNS: Readonly<Record<string, { tone: Tone; icon?: IconName }>> = {
@@ -64,7 +64,7 @@ function Answer({ row }: { row: AddingRow }) {
         </p>
         <div className="dra-row">
           <progress aria-label="Looking for the cheapest nodes" />
-          <Button onClick={() => channel.send({ type: "stop-finding" })}>Stop</Button>
+          <Button send={{ type: "stop-finding" }}>Stop</Button>
           <span className="dra-dim">Stop keeps the best answer so far.</span>
         </div>
       </div>
@@ -98,7 +98,7 @@ function Answer({ row }: { row: AddingRow }) {
       {rows.length > 0 && <Rows row={row} />}
       <div className="dra-row">
         {rows.length > 0 && !stale && (
-          <Button kind="primary" onClick={() => channel.send({ type: "add-found-nodes" })}>
+          <Button kind="primary" send={{ type: "add-found-nodes" }}>
             Add as what-if
           </Button>
         )}
@@ -142,25 +142,20 @@ function Rows({ row }: { row: AddingRow }) {
 /** The ProvisioningRequests for Cluster Autoscaler, to copy or save, with what they cannot say. */
 function Request({ row }: { row: AddingRow }) {
   const { request = "", file = "", limits = [], findings = [] } = row;
-  const [told, setTold] = useState("");
-  const copy = async (place: HTMLElement) => {
-    const text = place.closest(".dra-adding-request")?.querySelector<HTMLElement>("pre");
-    setTold(
-      await copyText(request, () => {
-        const details = text?.closest("details");
-        if (details) details.open = true;
-        if (text) selectAll(text);
-      }),
-    );
+  const text = useRef<HTMLPreElement>(null);
+  const select = () => {
+    text.current?.closest("details")?.setAttribute("open", "");
+    if (text.current) selectAll(text.current);
   };
   return (
     <div className="dra-stack dra-adding-request">
       <h3>Request these nodes from Cluster Autoscaler</h3>
       {request && (
         <div className="dra-row">
-          <Button onClick={(event) => copy(event.currentTarget)}>Copy ProvisioningRequest</Button>
+          <CopyButton text={() => request} select={select}>
+            Copy ProvisioningRequest
+          </CopyButton>
           <Button onClick={() => saveText(file || "request.yaml", request)}>Save as a file</Button>
-          <span role="status">{told}</span>
         </div>
       )}
       <FindingsList findings={findings} nothing="" />
@@ -168,7 +163,9 @@ function Request({ row }: { row: AddingRow }) {
       {request && (
         <details>
           <summary>Show the YAML</summary>
-          <pre tabIndex={-1}>{request}</pre>
+          <pre ref={text} tabIndex={-1}>
+            {request}
+          </pre>
         </details>
       )}
     </div>
@@ -223,7 +220,7 @@ function Choices({ row }: { row: AddingRow }) {
                 label={`Do not add copies of ${one.node}`}
                 title="Do not add these"
                 disabled={types.length < 2}
-                onClick={() => channel.send({ type: "remove-node-type", node: one.node })}
+                send={{ type: "remove-node-type", node: one.node }}
               />,
             ],
           };

@@ -1,11 +1,11 @@
 // The nodes as bars, or groups of them: what is in use, planned, free and stranded of one kind of device.
 
-import { type DragEvent, type MouseEvent, useMemo, useRef, useState } from "react";
+import { type DragEvent, type MouseEvent, useMemo, useState } from "react";
 import { Button, classes } from "../components/button";
-import { Bar, Chip, type Part } from "../components/content";
+import { Bar, Chip, Legend, type Part } from "../components/content";
 import { Choice, optionsOf, Search, Select } from "../components/inputs";
 import { useMenu } from "../components/popover";
-import { useRowsInSight } from "../components/table";
+import { RowList } from "../components/table";
 import type { BarTable, PlanViewModel, WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
 
@@ -20,6 +20,11 @@ const PARTS = [
   ["stranded", "stranded"],
   ["blocked", "not available"],
 ] as const;
+const LEGEND = [
+  ...PARTS.slice(0, 2),
+  ["free", "free and usable"],
+  ["stranded", "stranded: free, but no pod here can use it"],
+] as const;
 export const number = (value: number): string => value.toLocaleString("en");
 
 /** Return the pods of a row (`2 × large, 1 × small`) as (workload, count). */
@@ -31,53 +36,37 @@ export function podsOf(words: string): readonly (readonly [string, number])[] {
     .map(([count = "", name = ""]) => [name, Number(count.replaceAll(",", ""))] as const);
 }
 
-interface ListProps {
-  rows: readonly BarRow[];
-  isGrouped: boolean;
-  label: string;
-}
-
-/** The bars; only those in sight exist. Arrows move, Enter chooses, the menu key opens the menu of a node. */
-export function BarList({ rows, isGrouped, label }: ListProps) {
-  const pane = useRef<HTMLDivElement>(null);
+/** The bars. The menu key opens the menu of a node. */
+export function BarList({ rows, isGrouped, label }: { rows: readonly BarRow[]; isGrouped: boolean; label: string }) {
+  const channel = useChannel();
   const chosen = useTrait("fleet_chosen");
   // The domain is left out where the names differ without it.
   const isShort = useMemo(
     () => !isGrouped && new Set(rows.map((row) => host(row[1]))).size === rows.length,
     [isGrouped, rows],
   );
-  const channel = useChannel();
-  const ids = useMemo(() => rows.map((row) => row[0]), [rows]);
-  const { from, to, ...keys } = useRowsInSight({
-    pane,
-    height: ROW,
-    ids,
-    chosen,
-    onChoose: (id) => channel.set({ fleet_chosen: id }),
-  });
   return (
-    <div
-      ref={pane}
-      className={classes("dra-fleet-list", isGrouped && "is-grouped")}
-      role="listbox"
-      aria-label={label}
-      style={{ minHeight: `${Math.min(rows.length, 6) * ROW}px` }}
-      tabIndex={0}
-      {...keys}
+    <RowList
+      label={label}
+      rows={rows}
+      idOf={([id]) => id}
+      height={ROW}
+      least={6}
+      chosen={chosen}
+      onChoose={(id) => channel.set({ fleet_chosen: id })}
+      className={isGrouped ? "is-grouped" : undefined}
     >
-      <div className="dra-fleet-rows" style={{ height: `${rows.length * ROW}px` }}>
-        {rows.slice(from, to).map((row, at) => (
-          <NodeBar
-            key={row[0]}
-            row={row}
-            top={(from + at) * ROW}
-            isGrouped={isGrouped}
-            isShort={isShort}
-            isChosen={row[0] === chosen}
-          />
-        ))}
-      </div>
-    </div>
+      {(row, top) => (
+        <NodeBar
+          key={row[0]}
+          row={row}
+          top={top}
+          isGrouped={isGrouped}
+          isShort={isShort}
+          isChosen={row[0] === chosen}
+        />
+      )}
+    </RowList>
   );
 }
 
@@ -370,7 +359,7 @@ export function Bars() {
         <p className="dra-nothing">No {one} passes the filters. Remove one of them.</p>
       )}
       <Total rows={shown} label={label} />
-      <Legend />
+      <Legend parts={LEGEND} />
     </section>
   );
 }
@@ -400,23 +389,6 @@ function Total({ rows, label }: { rows: readonly BarRow[]; label: string }) {
   return (
     <p className="dra-fleet-total">
       <b>{number(nodes)} nodes:</b> {parts.join(" + ")} = {total} {label}
-    </p>
-  );
-}
-
-function Legend() {
-  return (
-    <p className="dra-row dra-legend" aria-hidden="true">
-      {PARTS.slice(0, 4).map(([key, text]) => (
-        <span key={key}>
-          <span className="dra-swatch dra-fleet-swatch" data-part={key} />
-          {key === "free"
-            ? "free and usable"
-            : key === "stranded"
-              ? "stranded: free, but no pod here can use it"
-              : text}
-        </span>
-      ))}
     </p>
   );
 }

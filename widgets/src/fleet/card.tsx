@@ -45,13 +45,9 @@ export function NodeCard() {
             <Button pressed={isOpen} onClick={() => channel.set({ fleet_picture: !isOpen })}>
               {isOpen ? "Close the picture" : "Open hardware picture"}
             </Button>
-            <Button onClick={() => channel.send({ type: "add-layer", change: "drain", subject: id })}>
-              Drain this node
-            </Button>
+            <Button send={{ type: "add-layer", change: "drain", subject: id }}>Drain this node</Button>
             {cordoned && (
-              <Button onClick={() => channel.send({ type: "add-layer", change: "uncordon", subject: id })}>
-                Uncordon this node
-              </Button>
+              <Button send={{ type: "add-layer", change: "uncordon", subject: id }}>Uncordon this node</Button>
             )}
           </>
         )
@@ -98,11 +94,9 @@ function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
         {pinned > 0 && <span className="dra-dim"> · {pinned.toLocaleString("en")} pinned here</span>}
       </span>
       {count > pinned && !isGang && (
-        <Button onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: count })}>Pin here</Button>
+        <Button send={{ type: "pin-pods", name: workload, node, pods: count }}>Pin here</Button>
       )}
-      {pinned > 0 && (
-        <Button onClick={() => channel.send({ type: "pin-pods", name: workload, node, pods: 0 })}>Unpin</Button>
-      )}
+      {pinned > 0 && <Button send={{ type: "pin-pods", name: workload, node, pods: 0 }}>Unpin</Button>}
       {count > 0 && !isGang && (
         <FormButton
           label="Pin to…"

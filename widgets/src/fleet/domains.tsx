@@ -1,10 +1,10 @@
 // Racks, blocks and other domains: the pods of one gang that each holds, as a tree, a heat map or a table.
 
-import { useMemo, useRef, useState } from "react";
+import { useMemo, useState } from "react";
 import { Button, classes, Icon, type IconName } from "../components/button";
-import { Bar, Card, Lines, type Tone } from "../components/content";
+import { Bar, Card, Legend, Lines, type Tone } from "../components/content";
 import { Choice, named, Search } from "../components/inputs";
-import { LongTable, type Row, useRowsInSight } from "../components/table";
+import { LongTable, type Row, RowList } from "../components/table";
 import type { DomainRow } from "../generated/models";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
@@ -177,9 +177,24 @@ export function Domains() {
       )}
       {view === "tree" && (
         <>
-          <Tree rows={shown} label={title} chosen={chosen} onChoose={choose} />
+          <RowList
+            label={title}
+            rows={shown}
+            idOf={(row) => row.id}
+            height={ROW}
+            least={5}
+            chosen={chosen}
+            onChoose={choose}
+            className="dra-domain-list"
+          >
+            {(row, top) => (
+              <Domain key={row.id} row={row} top={top} isChosen={row.id === chosen} onChoose={() => choose(row.id)} />
+            )}
+          </RowList>
           {shown.length === 0 && <p className="dra-nothing">None passes the filter. Remove it.</p>}
-          <Legend hasBoxes={shown.some((row) => row.boxes?.length)} />
+          <Legend parts={LEGEND}>
+            {shown.some((row) => row.boxes?.length) && <span>One box is a node, its parts are pods:</span>}
+          </Legend>
         </>
       )}
       {view === "map" && heat && (
@@ -196,42 +211,13 @@ export function Domains() {
   );
 }
 
-interface TreeProps {
-  rows: readonly DomainRow[];
-  label: string;
-  chosen: string;
-  onChoose(id: string): void;
-}
-
-/** The domains below each other; only those in sight exist. Arrows choose. */
-function Tree({ rows, label, chosen, onChoose }: TreeProps) {
-  const pane = useRef<HTMLDivElement>(null);
-  const ids = useMemo(() => rows.map((row) => row.id), [rows]);
-  const { from, to, ...keys } = useRowsInSight({ pane, height: ROW, ids, chosen, onChoose });
-  return (
-    <div
-      ref={pane}
-      className="dra-fleet-list dra-domain-list"
-      role="listbox"
-      aria-label={label}
-      style={{ minHeight: `${Math.min(rows.length, 5) * ROW}px` }}
-      tabIndex={0}
-      {...keys}
-    >
-      <div className="dra-fleet-rows" style={{ height: `${rows.length * ROW}px` }}>
-        {rows.slice(from, to).map((row, at) => (
-          <Domain
-            key={row.id}
-            row={row}
-            top={(from + at) * ROW}
-            isChosen={row.id === chosen}
-            onChoose={() => onChoose(row.id)}
-          />
-        ))}
-      </div>
-    </div>
-  );
-}
+const LEGEND = [
+  ["placed", "placed"],
+  ["free", "fits"],
+  ["plan", "taken by the rest of the plan"],
+  ["used", "devices in use"],
+  ["closed", "cordoned"],
+] as const;
 
 function Domain({
   row,
@@ -277,27 +263,6 @@ function Domain({
         {words}
       </span>
     </div>
-  );
-}
-
-function Legend({ hasBoxes }: { hasBoxes: boolean }) {
-  const parts = [
-    ["placed", "placed"],
-    ["free", "fits"],
-    ["plan", "taken by the rest of the plan"],
-    ["used", "devices in use"],
-    ["closed", "cordoned"],
-  ] as const;
-  return (
-    <p className="dra-row dra-legend" aria-hidden="true">
-      {hasBoxes && <span>One box is a node, its parts are pods:</span>}
-      {parts.map(([key, text]) => (
-        <span key={key}>
-          <span className="dra-swatch dra-fleet-swatch" data-part={key} />
-          {text}
-        </span>
-      ))}
-    </p>
   );
 }
 

@@ -1,5 +1,4 @@
 // The Fleet mode: workloads, what-if changes and scenarios beside the nodes, as bars.
-import "./fleet.css";
 import { useEffect, useState } from "react";
 import { Button, classes } from "../components/button";
 import { PaneProblem } from "../components/content";
@@ -55,7 +54,6 @@ function Verdict() {
 
 /** How far the solve is, its gap, and the ways to stop it and to go on. */
 function Working() {
-  const channel = useChannel();
   const { working = "", gap = [0, 0], canImprove = false } = useTrait("fleet_answer");
   const [isShown, setShown] = useState(false);
   const isWorking = working !== "";
@@ -80,7 +78,7 @@ function Working() {
           </>
         )}
         <span className="dra-dim">{working} …</span>
-        <Button onClick={() => channel.send({ type: "stop-fleet" })}>Stop</Button>
+        <Button send={{ type: "stop-fleet" }}>Stop</Button>
         <span className="dra-dim">Stop keeps the placed pods.</span>
       </span>
     );
@@ -88,7 +86,7 @@ function Working() {
     return (
       <span className="dra-row dra-fleet-work">
         <span className="dra-dim">Stopped.</span>
-        <Button onClick={() => channel.send({ type: "improve-fleet" })}>Continue</Button>
+        <Button send={{ type: "improve-fleet" }}>Continue</Button>
       </span>
     );
   return null;
@@ -96,17 +94,26 @@ function Working() {
 
 export function FleetMode() {
   const channel = useChannel();
-  const [problem, { many = false }] = [useTrait("problem"), useTrait("fleet_bars")];
+  const [{ many = false }, heat, chosen] = [useTrait("fleet_bars"), useTrait("fleet_heat"), useTrait("fleet_chosen")];
   return (
     <section className={classes("dra-mode-pane dra-fleet-mode", many && "is-many")} aria-label="Fleet">
       <MenuProvider>
         <Verdict />
         <div className="dra-fleet-left dra-column">
-          <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+          <PaneProblem />
           <Workloads />
           <WhatIf />
           <Scenarios />
-          <Heat />
+          {Boolean(heat.cells?.length) && (
+            <section className="dra-stack" aria-label={heat.title}>
+              <h3>{heat.title}</h3>
+              <HeatMap
+                map={heat}
+                shown={chosen}
+                onPick={(id) => channel.set({ fleet_chosen: id === chosen ? "" : id })}
+              />
+            </section>
+          )}
         </div>
         <Right />
       </MenuProvider>
@@ -146,17 +153,5 @@ function Right() {
         </>
       )}
     </div>
-  );
-}
-
-function Heat() {
-  const channel = useChannel();
-  const [heat, chosen] = [useTrait("fleet_heat"), useTrait("fleet_chosen")];
-  if (!heat.cells?.length) return null;
-  return (
-    <section className="dra-stack" aria-label={heat.title}>
-      <h3>{heat.title}</h3>
-      <HeatMap map={heat} shown={chosen} onPick={(id) => channel.set({ fleet_chosen: id === chosen ? "" : id })} />
-    </section>
   );
 }

@@ -41,9 +41,7 @@ export function FormButton({ label, title, action, fields, hint, onDone }: Props
   const { names = [] } = useTrait("fleet_bars");
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
   const values = Object.fromEntries(fields.map((row) => [row.key, typed[row.key] ?? row.first ?? ""]));
-  const over = usePopover({
-    first: () => document.activeElement?.closest(".dra-fleet-mode")?.querySelector<HTMLElement>(":popover-open input"),
-  });
+  const over = usePopover({ first: "input, select" });
   const isReady = Object.values(values).every((text) => text.trim() !== "");
   const done = () => {
     if (!isReady) return;
@@ -169,7 +167,14 @@ export function WhatIf() {
           ))}
         </ul>
       )}
-      {layers.map(({ words, note }) => note && <Dim key={words}>{note}</Dim>)}
+      {layers.map(
+        ({ words, note }) =>
+          note && (
+            <p key={words} className="dra-dim">
+              {note}
+            </p>
+          ),
+      )}
       <div className="dra-row">
         {CHANGES.map(({ label, title, action = "", hint, fields, layer }) =>
           fields ? (
@@ -189,8 +194,6 @@ export function WhatIf() {
   );
 }
 
-const Dim = ({ children }: { children: string }) => <p className="dra-dim">{children}</p>;
-
 /** `11 of 13` is short; a number that differs from the present one is marked. */
 function markOf(cell: string, present: string | undefined): string {
   const [head, all] = cell.split(" of ");
@@ -199,7 +202,6 @@ function markOf(cell: string, present: string | undefined): string {
 }
 
 export function Scenarios() {
-  const channel = useChannel();
   const { columns = [], rows = [] } = useTrait("fleet_scenarios");
   const { stale = false } = useTrait("fleet_answer");
   const hasKept = rows.some((row) => row.kept);
@@ -227,10 +229,10 @@ export function Scenarios() {
         />
       </div>
       <div className="dra-row">
-        <Button disabled={stale} onClick={() => channel.send({ type: "keep-scenario" })}>
+        <Button disabled={stale} send={{ type: "keep-scenario" }}>
           Keep as scenario
         </Button>
-        <Button disabled={!hasKept} onClick={() => channel.send({ type: "mode", mode: "compare" })}>
+        <Button disabled={!hasKept} send={{ type: "mode", mode: "compare" }}>
           Compare…
         </Button>
       </div>

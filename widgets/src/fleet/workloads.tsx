@@ -157,22 +157,8 @@ export function Workloads() {
     <section className="dra-stack" aria-label="Workloads">
       <div className="dra-row dra-heading">
         <h3>Workloads</h3>
-        <Button
-          kind="quiet"
-          icon="undo"
-          label="Undo"
-          title="Undo"
-          disabled={!canUndo}
-          onClick={() => channel.send({ type: "undo" })}
-        />
-        <Button
-          kind="quiet"
-          icon="redo"
-          label="Redo"
-          title="Redo"
-          disabled={!canRedo}
-          onClick={() => channel.send({ type: "redo" })}
-        />
+        <Button kind="quiet" icon="undo" label="Undo" title="Undo" disabled={!canUndo} send={{ type: "undo" }} />
+        <Button kind="quiet" icon="redo" label="Redo" title="Redo" disabled={!canRedo} send={{ type: "redo" }} />
       </div>
       {rows.length > 0 && (
         <table className="dra-table is-numbers dra-fleet-workloads">
@@ -195,7 +181,7 @@ export function Workloads() {
         </table>
       )}
       <div className="dra-row">
-        <Button onClick={() => channel.send({ type: "add-workload" })}>+ Add the drawing</Button>
+        <Button send={{ type: "add-workload" }}>+ Add the drawing</Button>
         <FormButton
           label="+ From a file…"
           title="Add a workload from a file"

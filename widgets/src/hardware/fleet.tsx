@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "react";
 import { Button } from "../components/button";
+import { Legend } from "../components/content";
 import { LongTable } from "../components/table";
 import type { FleetItem } from "../generated/models";
 import { onArrows } from "../view/keys";
@@ -38,6 +39,7 @@ export function FleetStrip() {
     );
   }
   const isTable = items.length > MAX_ROWS;
+  const there = (Object.keys(FITS) as Fit[]).filter((fit) => items.some((item) => fitOf(item) === fit));
   return (
     <>
       {hasRacks && (
@@ -56,7 +58,7 @@ export function FleetStrip() {
         ) : (
           <>
             {isTable ? <ClassTable /> : <Classes />}
-            {!isTable && <Key items={items} />}
+            {!isTable && <Legend of="data-fit" parts={there.map((fit) => [fit, FITS[fit]])} />}
           </>
         )}
       </div>
@@ -173,20 +175,5 @@ function ClassTable() {
       rows={rows}
       onPick={(row) => look(row.id)}
     />
-  );
-}
-
-/** What the fills mean; only those that are there. */
-function Key({ items }: { items: readonly FleetItem[] }) {
-  const there = (Object.keys(FITS) as Fit[]).filter((fit) => items.some((item) => fitOf(item) === fit));
-  return (
-    <div className="dra-row dra-legend" aria-hidden="true">
-      {there.map((fit) => (
-        <span key={fit}>
-          <span className="dra-swatch" data-fit={fit} />
-          {FITS[fit]}
-        </span>
-      ))}
-    </div>
   );
 }

@@ -14,8 +14,9 @@ import { PaneProblem } from "../components/content";
 import { Choice } from "../components/inputs";
 import type { ExampleRow, LessonPictureMessage, LessonPictureModel } from "../generated/models";
 import { TracePane } from "../trace/trace_pane";
+import { FullScreen } from "../view/grid";
 import type { Context } from "../view/late";
-import { hooksOf, type Light, useLight } from "../view/model";
+import { hooksOf, type Point, useLight } from "../view/model";
 import { counted } from "../view/text";
 import { mount } from "../view/widget";
 import { FleetStrip } from "./fleet";
@@ -35,7 +36,7 @@ export interface Choosing {
 }
 
 /** The chosen devices after a press on an item that stands for `devices`. */
-export function pressed(picked: ReadonlySet<string>, devices: readonly string[], isBack: boolean): ReadonlySet<string> {
+function pressed(picked: ReadonlySet<string>, devices: readonly string[], isBack: boolean): ReadonlySet<string> {
   const next = new Set(picked);
   const [free, held] = [devices.find((one) => !next.has(one)), [...devices].reverse().find((one) => next.has(one))];
   if (held !== undefined && (isBack || free === undefined)) next.delete(held);
@@ -43,7 +44,7 @@ export function pressed(picked: ReadonlySet<string>, devices: readonly string[],
   return next;
 }
 
-export function useChoosing(): Choosing {
+function useChoosing(): Choosing {
   const channel = useChannel();
   const node = useTrait("node");
   const [isOn, setOn] = useState(false);
@@ -78,7 +79,7 @@ const SHOWN = [
   { value: "both", label: "Difference", title: "The best allocation and kube-scheduler's over each other" },
 ] as const;
 
-export function ShowToggle() {
+function ShowToggle() {
   const channel = useChannel();
   return (
     <Choice
@@ -91,9 +92,9 @@ export function ShowToggle() {
 }
 
 /** `toggle` chooses what is drawn. */
-export function NodeRow({ toggle, children }: { toggle: ReactNode; children: ReactNode }) {
-  const channel = useChannel();
+function NodeRow({ toggle, children }: { toggle: ReactNode; children: ReactNode }) {
   const [name, caption, best] = [useTrait("node"), useTrait("caption"), useTrait("fleet").best ?? ""];
+  const pinned = useTrait("pinned");
   return (
     <div className="dra-row dra-node-row">
       <span className="dra-node-title">
@@ -101,35 +102,25 @@ export function NodeRow({ toggle, children }: { toggle: ReactNode; children: Rea
         {caption && <span className="dra-hint dra-equal">{caption}</span>}
       </span>
       {best && best !== name && (
-        <Button kind="link" data-key="back" onClick={() => channel.send({ type: "node", name: best })}>
+        <Button kind="link" data-key="back" send={{ type: "node", name: best }}>
           Show the best
         </Button>
       )}
       {toggle}
       <span className="dra-row">
-        <Pin node={name} />
+        <Button
+          icon="pin"
+          data-key="pin"
+          title={pinned ? `The plan uses only ${pinned}; press to let it choose the best node` : `Plan on ${name} only`}
+          label={pinned ? undefined : "Plan here"}
+          send={{ type: "pin", node: pinned ? "" : name }}
+          className={pinned ? "is-on" : undefined}
+        >
+          {pinned ? "Best node again" : <span className="dra-word">Plan here</span>}
+        </Button>
         {children}
       </span>
     </div>
-  );
-}
-
-/** Plan on this node only, or let the plan choose again. */
-function Pin({ node }: { node: string }) {
-  const channel = useChannel();
-  const pinned = useTrait("pinned");
-  const title = pinned ? `The plan uses only ${pinned}; press to let it choose the best node` : `Plan on ${node} only`;
-  return (
-    <Button
-      icon="pin"
-      data-key="pin"
-      title={title}
-      label={pinned ? undefined : "Plan here"}
-      onClick={() => channel.send({ type: "pin", node: pinned ? "" : node })}
-      className={pinned ? "is-on" : undefined}
-    >
-      {pinned ? "Best node again" : <span className="dra-word">Plan here</span>}
-    </Button>
   );
 }
 
@@ -138,7 +129,7 @@ const HINT =
   "Choose devices on the picture: click them, or move with the arrows and press Space. " +
   "A block adds one device with each click. Esc ends.";
 
-export function ByExample({ choosing, onEnd }: { choosing: Choosing; onEnd(event: KeyboardEvent): void }) {
+function ByExample({ choosing, onEnd }: { choosing: Choosing; onEnd(event: KeyboardEvent): void }) {
   const examples = useTrait("examples");
   const { isOn, picked } = choosing;
   const chosen = `${counted(picked.size, "device")} chosen. Claims that ask for such devices, the most general first:`;
@@ -182,7 +173,7 @@ function Example({ row, number, onTaken }: { row: ExampleRow; number: number; on
 }
 
 /** `back` is the button that opens it. */
-export function GraphPanel({ back, light }: { back: RefObject<HTMLButtonElement | null>; light: Light }) {
+function GraphPanel({ back, point }: { back: RefObject<HTMLButtonElement | null>; point: Point }) {
   const channel = useChannel();
   const [svg, node] = [useTrait("graph"), useTrait("node")];
   const button = useRef<HTMLButtonElement>(null);
@@ -214,7 +205,7 @@ export function GraphPanel({ back, light }: { back: RefObject<HTMLButtonElement 
               Close
             </Button>
           </div>
-          <DeviceTree root={tree} svg={svg} light={light} onProblem={() => {}} className="dra-graph-tree" />
+          <DeviceTree root={tree} svg={svg} point={point} onProblem={() => {}} className="dra-graph-tree" />
         </>
       )}
     </section>
@@ -224,16 +215,11 @@ export function GraphPanel({ back, light }: { back: RefObject<HTMLButtonElement 
 // The picture of a lesson: a student chooses devices on it, or looks at nodes; the answer is drawn once it is known.
 const { useChannel: useLessonChannel, useTrait: useLessonTrait } = hooksOf<LessonPictureModel, LessonPictureMessage>();
 
-export function LessonPicture() {
+function LessonPicture() {
   const channel = useLessonChannel();
-  const light = useLight(channel);
+  const point = useLight(channel);
   const [isOn, picked, only] = [useLessonTrait("picks"), useLessonTrait("picked"), useLessonTrait("only")];
-  const [node, caption, problem, { best }] = [
-    useLessonTrait("node"),
-    useLessonTrait("caption"),
-    useLessonTrait("problem"),
-    useLessonTrait("fleet"),
-  ];
+  const [node, caption, { best }] = [useLessonTrait("node"), useLessonTrait("caption"), useLessonTrait("fleet")];
   const [own, setOwn] = useState("");
   const root = useRef<HTMLDivElement>(null);
   const choosing = {
@@ -249,13 +235,7 @@ export function LessonPicture() {
         <h3>{only ? "Node" : best ? "Where it fits" : "Nodes"}</h3>
         {only ? <b className="dra-node-name">{only}</b> : <FleetStrip />}
       </div>
-      <PaneProblem
-        text={problem || own}
-        onHide={() => {
-          channel.send({ type: "dismiss-problem" });
-          setOwn("");
-        }}
-      />
+      <PaneProblem own={own} onHide={() => setOwn("")} />
       <div className="dra-hardware-body dra-column">
         {!only && (
           <div className="dra-row dra-node-row">
@@ -266,7 +246,7 @@ export function LessonPicture() {
             {best && <ShowToggle />}
           </div>
         )}
-        <Picture root={root} light={light} choosing={choosing} onEnd={() => undefined} onProblem={setOwn} />
+        <Picture root={root} point={point} choosing={choosing} onEnd={() => undefined} onProblem={setOwn} />
       </div>
     </>
   );
@@ -279,8 +259,9 @@ function HardwareView() {
 
 function NodePicture() {
   const channel = useChannel();
-  const light = useLight(channel);
-  const [svg, problem, graphSvg] = [useTrait("svg"), useTrait("problem"), useTrait("graph")];
+  const point = useLight(channel);
+  const [svg, graphSvg] = [useTrait("svg"), useTrait("graph")];
+  const [empty, action] = [useTrait("empty"), useTrait("empty_action")];
   const [own, setOwn] = useState("");
   const choosing = useChoosing();
   const picture = useRef<HTMLDivElement>(null);
@@ -293,18 +274,21 @@ function NodePicture() {
     choosing.turn(false);
     example.current?.focus();
   };
-  const hideProblem = () => {
-    channel.send({ type: "dismiss-problem" });
-    setOwn("");
-  };
   return (
     <>
       <div className="dra-row dra-hardware-head">
         <h3>Where it fits</h3>
         <FleetStrip />
       </div>
-      <PaneProblem text={problem || own} onHide={hideProblem} />
-      <EmptyState />
+      <PaneProblem own={own} onHide={() => setOwn("")} />
+      <div className="dra-empty-state" hidden={!empty}>
+        <p>{empty}</p>
+        {action && (
+          <Button kind="primary" send={{ type: "sample" }}>
+            {action}
+          </Button>
+        )}
+      </div>
       <div className="dra-hardware-body dra-column" hidden={!svg}>
         <NodeRow toggle={<ShowToggle />}>
           <Button
@@ -323,63 +307,28 @@ function NodePicture() {
             pressed={Boolean(graphSvg)}
             label="Graph"
             title="The PCIe and NUMA tree beside the picture"
-            onClick={() => channel.send({ type: graphSvg ? "close-graph" : "graph" })}
+            send={{ type: graphSvg ? "close-graph" : "graph" }}
           >
             <span className="dra-word">Graph</span>
           </Button>
           <DriverKinds />
           <PictureMenu picture={picture} onProblem={setOwn} zoom={zoom} onZoom={setZoom} />
-          <FullScreen picture={picture} />
+          <FullScreen of=".dra-hardware" className="dra-word" />
         </NodeRow>
         <div className="dra-beside">
           <Picture
             root={picture}
-            light={light}
+            point={point}
             choosing={choosing}
             onEnd={endChoosing}
             onProblem={setOwn}
             zoom={zoom}
           />
-          <GraphPanel back={graph} light={light} />
+          <GraphPanel back={graph} point={point} />
         </div>
         <ByExample choosing={choosing} onEnd={endChoosing} />
       </div>
     </>
-  );
-}
-
-/** The whole screen for the nodes and the picture, which is laid out again for that width. */
-function FullScreen({ picture }: { picture: RefObject<HTMLDivElement | null> }) {
-  if (!document.fullscreenEnabled) return null;
-  const turn = () => {
-    const view = picture.current?.closest(".dra-hardware");
-    return document.fullscreenElement ? document.exitFullscreen() : view?.requestFullscreen();
-  };
-  return (
-    <Button
-      icon="fit"
-      label="Full screen"
-      title="The picture on the whole screen (Esc ends)"
-      onClick={() => void turn()}
-    >
-      <span className="dra-word">Full screen</span>
-    </Button>
-  );
-}
-
-/** Nothing to show: one sentence and one thing to do. */
-function EmptyState() {
-  const channel = useChannel();
-  const [words, action] = [useTrait("empty"), useTrait("empty_action")];
-  return (
-    <div className="dra-empty-state" hidden={!words}>
-      <p>{words}</p>
-      {action && (
-        <Button kind="primary" onClick={() => channel.send({ type: "sample" })}>
-          {action}
-        </Button>
-      )}
-    </div>
   );
 }
 

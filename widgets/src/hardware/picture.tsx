@@ -1,7 +1,8 @@
 // A picture of a node: shown, lit up, and walked through with the keyboard like a tree.
 
 import { type KeyboardEvent, type RefObject, type SyntheticEvent, useEffect, useLayoutEffect, useRef } from "react";
-import { type Light, useLit } from "../view/model";
+import { useSize } from "../view/grid";
+import type { Point } from "../view/model";
 import type { Choosing } from "./hardware_view";
 import { useChannel, useTrait } from "./model";
 import {
@@ -18,125 +19,46 @@ import {
   show,
 } from "./tree";
 
-/** The least change that is worth another picture, in pixels. */
-const HEIGHT_STEP = 8;
-
-/** Tell Python how high the picture may be, once it does not fit; a pane that grows with its picture always fits. */
-function useOwnHeight(root: RefObject<HTMLElement | null>, svg: string): void {
-  const channel = useChannel();
-  const told = useRef(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it looks again when there is another picture
-  useEffect(() => {
-    const node = root.current;
-    if (!node || typeof ResizeObserver === "undefined") return;
-    const sizes = new ResizeObserver(() => {
-      const pane = node.querySelector(`.${PANE}`);
-      const isHigher = pane !== null && pane.scrollHeight > pane.clientHeight + 1;
-      const height = node.clientHeight;
-      // each view tells its height once, so that two views of one model do not answer each other
-      if (!height || !(isHigher || told.current) || Math.abs(height - told.current) < HEIGHT_STEP) return;
-      told.current = height;
-      channel.set({ height });
-    });
-    sizes.observe(node);
-    return () => sizes.disconnect();
-  }, [channel, root, svg]);
-}
-
-/** Milliseconds for which a width has to stay before the picture is laid out for it. */
+/** Milliseconds for which a size has to stay before the picture is laid out for it. */
 const PAUSE = 120;
 /** What the pane keeps for its scroll bar, and the least change that is worth another picture, in pixels. */
 const [BAR, STEP] = [14, 8];
-/** Wider than any picture: a view that goes lets the others say how wide they are. */
-const FREE = 4096;
 
-/** What a view's width needs of its channel. */
-interface WidthChannel {
-  get(name: "width"): number;
-  /** Change the value for the views of this page and tell Python. */
-  set(values: { width: number }): void;
-  /** Change the value for the views of this page only. */
-  show(values: { width: number }): void;
-  on(name: "width", call: () => void): () => void;
-}
-
-/**
- * One view's width. Every view objects to a picture that is wider than itself, so the narrowest one decides; views of
- * one page do so in one step, and Python is told one width.
- */
-export class OwnWidth {
-  private own = 0;
-  private readonly off: () => void;
-
-  constructor(private readonly channel: WidthChannel) {
-    this.off = channel.on("width", () => this.object());
-  }
-
-  /** Take the width that the view has now, 0 if it is not shown. */
-  take(width: number): void {
-    const before = this.own;
-    if (width <= 0) {
-      this.own = 0;
-      this.release(before);
-      return;
-    }
-    this.own = width;
-    if (Math.abs(width - this.channel.get("width")) < STEP) return;
-    const isNarrowest = width < this.channel.get("width");
-    if (isNarrowest || !before || this.decided(before)) this.channel.set({ width });
-  }
-
-  end(): void {
-    this.off();
-    const before = this.own;
-    this.own = 0;
-    this.release(before);
-  }
-
-  private object(): void {
-    if (this.own && this.own < this.channel.get("width") - STEP) this.channel.set({ width: this.own });
-  }
-
-  /** Say whether the picture is as wide as this view was. */
-  private decided(before: number): boolean {
-    return Math.abs(before - this.channel.get("width")) < STEP;
-  }
-
-  /** Let the other views say how wide they are, if it was this one that decided; without others all stays. */
-  private release(before: number): void {
-    if (!before || !this.decided(before)) return;
-    const width = this.channel.get("width");
-    this.channel.show({ width: FREE });
-    if (this.channel.get("width") === FREE) this.channel.show({ width });
-  }
-}
-
-/** Tell Python how wide the picture may be. */
-function useOwnWidth(root: RefObject<HTMLElement | null>): void {
+/** Tell Python how wide the picture may be, and how high once it does not fit: it then folds places that no one needs. */
+function useOwnSize(root: RefObject<HTMLElement | null>, svg: string): void {
   const channel = useChannel();
-  useEffect(() => {
-    const node = root.current;
-    if (!node || typeof ResizeObserver === "undefined") return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const own = new OwnWidth(channel);
-    const sizes = new ResizeObserver(() => {
-      clearTimeout(timer);
-      timer = setTimeout(() => own.take(Math.floor(node.clientWidth - BAR)), PAUSE);
-    });
-    sizes.observe(node);
-    return () => {
-      clearTimeout(timer);
-      sizes.disconnect();
-      own.end();
-    };
-  }, [channel, root]);
+  // Each view tells a size once, so that two views of one model do not answer each other.
+  const told = useRef({ width: 0, height: 0 });
+  const timer = useRef(0);
+  const look = (node: HTMLElement) => {
+    const pane = node.querySelector(`.${PANE}`);
+    const isHigher = pane !== null && pane.scrollHeight > pane.clientHeight + 1;
+    const height = isHigher || told.current.height ? node.clientHeight : 0;
+    const now = { width: Math.max(0, Math.floor(node.clientWidth - BAR)), height };
+    // A view that was hidden tells its size again.
+    if (!node.clientWidth) told.current = now;
+    for (const side of ["width", "height"] as const) {
+      if (!now[side] || Math.abs(now[side] - told.current[side]) < STEP) continue;
+      told.current[side] = now[side];
+      channel.set({ [side]: now[side] });
+    }
+  };
+  useSize(
+    root,
+    (node) => {
+      clearTimeout(timer.current);
+      timer.current = window.setTimeout(() => look(node), PAUSE);
+    },
+    svg,
+  );
+  useEffect(() => () => clearTimeout(timer.current), []);
 }
 
 interface Props {
   root: RefObject<HTMLDivElement | null>;
   svg: string;
-  /** What is lit up, and how to light it; without, nothing is. */
-  light?: Lamp;
+  /** Lights up what is pointed at; without, nothing is lit. */
+  point?: Point;
   /** Says why the picture cannot be shown; "" when it can. */
   onProblem(words: string): void;
   className: string;
@@ -149,18 +71,13 @@ interface Props {
   onKey?(event: KeyboardEvent): void;
 }
 
-type Lamp = Pick<Light, "get" | "subscribe" | "point">;
-const NO_LIGHT: Lamp = {
-  get: () => "",
-  subscribe: () => () => undefined,
-  point: () => undefined,
-};
+const NO_LIGHT: Point = () => undefined;
 
 /** An SVG of devices as a tree: the picture of the hardware, the tree of its places, and the picture of a search. */
 export function DeviceTree({
   root,
   svg,
-  light = NO_LIGHT,
+  point = NO_LIGHT,
   onProblem,
   className,
   onDevice,
@@ -168,7 +85,8 @@ export function DeviceTree({
   onFold,
   onKey,
 }: Props) {
-  const lit = useLit(light);
+  const highlight = useTrait("highlight");
+  const lit = point === NO_LIGHT ? "" : highlight;
   // Another picture takes the focus from an item and gives it back: that is not a person's doing.
   const isDrawing = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when there is another picture
@@ -188,10 +106,10 @@ export function DeviceTree({
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
   useLayoutEffect(() => lightUp(root.current, lit), [svg, lit]);
 
-  const point = (event: SyntheticEvent) => {
+  const onPoint = (event: SyntheticEvent) => {
     if (isDrawing.current) return;
     const item = (event.target as Element).closest(DEVICES);
-    light.point(item?.getAttribute("data-id") ?? requestsOf(item)[0] ?? devicesOf(item)[0] ?? "");
+    point(item?.getAttribute("data-id") ?? requestsOf(item)[0] ?? devicesOf(item)[0] ?? "");
   };
   const press = (target: Element | null, isBack: boolean): boolean => {
     if (target?.closest("[data-fold]")) onFold?.();
@@ -228,7 +146,7 @@ export function DeviceTree({
     if (next) focusItem(items, next);
     else if (!press(item, event.shiftKey)) {
       const meant = requestsOf(item)[0] ?? devicesOf(item)[0];
-      if (meant) light.point(meant);
+      if (meant) point(meant);
       const [device] = devicesOf(item);
       if (device) onAsk?.(device);
     }
@@ -237,10 +155,10 @@ export function DeviceTree({
     <div
       ref={root}
       className={className}
-      onPointerOver={point}
-      onPointerLeave={() => light.point("")}
-      onFocus={point}
-      onBlur={() => !isDrawing.current && light.point("")}
+      onPointerOver={onPoint}
+      onPointerLeave={() => point("")}
+      onFocus={onPoint}
+      onBlur={() => !isDrawing.current && point("")}
       onPointerDown={onPointerDown}
       onClick={onClick}
       onKeyDown={onKeyDown}
@@ -250,7 +168,7 @@ export function DeviceTree({
 
 interface PictureProps {
   root: RefObject<HTMLDivElement | null>;
-  light: Light;
+  point: Point;
   choosing: Choosing;
   /** Esc while devices are chosen. */
   onEnd(event: KeyboardEvent): void;
@@ -260,11 +178,10 @@ interface PictureProps {
 }
 
 /** The picture of the hardware, laid out for the space that it has here, with the devices that a person chose. */
-export function Picture({ root, light, choosing, onEnd, onProblem, zoom = 1 }: PictureProps) {
+export function Picture({ root, point, choosing, onEnd, onProblem, zoom = 1 }: PictureProps) {
   const channel = useChannel();
   const [svg, isStale, looked] = [useTrait("svg"), useTrait("stale"), useTrait("looked")];
-  useOwnWidth(root);
-  useOwnHeight(root, svg);
+  useOwnSize(root, svg);
   const sight = useRef({ chosen: "", looked: "" });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another picture is marked as well
   useLayoutEffect(() => {
@@ -301,7 +218,7 @@ export function Picture({ root, light, choosing, onEnd, onProblem, zoom = 1 }: P
     <DeviceTree
       root={root}
       svg={svg}
-      light={light}
+      point={point}
       onProblem={onProblem}
       className={names.filter(Boolean).join(" ")}
       onDevice={onDevice}

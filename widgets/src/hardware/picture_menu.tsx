@@ -1,11 +1,11 @@
 // The menus of the picture: zoom, copy and save, made here so that nothing leaves the machine; the kinds of unknown drivers.
 
 import { type RefObject, useRef, useState } from "react";
-import { Button, Icon } from "../components/button";
+import { Button, CopyButton, Icon } from "../components/button";
 import { Choice, optionsOf, Select } from "../components/inputs";
 import { Popover, usePopover } from "../components/popover";
 import type { DriverKindRow } from "../generated/models";
-import { copyText, saveText, selectAll } from "../view/text";
+import { saveText, selectAll } from "../view/text";
 import { useChannel, useTrait } from "./model";
 import { safeSvg } from "./tree";
 
@@ -125,9 +125,8 @@ const ZOOMS = [50, 75, 100, 125, 150, 200];
 export function PictureMenu({ picture, onProblem, zoom, onZoom }: Props) {
   const channel = useChannel();
   const svg = useTrait("svg");
-  const first = useRef<HTMLButtonElement>(null);
   const [told, setTold] = useState("");
-  const menu = usePopover({ first: () => first.current, onOpen: () => setTold("") });
+  const menu = usePopover({ first: "button", onOpen: () => setTold("") });
   const name = () => channel.get("node").replace(/[^A-Za-z0-9._-]+/g, "-") || "node";
   const run = (act: (place: HTMLElement) => Promise<string>) => async () => {
     if (!picture.current) return;
@@ -150,7 +149,7 @@ export function PictureMenu({ picture, onProblem, zoom, onZoom }: Props) {
         <Icon name="down" />
       </Button>
       <Popover over={menu} title="Picture" isBare className="dra-picture-menu">
-        <Button icon="copy" ref={first} onClick={run(async (place) => copyPng(toPng(svg, place)))}>
+        <Button icon="copy" onClick={run(async (place) => copyPng(toPng(svg, place)))}>
           Copy the picture
         </Button>
         <Button
@@ -215,7 +214,6 @@ function DriverKind({ row }: { row: DriverKindRow }) {
   const [told, setTold] = useState("");
   const file = `${row.driver.replace(/[^A-Za-z0-9._-]+/g, "-")}.yaml`;
   const profile = row.profile ?? "";
-  const copy = async () => setTold(await copyText(profile, () => text.current && selectAll(text.current)));
   const save = () => {
     saveText(file, profile);
     setTold(`Saved as ${file}`);
@@ -243,9 +241,12 @@ function DriverKind({ row }: { row: DriverKindRow }) {
         {profile}
       </pre>
       <span className="dra-row">
-        <Button icon="copy" data-key={`copy-${row.driver}`} onClick={copy}>
-          Copy
-        </Button>
+        <CopyButton
+          icon="copy"
+          data-key={`copy-${row.driver}`}
+          text={() => profile}
+          select={() => text.current && selectAll(text.current)}
+        />
         <Button icon="file" data-key={`save-${row.driver}`} onClick={save}>
           Save {file}
         </Button>

@@ -15,8 +15,7 @@ import { Explain, Hints, Judged, Line, Paragraphs } from "./task";
 const STATES = { done: "done", now: "this step", open: "open", later: "comes later" } as const;
 const onRailArrows = onArrows("button:not(:disabled)");
 
-export function Rail() {
-  const channel = useChannel();
+function Rail() {
   const steps = useTrait("steps");
   return (
     <nav className="dra-lesson-rail" aria-label="Steps of the lesson" onKeyDown={onRailArrows}>
@@ -30,7 +29,7 @@ export function Rail() {
               aria-current={state === "now" ? "step" : undefined}
               label={`Step ${at + 1}, ${label}: ${STATES[state]}`}
               disabled={state === "later"}
-              onClick={() => channel.send({ type: "go-to-step", step: at })}
+              send={{ type: "go-to-step", step: at }}
             >
               <span className="dra-lesson-dot">{state === "done" ? <Icon name="check" /> : at + 1}</span>
               <span>{label}</span>
@@ -43,10 +42,9 @@ export function Rail() {
 }
 
 // Begin the lesson again; the button asks first.
-export function StartOver() {
+function StartOver() {
   const channel = useChannel();
-  const keep = useRef<HTMLButtonElement>(null);
-  const over = usePopover({ first: () => keep.current });
+  const over = usePopover({ first: "button" });
   const start = () => {
     over.close();
     channel.send({ type: "start-over" });
@@ -59,9 +57,7 @@ export function StartOver() {
       <Popover over={over} title="Start this lesson again?" className="dra-lesson-ask">
         <p>The lesson begins at step 1 with an empty canvas. A copy of your drawing and your progress is kept.</p>
         <div className="dra-row">
-          <Button ref={keep} onClick={over.close}>
-            Keep going
-          </Button>
+          <Button onClick={over.close}>Keep going</Button>
           <Button onClick={start}>Start over</Button>
         </div>
       </Popover>
@@ -70,8 +66,7 @@ export function StartOver() {
 }
 
 // The head of a lesson: its place in the course, its title, and what was reached.
-export function Head() {
-  const channel = useChannel();
+function Head() {
   const { number, title, minutes = 0, progress, tiles = [] } = useTrait("head");
   const canLeave = useTrait("can_leave");
   return (
@@ -90,7 +85,7 @@ export function Head() {
       <div className="dra-row">
         <FullScreen of=".dra-lesson-grid" />
         {canLeave ? (
-          <Button icon="back" onClick={() => channel.send({ type: "show-lessons" })}>
+          <Button icon="back" send={{ type: "show-lessons" }}>
             All lessons
           </Button>
         ) : (
@@ -102,7 +97,7 @@ export function Head() {
 }
 
 // Under the lesson: its words, the manifest once the drawing is checked, and that the drawing is the student's own.
-export function Foot() {
+function Foot() {
   const [terms, yaml, saved, kind] = [useTrait("terms"), useTrait("yaml"), useTrait("saved"), useTrait("task").kind];
   const [open, setOpen] = useState("");
   const panels: Record<string, ReactNode> = {};
@@ -153,8 +148,7 @@ export function Foot() {
 const REACHED = { new: "New", started: "Started", done: "Done" } as const;
 const onListArrows = onArrows("button");
 
-export function LessonList() {
-  const channel = useChannel();
+function LessonList() {
   const [lessons, { title, progress }] = [useTrait("lessons"), useTrait("head")];
   return (
     <section className="dra-lessons" aria-label="Lessons">
@@ -170,10 +164,10 @@ export function LessonList() {
               className="dra-option"
               data-state={state}
               data-key={id}
-              onClick={() => channel.send({ type: "open-lesson", id })}
+              send={{ type: "open-lesson", id }}
             >
               <span className="dra-lesson-dot">{state === "done" ? <Icon name="check" /> : number}</span>
-              <span className="dra-lesson-name">{title}</span>
+              <b>{title}</b>
               <span className="dra-lesson-state">
                 {REACHED[state]}
                 {words && ` · ${words}`}
@@ -189,10 +183,7 @@ export function LessonList() {
 
 function LessonView() {
   const hasList = useTrait("lessons").length > 0;
-  return hasList ? <LessonList /> : <Lesson />;
-}
-
-function Lesson() {
+  if (hasList) return <LessonList />;
   return (
     <>
       <Head />
@@ -204,8 +195,8 @@ function Lesson() {
 
 function Task() {
   const channel = useChannel();
-  const [{ kind, title, text, ask }, problem, busy] = [useTrait("task"), useTrait("problem"), useTrait("busy")];
-  const { yours = "" } = useTrait("explained");
+  const [{ kind, title, text, ask }, busy] = [useTrait("task"), useTrait("busy")];
+  const [{ yours = "" }, picked] = [useTrait("explained"), useTrait("picked")];
   const [sentence, setSentence] = useState(yours);
   const body = useRef<HTMLDivElement>(null);
   useEffect(() => setSentence(yours), [yours]);
@@ -220,7 +211,7 @@ function Task() {
     <section className="dra-lesson-task dra-column" aria-label="Task">
       <Rail />
       <Question />
-      <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+      <PaneProblem />
       <div ref={body} className="dra-lesson-body dra-column" role="region" aria-label={title} tabIndex={0}>
         <h3>{title}</h3>
         {text && <Paragraphs text={text} />}
@@ -229,7 +220,11 @@ function Task() {
             <Line text={ask} />
           </p>
         )}
-        {kind === "predict" && <Picked />}
+        {kind === "predict" && (
+          <p className="dra-dim" role="status">
+            {picked.length ? `You chose: ${picked.join(", ")}.` : "You have not chosen a device yet."}
+          </p>
+        )}
         <Judged />
         {kind === "explain" && <Explain sentence={sentence} onChange={setSentence} onDone={explain} />}
         <Hints />
@@ -244,27 +239,17 @@ function Task() {
 
 /** The drawing's file was changed elsewhere. */
 function Question() {
-  const channel = useChannel();
   const { text, options = [] } = useTrait("ask");
   if (!text) return null;
   return (
     <Callout tone="warn" className="dra-lesson-question" role="alert">
       <span>{text}</span>
       {options.map(([id, label]) => (
-        <Button key={id} onClick={() => channel.send({ type: "answer", id })}>
+        <Button key={id} send={{ type: "answer", id }}>
           {label}
         </Button>
       ))}
     </Callout>
-  );
-}
-
-function Picked() {
-  const picked = useTrait("picked");
-  return (
-    <p className="dra-dim" role="status">
-      {picked.length ? `You chose: ${picked.join(", ")}.` : "You have not chosen a device yet."}
-    </p>
   );
 }
 

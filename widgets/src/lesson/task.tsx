@@ -5,7 +5,7 @@ import { Button } from "../components/button";
 import { Callout, Card } from "../components/content";
 import { onEnter } from "../view/keys";
 import { keyed } from "../view/text";
-import { useChannel, useTrait } from "./model";
+import { useTrait } from "./model";
 
 // Text of a lesson: paragraphs with bold words between ** and names between backquotes, and nothing else.
 const PARTS = /(\*\*[^*]+\*\*|`[^`]+`)/;
@@ -83,7 +83,6 @@ export function Explain({ sentence, onChange, onDone }: Props) {
 
 // Three hints, each open once the one before it is shown.
 export function Hints() {
-  const channel = useChannel();
   const hints = useTrait("hints");
   if (!hints.length) return null;
   return (
@@ -97,7 +96,7 @@ export function Hints() {
                 {at + 1}. {grade}
               </b>
               {state === "open" && (
-                <Button label={`Show hint ${at + 1}, ${grade}`} onClick={() => channel.send({ type: "show-hint" })}>
+                <Button label={`Show hint ${at + 1}, ${grade}`} send={{ type: "show-hint" }}>
                   Show
                 </Button>
               )}

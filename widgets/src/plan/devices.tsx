@@ -1,20 +1,11 @@
 // Devices and nodes: as tables of the dock, and found by name.
 
-import {
-  type CSSProperties,
-  type KeyboardEvent,
-  type RefObject,
-  useCallback,
-  useId,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { type CSSProperties, type KeyboardEvent, useCallback, useId, useMemo, useRef, useState } from "react";
 import type { Row } from "../components/table";
 import { LongTable } from "../components/table";
 import type { BadgeRow } from "../generated/models";
 import { stepOf, stepped } from "../view/keys";
-import { type Light, useLit } from "../view/model";
+import type { Point } from "../view/model";
 import { useChannel, useTrait } from "./model";
 
 /** Only a plain colour may go into a style. */
@@ -27,7 +18,7 @@ export function badgeStyle(badge: BadgeRow | undefined): CSSProperties | undefin
 }
 
 // Every device as a row; those that are chosen carry their request's letter.
-export function DevicesPanel({ light }: { light: Light }) {
+export function DevicesPanel({ point }: { point: Point }) {
   const [devices, chosen, badges] = [useTrait("devices"), useTrait("chosen"), useTrait("badges")];
   const columns = useMemo(() => ["chosen for", ...(devices.columns ?? [])], [devices]);
   const rows = useMemo(() => {
@@ -39,7 +30,7 @@ export function DevicesPanel({ light }: { light: Light }) {
     // What is chosen comes first, so that it is seen without a scroll.
     return [...all.filter((row) => row.cells[0]), ...all.filter((row) => !row.cells[0])];
   }, [devices, chosen]);
-  const now = useLit(light);
+  const now = useTrait("highlight");
   const lit = useMemo(() => {
     const own = Object.keys(chosen).filter((id) => chosen[id] === now);
     return new Set([now, ...own].filter(Boolean));
@@ -47,37 +38,32 @@ export function DevicesPanel({ light }: { light: Light }) {
   const cell = useCallback(
     (row: Row, column: number) => {
       const name = column === 0 ? row.cells[0] : "";
-      return name ? <ChosenFor name={name} badge={badges[name]} /> : undefined;
+      if (!name) return undefined;
+      return (
+        <span>
+          <span className="dra-letter" title={`chosen for request ${name}`} style={badgeStyle(badges[name])}>
+            {badges[name]?.letter ?? "?"}
+          </span>{" "}
+          {name}
+        </span>
+      );
     },
     [badges],
   );
   return (
     <div className="dra-devices">
-      <div className="dra-table-place">
-        <LongTable
-          key={columns.join("\n")}
-          label="Devices"
-          columns={columns}
-          rows={rows}
-          lit={lit}
-          note={<span className="dra-hint">{devices.caption ? `Shown: ${devices.caption}.` : ""}</span>}
-          cell={cell}
-          onPick={(row) => light.point(row.id)}
-          onPoint={(row) => light.point(row?.id ?? "")}
-        />
-      </div>
+      <LongTable
+        key={columns.join("\n")}
+        label="Devices"
+        columns={columns}
+        rows={rows}
+        lit={lit}
+        note={<span className="dra-hint">{devices.caption ? `Shown: ${devices.caption}.` : ""}</span>}
+        cell={cell}
+        onPick={(row) => point(row.id)}
+        onPoint={(row) => point(row?.id ?? "")}
+      />
     </div>
-  );
-}
-
-function ChosenFor({ name, badge }: { name: string; badge: BadgeRow | undefined }) {
-  return (
-    <span>
-      <span className="dra-letter" title={`chosen for request ${name}`} style={badgeStyle(badge)}>
-        {badge?.letter ?? "?"}
-      </span>{" "}
-      {name}
-    </span>
   );
 }
 
@@ -95,16 +81,14 @@ export function NodesPanel() {
   const lit = useMemo(() => new Set([asked].filter(Boolean)), [asked]);
   return (
     <div className="dra-devices">
-      <div className="dra-table-place">
-        <LongTable
-          label="Nodes"
-          columns={COLUMNS}
-          widths={WIDTHS}
-          rows={rows}
-          lit={lit}
-          onPick={(row) => channel.send({ type: "look-at", node: row.id })}
-        />
-      </div>
+      <LongTable
+        label="Nodes"
+        columns={COLUMNS}
+        widths={WIDTHS}
+        rows={rows}
+        lit={lit}
+        onPick={(row) => channel.send({ type: "look-at", node: row.id })}
+      />
     </div>
   );
 }
@@ -119,8 +103,8 @@ interface Found {
   readonly device: string;
 }
 
-/** `field` gets the focus when the panel opens; `onDone` closes it. */
-export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | null>; onDone(): void }) {
+/** `onDone` closes its panel. */
+export function Find({ onDone }: { onDone(): void }) {
   const channel = useChannel();
   const [nodes, devices] = [useTrait("nodes"), useTrait("devices")];
   const [text, setText] = useState("");
@@ -167,7 +151,6 @@ export function Find({ field, onDone }: { field: RefObject<HTMLInputElement | nu
         Find a node or a device
       </label>
       <input
-        ref={field}
         id={id}
         className="dra-input"
         type="text"

@@ -32,7 +32,22 @@ export function GoalsPanel() {
     <div className="dra-scroll" tabIndex={0} role="region" aria-label="Goals">
       <div>
         {goals.length ? (
-          <GoalCards goals={goals} movable={movable} onOrder={order} />
+          <>
+            <p className="dra-hint">
+              Most important first; lower is better. Each goal is proven with those above it kept.
+            </p>
+            <ol className="dra-grid dra-goals">
+              {goals.map((goal) => (
+                <Goal
+                  key={goal.goal}
+                  goal={goal}
+                  place={movable.indexOf(goal)}
+                  count={movable.length}
+                  onOrder={order}
+                />
+              ))}
+            </ol>
+          </>
         ) : (
           <p className="dra-nothing">The goals are shown once the drawing fits.</p>
         )}
@@ -50,25 +65,6 @@ export function GoalsPanel() {
         {told}
       </span>
     </div>
-  );
-}
-
-interface CardsProps {
-  goals: readonly GoalRow[];
-  movable: readonly GoalRow[];
-  onOrder: Order;
-}
-
-function GoalCards({ goals, movable, onOrder }: CardsProps) {
-  return (
-    <>
-      <p className="dra-hint">Most important first; lower is better. Each goal is proven with those above it kept.</p>
-      <ol className="dra-grid dra-goals">
-        {goals.map((goal) => (
-          <Goal key={goal.goal} goal={goal} place={movable.indexOf(goal)} count={movable.length} onOrder={onOrder} />
-        ))}
-      </ol>
-    </>
   );
 }
 

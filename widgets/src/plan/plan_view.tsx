@@ -2,9 +2,9 @@
 import "../plan_view.css";
 import { type KeyboardEvent, type PointerEvent, useEffect, useRef, useState } from "react";
 import { CompareMode } from "../compare/compare_mode";
-import { Button, classes } from "../components/button";
+import { Button, CopyButton, classes } from "../components/button";
 import { Callout, FindingsList, PaneProblem } from "../components/content";
-import { Switch, Told } from "../components/inputs";
+import { Switch } from "../components/inputs";
 import { Popover, usePopover } from "../components/popover";
 import { type Tab, Tabs } from "../components/tabs";
 import { ExportSheet } from "../export/sheet";
@@ -13,7 +13,7 @@ import { AtEnd, useGrid, useGridKeys } from "../view/grid";
 import { actionOf, KeysList, PLANNER_KEYS } from "../view/keys";
 import type { Context } from "../view/late";
 import { useLight } from "../view/model";
-import { copyText, keyed, selectAll } from "../view/text";
+import { keyed, selectAll } from "../view/text";
 import { mount } from "../view/widget";
 import { DevicesPanel, Find, NodesPanel } from "./devices";
 import { GoalsPanel } from "./goals_panel";
@@ -52,7 +52,7 @@ function keep(state: Kept): void {
 }
 
 /** Without a grid the dock is always open: a view that stands alone has a height of its own. */
-export function useDock() {
+function useDock() {
   const [state, setState] = useState(kept);
   const [grid, setGrid] = useState<HTMLElement | null>(null);
   const most = () => Math.max(LEAST, (grid?.clientHeight ?? 600) - 220);
@@ -113,40 +113,26 @@ export function useDock() {
   };
 }
 
-/** How long a button says that it was done, in milliseconds. */
-const DONE = 2000;
 /** Plans that fit side by side. */
 const MOST_KEPT = 12;
 
 /** The buttons; `select` marks the text on the screen where the clipboard is barred. */
-export function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
-  const channel = useChannel();
+function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
   const [yaml, kept] = [useTrait("yaml"), useTrait("kept")];
   const isFull = kept >= MOST_KEPT;
-  const [told, setTold] = useState("");
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const copy = async () => {
-    setTold(await copyText(yaml, select));
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setTold(""), DONE);
-  };
   return (
     <div className="dra-row dra-tools-right">
-      <Told>{told}</Told>
-      <Button icon="copy" onClick={() => void copy()}>
-        Copy
-      </Button>
+      <CopyButton icon="copy" text={() => yaml} select={select} />
       <Button
         icon="pin"
         disabled={isFull}
         title={isFull ? "Twelve plans are kept; remove one in Compare" : "Keep this plan for Compare"}
-        onClick={() => channel.send({ type: "keep-for-compare" })}
+        send={{ type: "keep-for-compare" }}
       >
         {kept > 0 ? `Keep (${kept})` : "Keep"}
       </Button>
       {!hasBar && (
-        <Button icon="folder" onClick={() => channel.send({ type: "show-export" })}>
+        <Button icon="folder" send={{ type: "show-export" }}>
           Export…
         </Button>
       )}
@@ -155,7 +141,7 @@ export function Tools({ select, hasBar }: { select(): void; hasBar: boolean }) {
 }
 
 // What is exported: kind, lines, for which release it is valid, and what kube-scheduler does with it.
-export function Outgoing({ onYaml }: { onYaml(): void }) {
+function Outgoing({ onYaml }: { onYaml(): void }) {
   const channel = useChannel();
   const [rows, pin] = [useTrait("outgoing"), useTrait("pin_offer")];
   return (
@@ -179,7 +165,7 @@ export function Outgoing({ onYaml }: { onYaml(): void }) {
         <Button kind="link" onClick={onYaml}>
           Show YAML
         </Button>
-        <Button kind="link" onClick={() => channel.send({ type: "show-export" })}>
+        <Button kind="link" send={{ type: "show-export" }}>
           Show what you export
         </Button>
       </div>
@@ -199,10 +185,10 @@ function PlanView() {
 
 function PlanMode() {
   const channel = useChannel();
-  const light = useLight(channel);
+  const point = useLight(channel);
   const [wanted, setChosen] = useState("yaml");
   const [findings, devices, nodes] = [useTrait("findings"), useTrait("devices"), useTrait("nodes")];
-  const [problem, whyNot] = [useTrait("problem"), useTrait("why_not")];
+  const whyNot = useTrait("why_not");
   // An empty drawing fits nowhere, and nothing of it is exported: there is nothing to say of either.
   const isDrawn = (useTrait("answer").state ?? "empty") !== "empty";
   const code = useRef<HTMLDivElement>(null);
@@ -219,8 +205,7 @@ function PlanMode() {
     // When its tab is shown: what is hidden cannot be selected.
     requestAnimationFrame(() => code.current && selectAll(code.current));
   };
-  const field = useRef<HTMLInputElement>(null);
-  const find = usePopover({ first: () => field.current });
+  const find = usePopover({ first: "input" });
   const keys = usePopover();
   useGridKeys(grid, (event) => {
     const action = actionOf(PLANNER_KEYS, event);
@@ -242,10 +227,10 @@ function PlanMode() {
         ]
       : [];
   const tabs: Tab[] = [
-    { key: "yaml", label: "YAML", panel: <YamlEditor light={light} code={code} /> },
+    { key: "yaml", label: "YAML", panel: <YamlEditor point={point} code={code} /> },
     { key: "goals", label: "Goals and proof", panel: <GoalsPanel /> },
     ...ofShort,
-    { key: "devices", label: "Devices", panel: <DevicesPanel light={light} />, count: devices.total ?? 0 },
+    { key: "devices", label: "Devices", panel: <DevicesPanel point={point} />, count: devices.total ?? 0 },
     {
       key: "nodes",
       label: "Nodes",
@@ -310,9 +295,9 @@ function PlanMode() {
             tools={<div className="dra-row">{buttons}</div>}
             isOpen={dock.isOpen}
           >
-            <PaneProblem text={problem} onHide={() => channel.send({ type: "dismiss-problem" })} />
+            <PaneProblem />
             <Popover over={find} title="Find a node or a device" isBare className="dra-find">
-              <Find field={field} onDone={find.close} />
+              <Find onDone={find.close} />
             </Popover>
             <Popover over={keys} title="Keys" className="dra-keys">
               <KeysList rows={PLANNER_KEYS} />

@@ -1,10 +1,11 @@
 // The verdict: the drawing read back, the answer, what kube-scheduler does, up to four figures, and what would help.
 
-import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, classes, Icon, type IconName } from "../components/button";
 import { Callout, Points, type Tone } from "../components/content";
 import { Figure, Popover, usePopover } from "../components/popover";
 import type { AnswerRow, Fix } from "../generated/models";
+import { useHeightOf } from "../view/grid";
 import { keyed } from "../view/text";
 import { useChannel, useTrait } from "./model";
 
@@ -61,7 +62,6 @@ function useWork(answer: AnswerRow): Work {
 }
 
 function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
-  const channel = useChannel();
   switch (work.kind) {
     case "trouble":
       return (
@@ -88,7 +88,7 @@ function Working({ work, answer }: { work: Work; answer: AnswerRow }) {
           <span className="dra-progress dra-dim dra-cut" title={told}>
             {told}
           </span>
-          <Button data-key="cancel" onClick={() => channel.send({ type: "cancel" })}>
+          <Button data-key="cancel" send={{ type: "cancel" }}>
             Cancel
           </Button>
         </>
@@ -131,7 +131,8 @@ export function Verdict() {
     event.preventDefault();
     apply(fixes[0]?.number);
   };
-  useHeight(box);
+  // What is told under the verdict stands where it ends.
+  useHeightOf(box, "--dra-strip");
   return (
     <section
       ref={box}
@@ -152,7 +153,16 @@ export function Verdict() {
         {fixes.length > 0 ? (
           <Fixes fixes={fixes} isStale={isStale} tried={answer.tried ?? ""} apply={apply} />
         ) : (
-          <Scheduler answer={answer} />
+          answer.scheduler && (
+            <p className="dra-scheduler">
+              {answer.scheduler}{" "}
+              {answer.differs && (
+                <Button kind="link" data-key="difference" send={{ type: "show-difference" }}>
+                  Show the difference
+                </Button>
+              )}
+            </p>
+          )
         )}
         <div className="dra-row dra-work" role="status">
           <Working work={work} answer={answer} />
@@ -164,34 +174,6 @@ export function Verdict() {
         ))}
       </div>
     </section>
-  );
-}
-
-/** What is told under the verdict stands where it ends. */
-function useHeight(box: RefObject<HTMLElement | null>): void {
-  useEffect(() => {
-    const node = box.current;
-    if (!node || typeof ResizeObserver === "undefined") return;
-    const sizes = new ResizeObserver(() =>
-      node.closest<HTMLElement>(".dra-lab-grid")?.style.setProperty("--dra-strip", `${node.offsetHeight}px`),
-    );
-    sizes.observe(node);
-    return () => sizes.disconnect();
-  }, [box]);
-}
-
-function Scheduler({ answer }: { answer: AnswerRow }) {
-  const channel = useChannel();
-  if (!answer.scheduler) return null;
-  return (
-    <p className="dra-scheduler">
-      {answer.scheduler}{" "}
-      {answer.differs && (
-        <Button kind="link" data-key="difference" onClick={() => channel.send({ type: "show-difference" })}>
-          Show the difference
-        </Button>
-      )}
-    </p>
   );
 }
 

@@ -4,7 +4,7 @@ import { Finding, Lines, Meter, Points } from "../components/content";
 import { Table } from "../components/table";
 import type { FunnelRow, SuggestionRow, TestBars } from "../generated/models";
 import { keyed } from "../view/text";
-import { useChannel, useTrait } from "./model";
+import { useTrait } from "./model";
 
 // Why it does not fit, and what would help.
 function ReasonsPanel() {
@@ -40,16 +40,13 @@ function ReasonsPanel() {
 }
 
 function Suggestion({ row: { number, title, detail, source } }: { row: SuggestionRow }) {
-  const channel = useChannel();
   return (
     <Finding origin={source}>
       <p>
         <b>{title}</b>
       </p>
       {detail && <p className="dra-detail">{detail}</p>}
-      {number != null && (
-        <Button onClick={() => channel.send({ type: "apply-suggestion", number })}>Apply to the drawing</Button>
-      )}
+      {number != null && <Button send={{ type: "apply-suggestion", number }}>Apply to the drawing</Button>}
     </Finding>
   );
 }

@@ -4,7 +4,7 @@ import { type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect, 
 import { Button, classes } from "../components/button";
 import { Callout } from "../components/content";
 import type { ClaimAnswer } from "../generated/models";
-import type { Light } from "../view/model";
+import type { Point } from "../view/model";
 import { keyed } from "../view/text";
 import { useChannel, useTrait } from "./model";
 import { YamlPanel } from "./yaml_panel";
@@ -58,8 +58,7 @@ const PAUSE = 400;
 const correctWords = (count: number): string => `Correct ${count} problem${count === 1 ? "" : "s"}`;
 
 /** The manifests with a button that opens the editor, and the editor in their place. */
-export function YamlEditor({ light, code }: { light: Light; code: RefObject<HTMLDivElement | null> }) {
-  const channel = useChannel();
+export function YamlEditor({ point, code }: { point: Point; code: RefObject<HTMLDivElement | null> }) {
   const [answer, fixes] = [useTrait("claim_answer"), useTrait("claim_fixes")];
   const [isOpen, setOpen] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -109,7 +108,7 @@ export function YamlEditor({ light, code }: { light: Light; code: RefObject<HTML
         className="dra-fix-open"
         title="Correct the drawing; Ctrl+Z undoes"
         hidden={!hasFixes}
-        onClick={() => channel.send({ type: "fix-claim" })}
+        send={{ type: "fix-claim" }}
       >
         {correctWords(fixes.length)}
       </Button>
@@ -118,7 +117,7 @@ export function YamlEditor({ light, code }: { light: Light; code: RefObject<HTML
           <li key={key}>{row.text}</li>
         ))}
       </ul>
-      <YamlPanel light={light} code={code} hidden={isOpen} />
+      <YamlPanel point={point} code={code} hidden={isOpen} />
       <section className="dra-editor dra-column" aria-label="Edit the claim" hidden={!isOpen} onKeyDown={onKeyDown}>
         <Editor area={area} text={text} answer={answer} isOpen={isOpen} onBack={begin} onDone={end} />
       </section>

@@ -2,7 +2,7 @@
 
 import { memo, type RefObject, useMemo } from "react";
 import type { BadgeRow } from "../generated/models";
-import { type Light, requestOf, useLit } from "../view/model";
+import { type Point, requestOf } from "../view/model";
 import { keyed } from "../view/text";
 import { badgeStyle } from "./devices";
 import { useTrait } from "./model";
@@ -72,19 +72,19 @@ function cutComment(line: string): readonly [string, string] {
 }
 
 interface Props {
-  light: Light;
+  point: Point;
   code: RefObject<HTMLDivElement | null>;
   hidden: boolean;
 }
 
-export function YamlPanel({ light, code, hidden }: Props) {
+export function YamlPanel({ point, code, hidden }: Props) {
   const [yaml, marks, badges, chosen] = [
     useTrait("yaml"),
     useTrait("yaml_marks"),
     useTrait("badges"),
     useTrait("chosen"),
   ];
-  const lit = badges[requestOf({ badges, chosen }, useLit(light))]?.letter;
+  const lit = badges[requestOf({ badges, chosen }, useTrait("highlight"))]?.letter;
   const lines = useMemo(() => keyed(yaml.replace(/\n$/, "").split("\n")), [yaml]);
   const requests = useMemo(
     () => new Map(Object.entries(badges).map(([request, badge]) => [badge.letter, { request, badge }])),
@@ -99,9 +99,9 @@ export function YamlPanel({ light, code, hidden }: Props) {
       tabIndex={0}
       hidden={hidden}
       onPointerOver={(event) =>
-        light.point((event.target as Element).closest("[data-request]")?.getAttribute("data-request") ?? "")
+        point((event.target as Element).closest("[data-request]")?.getAttribute("data-request") ?? "")
       }
-      onPointerLeave={() => light.point("")}
+      onPointerLeave={() => point("")}
     >
       {lines.map(([key, text], i) => {
         const letter = marks[String(i + 1)];

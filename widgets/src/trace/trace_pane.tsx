@@ -87,7 +87,6 @@ interface Props {
 }
 
 function StepControls({ isPlaying, onGo, onPlay, onPredict }: Props) {
-  const channel = useChannel();
   const [trace, step, isPredicting] = [useTrait("trace"), useTrait("trace_step"), useTrait("trace_predict")];
   const total = trace.total ?? 0;
   const [isFirst, isLast] = [step <= 0, step >= total];
@@ -116,7 +115,7 @@ function StepControls({ isPlaying, onGo, onPlay, onPredict }: Props) {
       <Button
         title="Go to the next device that is allocated or given back"
         disabled={isLast}
-        onClick={() => channel.send({ type: "next-allocation" })}
+        send={{ type: "next-allocation" }}
       >
         {isPredicting ? "Show without predicting" : "Next device"}
       </Button>
@@ -233,7 +232,7 @@ function Row({ row, depth, now }: { row: TraceRow; depth: number; now: number })
               className="dra-trace-open"
               label={`Show steps ${span(row)}`}
               title="Show the steps inside"
-              onClick={() => channel.send({ type: "open-trace-row", first: row.first, last: row.last })}
+              send={{ type: "open-trace-row", first: row.first, last: row.last }}
             />
           )}
         </td>
@@ -313,7 +312,8 @@ function TracePicture({ onProblem }: { onProblem(words: string): void }) {
 export function TracePane() {
   const channel = useChannel();
   const [trace, now, step] = [useTrait("trace"), useTrait("trace_now"), useTrait("trace_step")];
-  const [isPredicting, problem] = [useTrait("trace_predict"), useTrait("problem")];
+  const { unseen = [], held = [] } = now;
+  const [isPredicting, hasLinks] = [useTrait("trace_predict"), useTrait("trace_links")];
   const [own, setOwn] = useState("");
   const total = trace.total ?? 0;
   const predict = () => channel.set({ trace_predict: !isPredicting });
@@ -324,7 +324,12 @@ export function TracePane() {
     more: { p: predict, P: predict },
     set: (to) => channel.set({ trace_step: to }),
   });
-  if (trace.error) return <Nothing words={trace.error} />;
+  if (trace.error)
+    return (
+      <section className="dra-mode-pane dra-trace dra-column" aria-label="Trace">
+        <p className="dra-empty-state">{trace.error}</p>
+      </section>
+    );
   return (
     <section className="dra-mode-pane dra-trace dra-column" aria-label="Trace" onKeyDown={steps.onKeyDown}>
       <header className="dra-trace-head">
@@ -341,32 +346,31 @@ export function TracePane() {
         {trace.working && (
           <p className="dra-row dra-trace-working" role="status">
             <span>kube-scheduler's search is running: {trace.working}.</span>
-            <Button onClick={() => channel.send({ type: "stop-trace" })}>Stop</Button>
+            <Button send={{ type: "stop-trace" }}>Stop</Button>
           </p>
         )}
         <StepControls isPlaying={steps.isPlaying} onGo={steps.go} onPlay={steps.play} onPredict={predict} />
       </header>
-      <PaneProblem
-        text={problem || own}
-        onHide={() => {
-          channel.send({ type: "dismiss-problem" });
-          setOwn("");
-        }}
-      />
+      <PaneProblem own={own} onHide={() => setOwn("")} />
       <div className="dra-trace-body">
         <div className="dra-trace-left dra-column">
           {isPredicting && <PredictCard />}
           <StepList />
-          <Unseen />
+          {unseen.length > 0 && <Told title="What the planner knows and kube-scheduler does not" lines={unseen} />}
         </div>
         <div className="dra-trace-right dra-column">
           <div className="dra-row dra-trace-choice">
             <FleetStrip />
-            <Links />
+            <Choice
+              label="Claim of the search"
+              options={LINKS}
+              value={hasLinks ? "Manifest" : "No links"}
+              onChoose={(value) => channel.set({ trace_links: value === "Manifest" })}
+            />
           </div>
           <TracePicture onProblem={setOwn} />
           <div className="dra-grid dra-trace-cards">
-            <Told title="So far" lines={now.held ?? []} />
+            <Told title="So far" lines={held} />
             {(!isPredicting || step === total) && (
               <Told title="At the end" lines={[trace.end ?? "", trace.goals ? `${trace.goals}.` : ""]} />
             )}
@@ -391,41 +395,13 @@ function Tiles() {
 }
 
 /** Whether the search is that of the manifest, or of counts and selectors only. */
-function Links() {
-  const channel = useChannel();
-  const now = useTrait("trace_links");
-  return (
-    <Choice
-      label="Claim of the search"
-      options={LINKS}
-      value={now ? "Manifest" : "No links"}
-      onChoose={(value) => channel.set({ trace_links: value === "Manifest" })}
-    />
-  );
-}
-
 const LINKS = [
   { value: "Manifest", label: "Manifest", title: "The search with the exported manifest" },
   { value: "No links", label: "No links", title: "The search with counts and selectors only" },
 ];
-
-function Unseen() {
-  const { unseen = [] } = useTrait("trace_now");
-  return unseen.length > 0 && <Told title="What the planner knows and kube-scheduler does not" lines={unseen} />;
-}
 
 const Told = ({ title, lines }: { title: string; lines: readonly string[] }) => (
   <Card title={title} className="dra-trace-card">
     <Lines lines={lines} />
   </Card>
 );
-
-function Nothing({ words }: { words: string }) {
-  return (
-    <section className="dra-mode-pane dra-trace dra-column" aria-label="Trace">
-      <div className="dra-empty-state">
-        <p>{words}</p>
-      </div>
-    </section>
-  );
-}

@@ -42,6 +42,26 @@ export function useGrid(inside: RefObject<HTMLElement | null>, taken = 0): Room 
   return room;
 }
 
+/** Call with an element when it is there and whenever its size changes; also after `again` has changed. */
+export function useSize(root: RefObject<HTMLElement | null>, call: (node: HTMLElement) => void, again?: unknown): void {
+  const latest = useRef(call);
+  latest.current = call;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller says when to look again
+  useEffect(() => {
+    const node = root.current;
+    if (!node || typeof ResizeObserver === "undefined") return;
+    const sizes = new ResizeObserver(() => latest.current(node));
+    sizes.observe(node);
+    return () => sizes.disconnect();
+  }, [root, again]);
+}
+
+/** Keep the height of an element as a property of the planner's grid. */
+export const useHeightOf = (root: RefObject<HTMLElement | null>, property: string): void =>
+  useSize(root, (node) =>
+    node.closest<HTMLElement>(".dra-lab-grid")?.style.setProperty(property, `${node.offsetHeight}px`),
+  );
+
 const TYPING = 'input:not([type="radio"], [type="checkbox"]), textarea, select, [contenteditable="true"]';
 
 /**
@@ -104,7 +124,7 @@ export function AtEnd({ grid, children }: { grid: HTMLElement | null; children: 
 }
 
 /** `of` finds the part, around the button. A page that may not use the whole screen has no such button. */
-export function FullScreen({ of }: { of: string }) {
+export function FullScreen({ of, className = "dra-wide" }: { of: string; className?: string }) {
   const button = useRef<HTMLButtonElement>(null);
   const [isFull, setFull] = useState(false);
   useEffect(() => {
@@ -126,7 +146,7 @@ export function FullScreen({ of }: { of: string }) {
       title="Full screen (Esc leaves it)"
       onClick={turn}
     >
-      <span className="dra-wide">Full screen</span>
+      <span className={className}>Full screen</span>
     </Button>
   );
 }

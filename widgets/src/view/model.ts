@@ -1,7 +1,14 @@
 // The one place where a widget touches its model: traits as React values, messages, whether its kernel lives, what is lit.
 
-import { createContext, useCallback, useContext, useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import type { PlanViewModel } from "../generated/models";
+import { createContext, useCallback, useContext, useEffect, useRef, useSyncExternalStore } from "react";
+import type {
+  ClaimCanvasMessage,
+  ClusterBarMessage,
+  HardwareViewMessage,
+  LessonViewMessage,
+  PlanViewMessage,
+  PlanViewModel,
+} from "../generated/models";
 import { isEqual } from "./text";
 
 /**
@@ -94,10 +101,14 @@ export class Channel<M extends object, S extends object> {
     if (changed.length) this.model.save_changes();
   }
 
-  /** Change values for the views of this page only: Python is not told. */
+  /** Change values for the views of this page only; `save` tells Python. */
   show(values: Partial<M>): void {
     if (this.life.isOver()) return;
     for (const [name, value] of Object.entries(values)) this.model.set(name, value);
+  }
+
+  save(): void {
+    if (!this.life.isOver()) this.model.save_changes();
   }
 
   send(message: S, piece?: ArrayBuffer): void {
@@ -114,11 +125,18 @@ export class Channel<M extends object, S extends object> {
 }
 
 // React's view of a model: its traits as values that draw again when they change, and the way to send messages.
+/** A message of any widget. */
+export type AnyMessage =
+  | ClaimCanvasMessage
+  | ClusterBarMessage
+  | HardwareViewMessage
+  | LessonViewMessage
+  | PlanViewMessage;
 type AnyChannel = Channel<Record<string, unknown>, object>;
 
 export const ChannelContext = createContext<AnyChannel | null>(null);
 
-function useAnyChannel(): AnyChannel {
+export function useAnyChannel(): AnyChannel {
   const channel = useContext(ChannelContext);
   if (!channel) throw new Error("used outside of a widget");
   return channel;
@@ -128,7 +146,7 @@ function useAnyChannel(): AnyChannel {
  * The value of a trait, the same object as long as it says the same: the echo of our own change comes back from the
  * kernel as an equal copy, and would look like a change.
  */
-function useAnyTrait(name: string): unknown {
+export function useAnyTrait(name: string): unknown {
   const channel = useAnyChannel();
   const subscribe = useCallback((changed: () => void) => channel.on(name, changed), [channel, name]);
   const kept = useRef<{ raw: unknown; value: unknown } | null>(null);
@@ -155,61 +173,24 @@ export function useIsLost(): boolean {
   return useSyncExternalStore(life.subscribe, life.isOver);
 }
 
-// What is lit up: at once here, a moment later everywhere else.
-type Highlighted = Pick<PlanViewModel, "highlight">;
-
-/** How long the pointer may run over things before the others are told, in milliseconds. */
+/** Milliseconds that the pointer may run over things before the other views are told. */
 const PAUSE = 70;
 
-/** A request's name, a device id, or "", shared with the other views through the trait `highlight`. */
-export class Light {
-  private now: string;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly calls = new Set<() => void>();
-
-  constructor(private readonly channel: Channel<Highlighted, never>) {
-    this.now = channel.get("highlight");
-  }
-
-  readonly get = (): string => this.now;
-
-  readonly subscribe = (call: () => void): (() => void) => {
-    this.calls.add(call);
-    return () => this.calls.delete(call);
-  };
-
-  readonly point = (subject: string): void => {
-    if (subject === this.now) return;
-    this.show(subject);
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.channel.set({ highlight: subject }), PAUSE);
-  };
-
-  /** Follow the trait; returns what ends that. */
-  readonly follow = (): (() => void) => {
-    const end = this.channel.on("highlight", () => this.show(this.channel.get("highlight")));
-    return () => {
-      end();
-      clearTimeout(this.timer);
-    };
-  };
-
-  private show(subject: string): void {
-    this.now = subject;
-    for (const call of [...this.calls]) call();
-  }
+/** Returns what lights up a request's name, a device id, or "": at once here, a moment later in the other views. */
+export function useLight(channel: Channel<Pick<PlanViewModel, "highlight">, never>): Point {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useCallback(
+    (subject) => {
+      if (subject === channel.get("highlight")) return;
+      channel.show({ highlight: subject });
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => channel.save(), PAUSE);
+    },
+    [channel],
+  );
 }
-
-/** The light of a widget, for as long as it lives. */
-export function useLight(channel: Channel<Highlighted, never>): Light {
-  const light = useMemo(() => new Light(channel), [channel]);
-  useEffect(() => light.follow(), [light]);
-  return light;
-}
-
-/** What is lit at present. */
-export const useLit = (light: Pick<Light, "get" | "subscribe">): string =>
-  useSyncExternalStore(light.subscribe, light.get);
+export type Point = (subject: string) => void;
 
 interface Named {
   badges: Readonly<Record<string, { letter: string }>>;
