@@ -143,7 +143,9 @@ def read_lesson(path: Path) -> LessonText:
         raise ManifestError("a lesson is a map of fields", origin=origin)
     plain = {**value, "id": name, "number": int(name.partition("-")[0])}
     for place, field in _drawings(plain):
-        place[field] = msgspec.to_builtins(_drawing(place[field], path.name))
+        place[field] = msgspec.to_builtins(
+            drawing_of({"apiVersion": DRAWING_VERSION, "kind": "Drawing", **place[field]}, path.name)
+        )
     try:
         return convert(plain, LessonText, origin)
     except ManifestError as error:
@@ -152,15 +154,9 @@ def read_lesson(path: Path) -> LessonText:
 
 
 def _drawings(plain: dict[str, Any]) -> Sequence[tuple[dict[str, Any], str]]:
-    """Return where a lesson has a drawing, as the map that has it and the key."""
     answers = plain.get("answers")
     found = [(answers, name) for name in answers] if isinstance(answers, dict) else []
     return [*found, *([(plain, "start")] if "start" in plain else [])]
-
-
-def _drawing(value: Any, source: str) -> Drawing:
-    """Return a drawing that is written without its head."""
-    return drawing_of({"apiVersion": DRAWING_VERSION, "kind": "Drawing", **value}, source)
 
 
 @cache

@@ -134,7 +134,6 @@ def _devices(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
 
 
 def _values(goals: Sequence[GoalValue], wanted: Mapping[str, int]) -> bool:
-    """Say whether the goals have wanted values."""
     return wanted.items() <= {goal.goal: goal.value for goal in goals}.items()
 
 
@@ -177,7 +176,6 @@ def _exact_amount(answer: DrawnAnswer, wanted: Mapping[str, QuantityText]) -> bo
 
 
 def _taken(answer: DrawnAnswer) -> Mapping[str, Fraction]:
-    """Return what the best allocation consumes, by the name of the capacity without its domain."""
     taken: dict[str, Fraction] = defaultdict(Fraction)
     for placement in answer.plan.placements:
         for name, amount in placement.consumed.items():

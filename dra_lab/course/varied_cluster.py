@@ -119,7 +119,6 @@ def _mixed(groups: Iterable[Sequence[int]], chance: random.Random) -> dict[int, 
 
 
 def _holding(claim: ResourceClaim, held: Mapping[DeviceID, DeviceID]) -> ResourceClaim:
-    """Return a claim that holds other devices of the same kinds."""
     allocation = claim.status.allocation if claim.status else None
     if claim.status is None or allocation is None or allocation.devices is None:
         return claim

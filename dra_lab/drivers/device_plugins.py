@@ -41,7 +41,6 @@ def plugin_resources() -> tuple[PluginResource, ...]:
 
 
 def _each(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a row of the data file, or one for each resource in its `shares`."""
     if "shares" not in row:
         yield row
         return

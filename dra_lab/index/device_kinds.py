@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dra_lab.cel.matching import ERROR, Matching
 from dra_lab.cel.selector import compile_selector
 from dra_lab.drivers import attributes_of_labels, attributes_of_machines, attributes_read, known_drivers, profile
-from dra_lab.drivers.guesses import kind_of_attributes, kind_of_classes, kind_of_name
+from dra_lab.drivers.kinds import kind_of_attributes, kind_of_classes, kind_of_name
 from dra_lab.errors import CelError, UnsupportedFeature
 from dra_lab.model.claims import DeviceClass, expressions
 from dra_lab.model.cluster import Cluster
@@ -239,7 +239,13 @@ def keys_read(known: DriverProfile) -> frozenset[str]:
     offers = (name for offer in known.offers for name in offer.when)
     machines = attributes_of_machines(known.driver)
     names = {*attributes_read(known), *machines, *attributes_of_labels(known), *offers, RDMA}
-    return frozenset((*names, *(name.removeprefix(f"{known.driver}/") for name in names)))
+    return frozenset(with_bare_keys(names, known.driver))
+
+
+def with_bare_keys(names: Iterable[str], driver: str) -> tuple[str, ...]:
+    """Return full names, and the bare keys under which a driver may publish those of its own domain."""
+    full = tuple(names)
+    return tuple(dict.fromkeys((*full, *(name.removeprefix(f"{driver}/") for name in full))))
 
 
 def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:

@@ -119,7 +119,6 @@ class Cluster:
     @property
     @once_per_devices
     def _unread_nodes(self) -> Mapping[str, Node]:
-        """Return the nodes that only slices name, by name."""
         named = {s.spec.node_name for s in self.slices if s.spec.node_name} - {node.name for node in self.nodes}
         labels = ((name, {"kubernetes.io/hostname": name}) for name in named)
         return {name: Node(metadata=ObjectMeta(name=name, labels=own)) for name, own in labels}
@@ -242,7 +241,6 @@ class Cluster:
     @property
     @once_per_devices
     def _without_scalar(self) -> tuple[DeviceAttribute, ...]:
-        """Return the attributes that are lists, or have no value."""
         known, found = slice_values(self, without_scalar), list[DeviceAttribute]()
         for slice_ in self.slices:
             own = known.get(id(slice_))
@@ -343,7 +341,6 @@ class Cluster:
     @property
     @once_per_snapshot
     def _unselecting(self) -> tuple[_Numbered, ...]:
-        """Return the taints of rules without a `deviceSelector`, with their places."""
         return tuple(
             (at, rule.spec.taint) for at, rule in enumerate(self.taint_rules) if rule.spec.device_selector is None
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
@@ -52,6 +53,16 @@ class NewDomains:
         """Raise InputError for numbers that make no sense."""
         if self.nodes < 1 or (self.most is not None and self.most < 0):
             raise InputError(f"new domains of {self.nodes} nodes, {self.most} at most: give 1 node or more, 0 or more")
+
+
+class Where(TypedDict, total=False):
+    """What one node of a type costs, and where such nodes may go; `NodeType` explains the fields."""
+
+    cost: float
+    places: int | Mapping[str, int] | None
+    level: str
+    hierarchy: str
+    new_domains: NewDomains | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,23 +127,15 @@ class NodeType:
         cls,
         node: str,
         *,
-        cost: float = 1.0,
-        places: int | Mapping[str, int] | None = None,
-        level: str = "",
-        hierarchy: str = "",
-        new_domains: NewDomains | None = None,
         name: str = "",
+        **where: Unpack[Where],
     ) -> NodeType:
         """Return nodes with the slices, labels and taints of a node of the cluster, and nothing in use.
 
         Args:
             node: The name of the node to copy.
-            cost: What one node costs.
-            places: How many such nodes each existing domain has a place for; None: no limit.
-            level: The level of these domains.
-            hierarchy: The name of the hierarchy of this level.
-            new_domains: Domains that may be made for such nodes.
             name: The name of the type; "": that of the node.
+            **where: What one node costs and where such nodes may go: the fields of `Where`.
 
         Returns:
             The type.
@@ -140,7 +143,7 @@ class NodeType:
         Raises:
             InputError: A number makes no sense.
         """
-        return cls(name or node, node, (), {}, cost, places, level, hierarchy, new_domains)
+        return cls(name or node, node, **where)
 
     @classmethod
     def from_slices(
@@ -149,11 +152,7 @@ class NodeType:
         slices: Sequence[ResourceSlice],
         *,
         labels: Mapping[str, str] | None = None,
-        cost: float = 1.0,
-        places: int | Mapping[str, int] | None = None,
-        level: str = "",
-        hierarchy: str = "",
-        new_domains: NewDomains | None = None,
+        **where: Unpack[Where],
     ) -> NodeType:
         """Return nodes with the devices of the slices of one node, for example of another cluster or of a file.
 
@@ -161,11 +160,7 @@ class NodeType:
             name: The name of the type.
             slices: All slices of that node.
             labels: Labels of the new nodes.
-            cost: What one node costs.
-            places: How many such nodes each existing domain has a place for; None: no limit.
-            level: The level of these domains.
-            hierarchy: The name of the hierarchy of this level.
-            new_domains: Domains that may be made for such nodes.
+            **where: What one node costs and where such nodes may go: the fields of `Where`.
 
         Returns:
             The type.
@@ -173,7 +168,7 @@ class NodeType:
         Raises:
             InputError: The slices are not those of one node, or a number makes no sense.
         """
-        return cls(name, "", tuple(slices), dict(labels or {}), cost, places, level, hierarchy, new_domains)
+        return cls(name, slices=tuple(slices), labels=dict(labels or {}), **where)
 
     @classmethod
     def from_roots(
@@ -183,11 +178,7 @@ class NodeType:
         *,
         attributes: Mapping[str, Mapping[str, str | int | bool]] | None = None,
         labels: Mapping[str, str] | None = None,
-        cost: float = 1.0,
-        places: int | Mapping[str, int] | None = None,
-        level: str = "",
-        hierarchy: str = "",
-        new_domains: NewDomains | None = None,
+        **where: Unpack[Where],
     ) -> NodeType:
         """Return nodes that are described by their PCIe roots.
 
@@ -198,11 +189,7 @@ class NodeType:
             roots: For each PCIe root, how many devices of each driver it has. Under `numa`: its NUMA node, default 0.
             attributes: For each driver the attributes of its devices that device classes and claims select by.
             labels: Labels of the new nodes.
-            cost: What one node costs.
-            places: How many such nodes each existing domain has a place for; None: no limit.
-            level: The level of these domains.
-            hierarchy: The name of the hierarchy of this level.
-            new_domains: Domains that may be made for such nodes.
+            **where: What one node costs and where such nodes may go: the fields of `Where`.
 
         Returns:
             The type.
@@ -220,7 +207,7 @@ class NodeType:
         slices = _described(name, roots, attributes or {})
         if not slices:
             raise InputError(f"node type {name!r} has no devices; give a number of devices for a driver")
-        return cls(name, "", slices, dict(labels or {}), cost, places, level, hierarchy, new_domains)
+        return cls(name, slices=slices, labels=dict(labels or {}), **where)
 
     @property
     def made_node(self) -> Node:

@@ -123,16 +123,12 @@ def _requirement_holds(requirement: NodeSelectorRequirement, labels: Mapping[str
         case "DoesNotExist":
             return value is None
         case "Gt" | "Lt":
-            return _compare(requirement, value)
+            have = whole_number(value or "")
+            limit = whole_number(requirement.values[0]) if requirement.values else None
+            if have is None or limit is None:
+                return False
+            return have > limit if requirement.operator == "Gt" else have < limit
     return False
-
-
-def _compare(requirement: NodeSelectorRequirement, value: str | None) -> bool:
-    have = whole_number(value or "")
-    limit = whole_number(requirement.values[0]) if requirement.values else None
-    if have is None or limit is None:
-        return False
-    return have > limit if requirement.operator == "Gt" else have < limit
 
 
 def labels_match(requirements: Sequence[NodeSelectorRequirement], labels: Mapping[str, str]) -> bool:

@@ -291,7 +291,7 @@ class Kept(Value, frozen=True):
     """A plan that a person kept, for comparing: the question, its cluster, and the answer.
 
     `mode` is "plan" (one claim, `sketch`) or "fleet" (`workloads`). `layers` are what-if changes. `sentence` says the
-    answer; `figures` are its numbers by name (`words.kept_values`); `yaml` is the manifest. `devices` maps allocated
+    answer; `figures` are its numbers by name (`words.plan_json`); `yaml` is the manifest. `devices` maps allocated
     devices to requests. `snapshot` is the cluster's fingerprint. `simulation` says what kube-scheduler does, or "".
     """
 

@@ -296,7 +296,6 @@ def part_of_cluster(cluster: Cluster, node: str) -> Cluster:
 
 @once_per_claims
 def _claims_by_pool(cluster: Cluster) -> Mapping[tuple[str, str], Mapping[int, ResourceClaim]]:
-    """Return the claims by the pools that they hold devices of, and by identity."""
     found: dict[tuple[str, str], dict[int, ResourceClaim]] = {}
     for claim in cluster.claims:
         for result in claim.status.allocation.devices.results if claim.status.allocation else ():

@@ -80,7 +80,7 @@ class DeviceState:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class OnTop:
     """What is drawn on top: the requests of the filled devices, and of those that only kube-scheduler takes.
 
     `compared`: the two lie over each other; `without_links`: kube-scheduler then has counts and selectors only.
@@ -94,12 +94,12 @@ class Shown:
     amounts: Mapping[DeviceID, Mapping[str, str]] = field(default_factory=dict)
 
 
-def shown(plan: Plan | None, node_name: str, show: str) -> Shown:
+def shown(plan: Plan | None, node_name: str, show: str) -> OnTop:
     """Return which devices of a node are chosen, by what `show` asks for. Raises ValueError for an unknown `show`."""
     if show not in SHOWN:
         raise ValueError(f"show={show!r}: use one of {', '.join(SHOWN)}")
     if plan is None or plan.node != node_name:
-        return Shown()
+        return OnTop()
     fits = {"scheduler": plan.first_fit, "plain": plan.first_fit_plain}
     if show in fits:
         return _filled(_taken(fits[show]))
@@ -126,9 +126,9 @@ def _taken(first_fit: FirstFit | None) -> Sequence[Placement]:
     return first_fit.placements if first_fit is not None else ()
 
 
-def _filled(placements: Sequence[Placement]) -> Shown:
+def _filled(placements: Sequence[Placement]) -> OnTop:
     amounts = {placement.device: placement.consumed for placement in placements if placement.consumed}
-    return Shown(_by_device(placements), amounts=amounts)
+    return OnTop(_by_device(placements), amounts=amounts)
 
 
 def _by_device(placements: Sequence[Placement]) -> Mapping[DeviceID, str]:
@@ -141,7 +141,7 @@ def device_states(
     *,
     sketch: ClaimSketch | None = None,
     request: str = "",
-    on_top: Shown | None = None,
+    on_top: OnTop | None = None,
     release: str = "",
 ) -> Mapping[DeviceID, DeviceState]:
     """Return the state of every device that a node has.
@@ -149,7 +149,7 @@ def device_states(
     With a sketch, devices that none of its requests can take are not eligible; with `request` only that one counts.
     `release` decides which taints count, "" for the cluster's own. Raises NodeError for an unknown node.
     """
-    on_top = on_top or Shown()
+    on_top = on_top or OnTop()
     target = cluster.target_release(release_of_text(release) if release else None)
     seen = [(found.id, found.device) for found in devices_on(gather_pools(cluster, node_name))]
     unfit = _ineligible(cluster, seen, sketch, request, target) if sketch is not None else {}
@@ -280,7 +280,6 @@ def _ineligible(
     request: str,
     release: KubernetesRelease,
 ) -> dict[DeviceID, str]:
-    """Return the devices that no wanted request matches, each with the reason."""
     # The selector engine is started only for pictures that need it.
     from dra_lab.cel.matching import Matching
     from dra_lab.sketch.palette import with_documented_classes

@@ -1,4 +1,4 @@
-"""The hardware picture: one node as nested boxes, its devices with their states, and what a plan takes. SVG as text."""
+"""The hardware of a node as SVG: nested boxes with the states of devices and what a plan takes, or a tree of rows."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pictures.boxes import COUNTERS, LINE, SIZE, WIDTH, Frame
-from dra_lab.pictures.captions import place_words, text_width, wrap
+from dra_lab.pictures.captions import heading, place_words, text_width, wrap
 from dra_lab.pictures.device_states import (
     WORDED,
     DeviceState,
-    Shown,
+    OnTop,
     State,
     device_states,
     partial_fit,
@@ -30,11 +30,23 @@ from dra_lab.pictures.device_states import (
 from dra_lab.pictures.letters import colours, letters, numbers
 from dra_lab.pictures.marks import Ink, add_cells, add_legend, add_mark, add_notes
 from dra_lab.pictures.partitions import left_words
-from dra_lab.pictures.scene import node_scene, node_title, roots_of
-from dra_lab.pictures.svg_elements import Element, element, outline, patterns, say, style_sheet, text, title, to_text
+from dra_lab.pictures.scene import OTHER, SHAPES, in_blocks, node_scene, node_title, roots_of
+from dra_lab.pictures.svg_elements import (
+    Element,
+    element,
+    label,
+    outline,
+    patterns,
+    say,
+    style_sheet,
+    text,
+    title,
+    to_text,
+)
 from dra_lab.sketch.kind_counts import unread_words
 from dra_lab.topology.hierarchies import hierarchies
-from dra_lab.topology.locality import localities
+from dra_lab.topology.locality import Locality, localities
+from dra_lab.topology.node_tree import Branch, node_tree
 from dra_lab.topology.presets import NVLINK_DOMAIN
 from dra_lab.words.document import clean
 from dra_lab.words.facts import counted
@@ -97,7 +109,7 @@ def hardware_svg(
         True
     """
     part = partial_fit(cluster, plan, node_name) if plan is not None and show == "best" else None
-    on_top = shown(part or plan, node_name, show) if pods is None else Shown(pods)
+    on_top = shown(part or plan, node_name, show) if pods is None else OnTop(pods)
     drawn = sketch if sketch is not None else plan.sketch if plan is not None else None
     release = plan.release if plan is not None else ""
     states = device_states(cluster, node_name, sketch=drawn, request=request, on_top=on_top, release=release)
@@ -122,18 +134,28 @@ def hardware_svg(
     below = scene.height + _place(tree, cluster, scene, ink, 1, domain=domain)
     if fold:
         below += _fold_line(tree, fold, below, is_open=unfolded)
-    for item in tree.iterfind(".//g[@tabindex]"):
-        item.set("tabindex", "0")
-        break
+    _first_item(tree)
     legend = add_notes(root, width, top + below + (6 if notes else 0), notes)
     bottom = add_legend(root, prefix, width, legend + 6, states=ink, domain=bool(domain), shown=on_top)
-    ground.set("height", f"{bottom:g}")
     # Where the legend begins: a view that scrolls the picture keeps the legend in sight.
     root.set("data-top", f"{top - 1:g}")
     root.set("data-legend", f"{legend + 4:g}")
-    root.set("viewBox", f"0 0 {width:g} {bottom:g}")
+    return _sized(root, ground, width, bottom)
+
+
+def _first_item(tree: Element) -> None:
+    """Let the Tab key reach the first item of a tree."""
+    first = tree.find(".//g[@tabindex]")
+    if first is not None:
+        first.set("tabindex", "0")
+
+
+def _sized(root: Element, ground: Element, width: float, height: float) -> str:
+    """Return a picture of this size as text."""
+    ground.set("height", f"{height:g}")
+    root.set("viewBox", f"0 0 {width:g} {height:g}")
     root.set("width", f"{width:g}")
-    root.set("height", f"{bottom:g}")
+    root.set("height", f"{height:g}")
     return to_text(root)
 
 
@@ -167,7 +189,6 @@ def _fold_line(tree: Element, roots: int, top: float, *, is_open: bool) -> float
 
 
 def _notes(cluster: Cluster, node: str, plan: Plan | None, states: Mapping[DeviceID, DeviceState]) -> list[str]:
-    """Return the sentences below the hardware."""
     pairs = pairs_note(plan, node) if plan is not None else ""
     unread = unread_words(cluster)
     unread = f"{unread[0].upper()}{unread[1:]}." if unread else ""
@@ -270,3 +291,99 @@ def fabric_partitions(cluster: Cluster, node_name: str) -> Iterator[str]:
         if len(groups) > 1:
             partitions = "; ".join(" + ".join(devices) for devices in groups.values())
             yield clean(f"Fabric partitions of {size} (partition{size}): {partitions}.")
+
+
+TREE_WIDTH = 290.0
+"""The width of the tree, in pixels."""
+
+_STEP = 20.0
+_ROW = 26.0
+
+
+def tree_svg(cluster: Cluster, node_name: str, plan: Plan | None = None, width: float = TREE_WIDTH) -> str:
+    """Return the tree as one `<svg>` element; devices carry `data-id` and, if a plan chose them, `data-request`.
+
+    More than twelve like devices of one place are one row. Raises NodeError for an unknown node.
+    """
+    drawing = _Drawing(cluster, node_name, plan, width)
+    root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw dra-hw-tree", role="group")
+    say(root, aria_label=f"PCIe and NUMA tree of node {node_name}")
+    element(root, "style").text = style_sheet()
+    ground = element(root, "rect", class_="dra-hw-ground", width=width)
+    tree = element(root, "g", role="tree")
+    say(tree, aria_label=f"tree of {node_name}")
+    bottom = drawing.place(tree, node_tree(cluster, node_name), 0, 4.0) + 6
+    _first_item(tree)
+    return _sized(root, ground, width, bottom)
+
+
+class _Drawing:
+    """Draws the rows of one node."""
+
+    def __init__(self, cluster: Cluster, node_name: str, plan: Plan | None, width: float) -> None:
+        sketch = plan.sketch if plan is not None else None
+        release = plan.release if plan is not None else ""
+        on_top = shown(plan, node_name, "best")
+        self._states = device_states(cluster, node_name, sketch=sketch, on_top=on_top, release=release)
+        self._letters = letters(sketch) if sketch is not None else {}
+        self._colours = colours(sketch) if sketch is not None else {}
+        self._numbers = numbers(on_top.filled)
+        self._width = width
+
+    def place(self, parent: Element, branch: Branch, depth: int, y: float) -> float:
+        """Add a place with all below it, and return where the next row begins."""
+        item = element(parent, "g", role="group", class_="dra-hw-place")
+        words = place_words(branch)
+        say(item, data_level=branch.level, data_value=str(branch.value), aria_label=words)
+        title(item, words)
+        x = 6 + depth * _STEP
+        lines = wrap(clean(heading(branch)[0]), SIZE * 1.12, self._width - x - 4)
+        for at, line in enumerate(lines):
+            text(item, line, x, y + 16 + at * LINE, "dra-hw-heading dra-hw-strong")
+        top = y + _ROW + (len(lines) - 1) * LINE
+        below = top
+        middle = top
+        for deeper in branch.branches:
+            middle = below + _ROW / 2 - 2
+            _edge(item, x, middle)
+            below = self.place(item, deeper, depth + 1, below)
+        for group in in_blocks(branch.devices):
+            middle = below + _ROW / 2 - 2
+            _edge(item, x, middle)
+            below = self._devices(item, group, depth + 1, below)
+        if below > top:
+            element(item, "line", x1=x + 6, y1=top - 4, x2=x + 6, y2=middle, class_="dra-hw-edge")
+        return below
+
+    def _devices(self, parent: Element, group: Sequence[Locality], depth: int, y: float) -> float:
+        states = [self._states.get(one.device, DeviceState()) for one in group]
+        references = list(dict.fromkeys(split_request(state.chosen)[0] for state in states if state.chosen))
+        first, x = group[0], 6 + depth * _STEP
+        name = clean(first.name) if len(group) == 1 else f"{len(group)} × {first.label}"
+        words = f"{name} · {first.label}" if len(group) == 1 and first.label != name else name
+        number = self._numbers.get(first.device, "") if len(group) == 1 else ""
+        signs = " ".join(f"{self._letters.get(reference, '?')}{number}" for reference in references)
+        why = "; ".join(states[0].why) or states[0].state.value if len(group) == 1 else ""
+        icon = 20.0 if first.kind in ("gpu", "cpu") else 28.0
+        item = element(parent, "g", role="treeitem", aria_level=str(depth + 1), tabindex="-1", class_="dra-hw-device")
+        if len(group) == 1:
+            say(item, data_id=str(first.device))
+        else:
+            say(item, data_ids=" ".join(str(one.device) for one in group))
+        if references:
+            say(item, data_request=" ".join(references))
+        sign = element(item, "g", class_=f"dra-hw-{'chosen' if references else states[0].state.css}")
+        outline(sign, SHAPES.get(first.kind, OTHER)[0], x, y + 3, icon, 20.0, class_="dra-hw-shape")
+        if references:
+            colour = self._colours[references[0]]
+            sign.set("style", f"--dra-hw-fill:{colour.fill};--dra-hw-on:{colour.text}")
+            text(sign, f"{self._letters[references[0]]}{number}", x + icon / 2, y + 13, "dra-hw-letter")
+        lines = wrap(clean(words), SIZE, self._width - x - icon - 10)
+        for at, line in enumerate(lines):
+            text(item, line, x + icon + 6, y + 17 + at * LINE, "dra-hw-heading")
+        label(item, ", ".join(part for part in (f"{signs} {words}".strip(), why) if part))
+        return y + _ROW + (len(lines) - 1) * LINE
+
+
+def _edge(parent: Element, x: float, y: float) -> None:
+    element(parent, "line", x1=x + 6, y1=y, x2=x + _STEP - 3, y2=y, class_="dra-hw-edge")

@@ -10,7 +10,7 @@ from dra_lab.model.driver_profile import kind_words
 from dra_lab.model.names import DeviceID, split_request
 from dra_lab.pictures.boxes import LINE, SIZE, Frame, Mark
 from dra_lab.pictures.captions import device_words, locality_words, text_width, wrap
-from dra_lab.pictures.device_states import DeviceState, Shown, State
+from dra_lab.pictures.device_states import DeviceState, OnTop, State
 from dra_lab.pictures.letters import PALETTE, Colour
 from dra_lab.pictures.partitions import profile_name
 from dra_lab.pictures.svg_elements import Element, backing, element, label, outline, say, text
@@ -255,7 +255,6 @@ def _block(parent: Element, mark: Mark, ink: Ink, level: int) -> None:
 
 
 def _words(locality: Locality, state: DeviceState, ink: Ink) -> str:
-    """Return everything about a device in words: what it is, its state, where it sits and who says so."""
     parts = []
     if state.chosen:
         parts.append(f"chosen for request {state.chosen} ({ink.letter(state.chosen)})")
@@ -295,7 +294,7 @@ def add_legend(
     *,
     states: Ink,
     domain: bool,
-    shown: Shown,
+    shown: OnTop,
 ) -> float:
     """Add the legend below `top` and return where it ends.
 

@@ -74,7 +74,6 @@ def partitions(cluster: Cluster, node_name: str) -> Mapping[DeviceID, Part]:
 def _counted(
     cluster: Cluster, of_set: Mapping[tuple[str, str, str], Mapping[DeviceID, Device]]
 ) -> Mapping[DeviceID, Part]:
-    """Return the parts of partitions that draw on shared counters, by counter set."""
     if not of_set:
         return {}
     totals: dict[tuple[str, str, str], dict[str, Fraction]] = defaultdict(dict)

@@ -94,7 +94,6 @@ def graph_page(cluster: Cluster, node_name: str, plan: Plan | None = None) -> st
 
 
 def _add(network: Any, frame: Frame, looks: Looks, above: int | None = None) -> None:
-    """Add a place and all in it, joined with the place around it."""
     here = len(network.nodes)
     network.add_node(here, **_place(frame))
     if above is not None:
@@ -186,7 +185,7 @@ def _offline(page: str, node_name: str, plan: Plan | None) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class NodePicture:
+class NodeImage:
     """A picture of one node: a notebook shows it, `str` is its text (SVG or HTML), `save` writes it into a file."""
 
     node: str
@@ -225,7 +224,7 @@ def picture(
     plan: Any = None,
     kind: str = "hardware",
     show: str = "best",
-) -> NodePicture:
+) -> NodeImage:
     """Return the picture of a node: PCIe, NUMA and every device, in light and dark.
 
     Args:
@@ -272,22 +271,22 @@ def _first_node(plan: Plan) -> str:
     return min(plan.nodes, default="") or next((reason.node for reason in plan.shortfalls if reason.node), "")
 
 
-def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> NodePicture:
+def _hardware(cluster: Cluster, node: str, plan: Plan | None, show: str) -> NodeImage:
     marked: Mapping[str, Any] = {"plan": plan, "show": show}
     if plan is not None and not plan.is_one_pod:
         here = [one for one in plan.with_devices if one.node == node]
         pods = {placed.device: one.workload for one in here for placed in one.devices}
         marked = {"pods": pods, "workloads": [workload.name for workload in plan.workloads]}
     svg = hardware_svg(cluster, node, **marked)
-    return NodePicture(node, svg, svg)
+    return NodeImage(node, svg, svg)
 
 
-def _graph(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodePicture:
+def _graph(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodeImage:
     one_pod = plan if plan is not None and plan.is_one_pod else None
-    return NodePicture(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
+    return NodeImage(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
 
 
-_KINDS: Mapping[str, Callable[[Cluster, str, Plan | None, str], NodePicture]] = {
+_KINDS: Mapping[str, Callable[[Cluster, str, Plan | None, str], NodeImage]] = {
     "hardware": _hardware,
     "graph": _graph,
 }

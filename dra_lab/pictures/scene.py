@@ -152,7 +152,6 @@ class _Layout:
         return Frame(branch, 0.0, 0.0, width, height, lines, source, tuple(frames), tuple(marks), outer=outer)
 
     def _cards(self, branch: Branch) -> tuple[Mapping[Card, list[Locality]], list[Locality]]:
-        """Return the partitions of a place by their card, and its other devices."""
         cards: dict[Card, list[Locality]] = defaultdict(list)
         others = []
         for locality in branch.devices:

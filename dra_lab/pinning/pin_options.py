@@ -29,9 +29,9 @@ from dra_lab.pinning.place_selectors import (
 from dra_lab.pinning.pod_kinds import Parts, Planned
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.cluster_candidates import candidates
+from dra_lab.sketch.compile_links import MOST_ALTERNATIVES, alternative
 from dra_lab.sketch.links import LEVEL_WORDS, attribute_for
 from dra_lab.sketch.object_names import ObjectNames
-from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES, alternative
 
 Edited = tuple[ClaimSketch, Mapping[str, str]]
 """A changed drawing, and the drawn reference of each reference that is new (`pod_kinds.Parts`)."""

@@ -14,7 +14,7 @@ from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelec
 from dra_lab.sketch.cel_text import is_one_of, read_of, selector_at
 from dra_lab.sketch.claim_objects import Affinity
 from dra_lab.sketch.cluster_candidates import all_devices
-from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
+from dra_lab.sketch.compile_links import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities
 
 MOST_TEXT = 8_000

@@ -30,7 +30,7 @@ from dra_lab.scheduler.first_fit import search_node
 from dra_lab.scheduler.identical_nodes import NodeStates
 from dra_lab.scheduler.search_limits import SearchLimits
 from dra_lab.sketch.claim_objects import Affinity
-from dra_lab.sketch.prioritized_list import MOST_ALTERNATIVES
+from dra_lab.sketch.compile_links import MOST_ALTERNATIVES
 from dra_lab.topology.locality import localities
 
 History = tuple[tuple[str, int], ...]

@@ -122,7 +122,7 @@ def read_page(text: str, present: str, source: str) -> tuple[Drawing, Cluster | 
     Returns None for a text that is no such page. If the page names a cluster, only a shipped one is read, because a
     page may come from anyone. Raises SketchError, ManifestError or SourceError.
     """
-    from dra_lab.pictures.page_program import plan_in
+    from dra_lab.pictures.report import plan_in
 
     page = plan_in(text)
     if page is None:

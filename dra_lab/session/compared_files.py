@@ -22,7 +22,7 @@ from dra_lab.session.drawings import PLAN_FILE, read_plan_file
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.sources.confined import is_live
 from dra_lab.words.comparison import GANGS
-from dra_lab.words.kept_values import is_gang, values_of_plan
+from dra_lab.words.plan_json import is_gang, values_of_plan
 
 _SECONDS = 60.0
 """Seconds for the plan of the gangs of a plan file, as `dra-lab plan` has them."""

@@ -27,8 +27,7 @@ from dra_lab.session.job import Job, Run
 from dra_lab.session.preparing import settled_layers
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import counted
-from dra_lab.words.kept_values import values_of_plan
-from dra_lab.words.plan_json import plan_json
+from dra_lab.words.plan_json import plan_json, values_of_plan
 
 if TYPE_CHECKING:
     from dra_lab.exports.simulation import Simulation

@@ -27,8 +27,7 @@ from dra_lab.model.workload import HOST, Workload, workload_of
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.job import Run
 from dra_lab.words.facts import counted
-from dra_lab.words.kept_values import values_of_bandwidth
-from dra_lab.words.plan_json import plain_value
+from dra_lab.words.plan_json import plain_value, values_of_bandwidth
 
 if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts

@@ -226,7 +226,6 @@ def taken_devices(cluster: Cluster, release: KubernetesRelease) -> frozenset[Dev
 
 @once_per_snapshot
 def _taken(cluster: Cluster, release: KubernetesRelease, capacity_key: str) -> frozenset[DeviceID]:
-    """Return the devices that are not free."""
     # read only devices in use or tainted, because a followed cluster repeats this with every claim
     by_id = catalogue(cluster).by_id
     shared = [by_id[id_] for id_ in cluster.allocated.shares if id_ in by_id]
@@ -244,14 +243,12 @@ def _taken_alone(cluster: Cluster) -> frozenset[DeviceID]:
 
 @once_per_hardware
 def _tainted(cluster: Cluster, release: KubernetesRelease) -> frozenset[DeviceID]:
-    """Return the devices that `is_tainted`."""
     items = catalogue(cluster).devices if cluster.taint_rules else catalogue(cluster).tainted
     return frozenset(item.id for item in items if is_tainted(cluster, item, release))
 
 
 @once_per_hardware
 def _matched(_cluster: Cluster) -> dict[object, Candidates]:
-    """Return what asks mean, by what tells them apart."""
     return {}
 
 

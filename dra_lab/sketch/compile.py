@@ -32,8 +32,17 @@ from dra_lab.model.quantity import canonical_quantity
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, ClaimSketch, asks
 from dra_lab.model.sketch_rules import check_sketch
-from dra_lab.sketch.compile_links import must_constraints, order_findings, softs_of, writable_links
-from dra_lab.sketch.derived import Expressions, with_derived
+from dra_lab.sketch.compile_links import (
+    PrioritizedList,
+    Soft,
+    must_constraints,
+    order_findings,
+    prioritized_constraints,
+    prioritized_list,
+    softs_of,
+    writable_links,
+)
+from dra_lab.sketch.links import Expressions, with_derived
 from dra_lab.sketch.numbered_requests import (
     NumberedRequest,
     NumberedRequests,
@@ -43,7 +52,8 @@ from dra_lab.sketch.numbered_requests import (
     kept_different,
 )
 from dra_lab.sketch.object_names import is_subdomain
-from dra_lab.sketch.prioritized_list import PrioritizedList, Soft, prioritized_constraints, prioritized_list
+
+Part = TypeVar("Part", ExactDeviceRequest, DeviceSubRequest)
 
 MOST_ENTRIES = 32
 """Most requests, and most constraints, of a claim (docs/semantics.md 2.2)."""
@@ -143,17 +153,10 @@ def _ends(end: str, prioritized: Mapping[str, PrioritizedList]) -> tuple[str, ..
 def _with_defaults(request: DeviceRequest) -> DeviceRequest:
     if request.exactly is not None:
         return replace(request, exactly=_explicit(request.exactly))
-    return replace(request, first_available=tuple(_explicit_sub(sub) for sub in request.first_available))
+    return replace(request, first_available=tuple(map(_explicit, request.first_available)))
 
 
-def _explicit(part: ExactDeviceRequest) -> ExactDeviceRequest:
-    everything = part.allocation_mode == ALL
-    mode = ALL if everything else EXACT_COUNT
-    capacity = canonical(part.capacity)
-    return replace(part, allocation_mode=mode, count=0 if everything else part.count or 1, capacity=capacity)
-
-
-def _explicit_sub(part: DeviceSubRequest) -> DeviceSubRequest:
+def _explicit(part: Part) -> Part:
     everything = part.allocation_mode == ALL
     mode = ALL if everything else EXACT_COUNT
     capacity = canonical(part.capacity)
@@ -205,9 +208,6 @@ def _limits(claim: DeviceClaim) -> tuple[Finding, ...]:
             advice = "Remove preferred links or make them musts, or lower the counts."
             found.append(Finding("claim-too-large", Severity.ERROR, what, message, advice))
     return tuple(found)
-
-
-Part = TypeVar("Part", ExactDeviceRequest, DeviceSubRequest)
 
 
 def fit_to_release(request: DeviceRequest, release: KubernetesRelease) -> tuple[DeviceRequest, tuple[Finding, ...]]:

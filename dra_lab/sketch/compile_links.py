@@ -1,22 +1,157 @@
-"""Links to constraints: what of a link can be written for a release, and how it is written."""
+"""Links to constraints: what of a link can be written for a release, as a must or as preferred alternatives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.findings import Finding, Severity
-from dra_lab.model.claims import DeviceConstraint, DeviceRequest
+from dra_lab.model.claims import DeviceConstraint, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import split_request
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, How, Link, asks, covers
 from dra_lab.sketch.cluster_candidates import reference_candidates
-from dra_lab.sketch.derived import Expressions, derive_for, is_derived
-from dra_lab.sketch.links import LEVEL_WORDS, AttributeChoice, attribute_for, listed
+from dra_lab.sketch.links import (
+    LEVEL_WORDS,
+    AttributeChoice,
+    Expressions,
+    attribute_for,
+    derive_for,
+    is_derived,
+    listed,
+)
 from dra_lab.sketch.numbered_requests import NumberedRequest, NumberedRequests, WrittenRequest, cuttable_count
-from dra_lab.sketch.prioritized_list import Soft
+from dra_lab.sketch.object_names import ObjectNames
+
+MOST_ALTERNATIVES = 8
+"""Most alternatives of a request (docs/semantics.md 2.2)."""
+
+
+class Soft(Struct, frozen=True):
+    """A preference as the head of one group sees it.
+
+    `sub` is the head's alternative that the link ties ("" for all); `partners` are references to requests of count 1;
+    `distinct` makes the constraints distinctAttribute.
+    """
+
+    link: str
+    attribute: str
+    partners: tuple[str, ...]
+    sub: str = ""
+    distinct: bool = False
+
+
+class Rung(Struct, frozen=True):
+    """One written alternative: the drawn alternative `of` ("" for an exact request) while it keeps the links `kept`."""
+
+    name: str
+    of: str
+    kept: frozenset[str]
+
+
+class PrioritizedList(Struct, frozen=True):
+    """A request written as alternatives (`rungs`), the preferences that they keep, and those that had to go."""
+
+    request: DeviceRequest
+    rungs: tuple[Rung, ...] = ()
+    softs: tuple[Soft, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+def prioritized_list(request: DeviceRequest, numbered: NumberedRequest, softs: Iterable[Soft]) -> PrioritizedList:
+    """Return a request with a rung for every set of preferences that it can keep, best first.
+
+    For one preference the alternatives are `aligned` (or `apart`) and `any`. Tried by kube-scheduler in list order:
+    every device is tried for `aligned` with every partner before `any` is taken (docs/semantics.md 3.7.1).
+    Drawn alternatives stay the more important order. Where more than MOST_ALTERNATIVES were needed, preferences are
+    given up one after the other from the last; where that is still too many, the last are left out with a Finding.
+    """
+    kept = list(softs)
+    findings = []
+    bases: dict[str, ExactDeviceRequest | DeviceSubRequest] = {sub.name: sub for sub in request.first_available}
+    if request.exactly is not None:
+        bases = {"": request.exactly}
+    while True:
+        plans = _plans(bases, kept)
+        if sum(len(sets) for sets in plans.values()) <= MOST_ALTERNATIVES:
+            break
+        dropped = kept.pop()
+        message = f"request {numbered.name} would need more than {MOST_ALTERNATIVES} alternatives for this preference"
+        advice = "Make it a must, or remove another preference or alternative of this request."
+        findings.append(Finding("link-not-writable", Severity.WARNING, dropped.link, message, advice))
+    if not kept:
+        return PrioritizedList(request, findings=tuple(findings))
+    rungs, subs = [], []
+    names = ObjectNames()
+    for base, sets in plans.items():
+        for links in sets:
+            applicable = [soft for soft in kept if soft.sub in ("", base)]
+            rung = Rung(names.one(_rung_name(base, links, applicable)), base, frozenset(links))
+            rungs.append(rung)
+            subs.append(alternative(bases[base], rung.name))
+    written = replace(request, exactly=None, first_available=tuple(subs))
+    return PrioritizedList(written, tuple(rungs), tuple(kept), tuple(findings))
+
+
+def prioritized_constraints(
+    alternatives: PrioritizedList, ends_of: Callable[[str], tuple[str, ...]]
+) -> Iterator[DeviceConstraint]:
+    """Yield the constraints that hold on the better rungs; `ends_of` returns the written references of a partner."""
+    for soft in alternatives.softs:
+        heads = tuple(
+            f"{alternatives.request.name}/{rung.name}"
+            for rung in alternatives.rungs
+            if soft.link in rung.kept and soft.sub in ("", rung.of)
+        )
+        # one constraint a partner: with two partners in one, the link would bind them after the fallback too
+        for partner in soft.partners or ("",):
+            ends = (*heads, *ends_of(partner)) if partner else heads
+            yield _constraint(ends, soft.attribute, distinct=soft.distinct)
+
+
+def _constraint(ends: tuple[str, ...], attribute: str, *, distinct: bool) -> DeviceConstraint:
+    if distinct:
+        return DeviceConstraint(requests=ends, distinct_attribute=attribute)
+    return DeviceConstraint(requests=ends, match_attribute=attribute)
+
+
+def _plans(
+    bases: Mapping[str, ExactDeviceRequest | DeviceSubRequest], softs: list[Soft]
+) -> dict[str, list[tuple[str, ...]]]:
+    """Return, for every drawn alternative, the sets of links that its rungs keep, best first; the last is empty."""
+    links = {base: tuple(dict.fromkeys(s.link for s in softs if s.sub in ("", base))) for base in bases}
+    every = {base: [c for n in range(len(own), -1, -1) for c in combinations(own, n)] for base, own in links.items()}
+    if sum(len(sets) for sets in every.values()) <= MOST_ALTERNATIVES:
+        return every
+    return {base: [own[:n] for n in range(len(own), -1, -1)] for base, own in links.items()}
+
+
+def _rung_name(base: str, links: tuple[str, ...], applicable: list[Soft]) -> str:
+    if not links:
+        return base or "any"
+    best = "apart" if all(soft.distinct for soft in applicable) else "aligned"
+    word = best if len(links) == len({soft.link for soft in applicable}) else "-".join(links)
+    return f"{base}-{word}" if base else word
+
+
+def alternative(part: ExactDeviceRequest | DeviceSubRequest, name: str) -> DeviceSubRequest:
+    """Return an alternative of this name that asks for the same; adminAccess, which none can have, is left out."""
+    if isinstance(part, DeviceSubRequest):
+        return replace(part, name=name)
+    return DeviceSubRequest(
+        name=name,
+        device_class_name=part.device_class_name,
+        selectors=part.selectors,
+        allocation_mode=part.allocation_mode,
+        count=part.count,
+        tolerations=part.tolerations,
+        capacity=part.capacity,
+        derived_attributes=part.derived_attributes,
+    )
 
 
 def writable_links(
@@ -41,7 +176,7 @@ def writable_links(
         if found:
             findings += found
             continue
-        groups = _groups(sketch, link) if link.kind.paired else 1
+        groups = min(_asks_of(sketch, end)[0].count for end in link.requests) if link.kind.paired else 1
         written.append(WrittenRequest(link, choice.name, groups, not choice.lacking))
         findings += _notes(sketch, link, choice, release)
         if derived is not None:
@@ -54,10 +189,7 @@ def must_constraints(item: WrittenRequest, numbered: NumberedRequests) -> Iterat
     """Yield the constraints of a must-link: one, or one a group of a pairwise link."""
     for index in range(item.groups):
         ends = tuple(reference(one, end) for end in item.link.requests for one in numbered.group(item, end, index))
-        if item.link.kind.distinct:
-            yield DeviceConstraint(requests=ends, distinct_attribute=item.attribute)
-        else:
-            yield DeviceConstraint(requests=ends, match_attribute=item.attribute)
+        yield _constraint(ends, item.attribute, distinct=item.link.kind.distinct)
 
 
 def softs_of(item: WrittenRequest, numbered: NumberedRequests) -> Iterator[tuple[NumberedRequest, Soft]]:
@@ -133,10 +265,6 @@ def _request(sketch: ClaimSketch, end: str) -> DeviceRequest:
     return sketch.request(split_request(end)[0])
 
 
-def _groups(sketch: ClaimSketch, link: Link) -> int:
-    return min(_asks_of(sketch, end)[0].count for end in link.requests)
-
-
 def _unwritable(link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
     """Yield why Kubernetes cannot express a link at all: no attribute, or no gate."""
     severity = Severity.WARNING if link.must else Severity.NOTE
@@ -200,14 +328,10 @@ def _uncountable(sketch: ClaimSketch, link: Link) -> Iterator[Finding]:
     odd = [end for end, count in counts.items() if count % groups]
     if odd:
         have = ", ".join(f"{end} ×{count}" for end, count in counts.items())
-        near = "; ".join(f"{end} ×{_nearest(counts[end], groups)}" for end in odd)
+        below = {end: counts[end] // groups * groups for end in odd}
+        near = "; ".join(f"{end} ×{count} or ×{count + groups}" for end, count in below.items())
         message = f"{have}: the larger count must be a multiple of the smaller one"
         yield Finding("pairwise-counts", Severity.ERROR, link.name, message, f"Nearest counts that work: {near}.")
-
-
-def _nearest(count: int, groups: int) -> str:
-    below, above = count // groups * groups, (count // groups + 1) * groups
-    return f"{below} or ×{above}"
 
 
 def _unpreferable(sketch: ClaimSketch, link: Link, choice: AttributeChoice) -> Iterator[Finding]:

@@ -102,7 +102,6 @@ def _counted(cluster: Cluster, entry: PaletteEntry, meant: Candidates, release: 
 
 @once_per_hardware
 def _of_hardware(cluster: Cluster, release: KubernetesRelease) -> tuple[Meant, ...]:
-    """Return the entries without what is free."""
     pairs = [*_marked(_offers(cluster, release))]
     pairs += _classes(cluster, release, {entry.device_class for entry, _ in pairs})
     pairs += _unclassed(cluster, release, [entry for entry, _ in pairs])

@@ -91,9 +91,9 @@ def _matched(_cluster: Cluster) -> dict[object, tuple[Candidates, RequestStatus]
 def _of_hardware(
     cluster: Cluster, own_asks: tuple[Ask, ...], release: KubernetesRelease
 ) -> tuple[Candidates, RequestStatus]:
-    """Return the devices of any alternative, and the status without what is free."""
     found = [candidates(cluster, ask, release) for ask in own_asks]
     whole = joined(cluster, found)
+    models = {device_label(shape.profile, lookup_of(shape.driver, shape.example)) for shape in whole.shapes}
     return whole, RequestStatus(
         tuple(item.id for item in whole.devices),
         len(whole.in_class),
@@ -103,13 +103,8 @@ def _of_hardware(
         tuple(sorted(whole.attributes)),
         _kind(cluster, own_asks, whole),
         are_partitions(whole.shapes),
-        _model(whole),
+        (models.pop() if len(models) == 1 else ""),
     )
-
-
-def _model(whole: Candidates) -> str:
-    models = {device_label(shape.profile, lookup_of(shape.driver, shape.example)) for shape in whole.shapes}
-    return models.pop() if len(models) == 1 else ""
 
 
 def _kind(cluster: Cluster, own_asks: tuple[Ask, ...], whole: Candidates) -> str:
@@ -141,7 +136,6 @@ def _text(own_asks: tuple[Ask, ...], whole: Candidates) -> str:
 
 
 def _lacking(own_asks: tuple[Ask, ...], others: list[PoolDevice]) -> str:
-    """Say how many of the devices that do not match lack an attribute that a selector names."""
     names: set[str] = set()
     for ask in own_asks:
         for text in ask.selectors:

@@ -156,7 +156,6 @@ def _keeps(
 
 
 def _by_place(where: str, here: Mapping[str, list[tuple[PoolDevice, Locality]]]) -> list[Counter[str]]:
-    """Return, for every place at a level, how many devices of each end are there."""
     at: dict[str | int, Counter[str]] = defaultdict(Counter)
     for end, found in here.items():
         for item, locality in found:
@@ -167,7 +166,6 @@ def _by_place(where: str, here: Mapping[str, list[tuple[PoolDevice, Locality]]])
 
 
 def _groups_at(at: Iterable[Counter[str]], counts: Mapping[str, int]) -> int:
-    """Return how many groups of a pairwise link the places hold."""
     shares = {end: count // min(counts.values()) for end, count in counts.items()}
     return sum(min(found[end] // share for end, share in shares.items()) for found in at)
 

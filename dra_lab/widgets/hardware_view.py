@@ -140,7 +140,7 @@ class NodePicture(Pane):
         return "; ".join(parts)
 
     def _show_graph(self) -> None:
-        from dra_lab.pictures.tree_svg import tree_svg
+        from dra_lab.pictures.hardware import tree_svg
 
         if self.view.node:
             self.view.graph = tree_svg(self.session.cluster, self.view.node, latest_plan(self.session))

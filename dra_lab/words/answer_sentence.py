@@ -103,7 +103,6 @@ def _no_place(plan: Plan, cluster: Cluster | None) -> str:
 
 
 def _no_domain(plan: Plan, gang: Workload) -> str:
-    """Return that no gang fits, with the domain that has most of its pods."""
     best = max(plan.where, key=lambda fit: fit.pods.value, default=None)
     level = "node" if gang.level in HOSTS else gang.level
     if not gang.level:
@@ -130,7 +129,6 @@ def _help(plan: Plan) -> Iterator[str]:
 
 
 def _offer(plan: Plan) -> str:
-    """Return the first suggestion with the number of nodes that it brings, where it was tried."""
     title = plan.suggestions[0].title
     tried = plan.reasons.relaxations if plan.reasons else ()
     gain = next((c for c in tried if c.title == title and c.fitting), None)
@@ -168,7 +166,6 @@ def _any_in_use(cluster: Cluster) -> bool:
 
 
 def _placed(plan: Plan) -> str:
-    """Return how much has a place, and whether more could."""
     if len(plan.workloads) == len(plan.gangs) == len(plan.placed_gangs) == plan.replicas == 1:
         return _one_gang(plan.placed_gangs[0], plan.gangs[0].size)
     if plan.start is Start.NEVER:
@@ -199,7 +196,6 @@ def _one_gang(placed: PlacedReplica, size: int) -> str:
 
 
 def _more(plan: Plan) -> str:
-    """Return whether more could have a place, "" if everything has one."""
     missing = [goal for goal in plan.goals if _kind(goal) in PLACED_GOALS and _kind(goal) != BEYOND]
     if not any(goal.value for goal in missing):
         return ""

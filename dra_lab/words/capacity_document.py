@@ -99,7 +99,6 @@ def stranded_parts(lost: Stranded) -> Iterator[Part]:
 
 
 def _gang_counts(found: Headroom) -> Iterator[Part]:
-    """Yield how many more gangs fit, with each level and in each domain."""
     yield Sentence(printable(f"{found.workload}: {found.count} more."))
     rows = [(level or "no level", str(number)) for level, number in found.levels.items()]
     yield Table(("required level", "gangs in all"), rows)
@@ -158,7 +157,11 @@ MOST_ADDED = 20
 
 def added_sentence(found: AddedNodes) -> str:
     """Return the answer in one or two short sentences, with what is proven of it."""
-    wanted, fit = _added_wanted(found)
+    gangs = sum(gang.replicas for gang in found.wanted)
+    pods = sum(workload.replicas for workload in found.workloads)
+    parts = ["the gang" if gangs == 1 else f"all {gangs:,} gangs"] if gangs or not pods else []
+    parts += [counted(pods, "ordinary pod")] if pods else []
+    wanted, fit = " and ".join(parts), "fits" if gangs + pods == 1 else "fit"
     match found.status:
         case PlanStatus.NOT_CHECKED:
             return printable(f"Not checked: {sentence(found.shortfalls[0].message)}")
@@ -187,15 +190,6 @@ def _added_proof(found: AddedNodes) -> str:
     return f"Best so far: no answer costs less than {number_words(found.bound)}, proven."
 
 
-def _added_wanted(found: AddedNodes) -> tuple[str, str]:
-    """Return what must fit, with its verb."""
-    gangs = sum(gang.replicas for gang in found.wanted)
-    pods = sum(workload.replicas for workload in found.workloads)
-    parts = ["the gang" if gangs == 1 else f"all {gangs:,} gangs"] if gangs or not pods else []
-    parts += [counted(pods, "ordinary pod")] if pods else []
-    return " and ".join(parts), "fits" if gangs + pods == 1 else "fit"
-
-
 def added_parts(found: AddedNodes) -> Iterator[Part]:
     """Yield the answer, the nodes by type and domain, and why no number of nodes helps."""
     yield Sentence(added_sentence(found))
@@ -214,15 +208,8 @@ def added_parts(found: AddedNodes) -> Iterator[Part]:
 
 def added_table(found: AddedNodes) -> Table:
     """Return a row for each node type and domain."""
-    heads = (
-        Column("node type", "type"),
-        Column("domain", "domain"),
-        Column("new", "new"),
-        Column("nodes", "nodes"),
-        Column("cost", "cost"),
-    )
     rows = [
         (one.type, "/".join(one.domain) or "cluster", "new" if one.new else "", one.count, one.cost)
         for one in found.added
     ]
-    return Table(heads, rows, "Nodes to add")
+    return Table((Column("node type", "type"), "domain", "new", "nodes", "cost"), rows, "Nodes to add")

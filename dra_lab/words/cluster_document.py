@@ -105,7 +105,6 @@ def hierarchy_line(cluster: Cluster, *, known: bool = False) -> str:
 
 @once_per_labels
 def _kept(_cluster: Cluster) -> list[tuple[tuple[TopologyObject, ...], str]]:
-    """Return the latest topology objects and the line for them, or nothing."""
     return []
 
 

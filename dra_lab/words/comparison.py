@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dra_lab.model.goals import GOAL_WORDS
 from dra_lab.model.sketch import Kept, KnownValue
-from dra_lab.words.document import Column, Item, Lines, Part, Sentence, Table
+from dra_lab.words.document import Item, Lines, Part, Sentence, Table
 from dra_lab.words.facts import KINDS, counted
 from dra_lab.words.plan_json import answer_json
 
@@ -295,12 +295,11 @@ def changed_lines(before: str, after: str) -> tuple[str, ...]:
 
 def comparison_table(plans: Sequence[Kept]) -> Table:
     """Return the comparison as a table; a row that differs has a mark, and so has a value that is best."""
-    columns = [Column("row", "row"), Column("differs", "differs"), *(Column(kept.name, kept.name) for kept in plans)]
     rows = [
         [row.label, "yes" if row.differs else "", *(f"{c.text} (best)" if c.best else c.text for c in row.cells)]
         for row in comparison_rows(plans)
     ]
-    return Table(columns, rows)
+    return Table(["row", "differs", *(kept.name for kept in plans)], rows)
 
 
 def comparison_parts(plans: Sequence[Kept]) -> Iterator[Part]:

@@ -175,12 +175,10 @@ def number_words(value: float) -> str:
 
 
 def _numbers(rows: Sequence[Sequence[str]], columns: int) -> list[bool]:
-    """Return for each column whether it has nothing but numbers."""
     return [bool(rows) and all(_NUMBER.fullmatch(row[at]) for row in rows) for at in range(columns)]
 
 
 def _shown(table: Table) -> tuple[list[str], list[list[object]]]:
-    """Return the heads and rows that people see."""
     heads = [column if isinstance(column, str) else column.head for column in table.columns]
     used = [at for at, head in enumerate(heads) if head and (not at or any(cell_words(row[at]) for row in table.rows))]
     return [heads[at] for at in used], [[row[at] for at in used] for row in table.rows]

@@ -60,7 +60,6 @@ def request_sentence(
 
 
 def _of_pod(sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None) -> str:
-    """Return what each claim of a pod asks for: `The pod has two claims. gpus: 2 GPUs. nics: 2 NICs`, as sentences."""
     parts = [(claim.name, *_request_words(claim, cluster, release)) for claim in claims_of(sketch)]
     if not any(words for _, words, _ in parts):
         return ""
@@ -72,7 +71,6 @@ def _of_pod(sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRel
 def _request_words(
     sketch: ClaimSketch, cluster: Cluster | None, release: KubernetesRelease | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the devices that one claim asks for, "" for none, and a sentence for each further link."""
     if not sketch.requests:
         return "", ()
     names = nouns(sketch, cluster, release)
@@ -150,7 +148,6 @@ class _Entry(Struct, frozen=True):
 
 @once_per_hardware
 def _entries(cluster: Cluster, release: KubernetesRelease) -> dict[str, list[_Entry]]:
-    """Return what the palette offers, by class; whole devices first."""
     from dra_lab.sketch.palette import palette
 
     found: dict[str, list[_Entry]] = {}

@@ -65,7 +65,8 @@ def node_parts(
         return
     if found is not None:
         yield Words(f"What is left of the devices of {found.node} after each test:")
-        yield from map(_tests_table, [*bars(found, names), *_links(found, plan)])
+        rows = link_bars(found, plan.sketch)
+        yield from map(_tests_table, [*bars(found, names), *([TestBars("Links", rows)] if rows else [])])
     if not plan.fits:
         if detail == "all":
             yield Lines("Reasons", [shortfall_item(shortfall) for shortfall in plan.shortfalls])
@@ -78,13 +79,7 @@ def node_parts(
         yield Words("--step shows the search step by step, --device ID what becomes of one device.")
 
 
-def _links(found: WhyNot, plan: Plan) -> list[TestBars]:
-    rows = link_bars(found, plan.sketch)
-    return [TestBars("Links", rows)] if rows else []
-
-
 def _tests_table(tests: TestBars) -> Table:
-    """Return the tests of one request: how many devices pass each and all before it."""
     notes = ["; ".join(filter(None, ("too few" if bar.short else "", bar.note))) for bar in tests.bars]
     rows = [(bar.label, bar.count, bar.of, note) for bar, note in zip(tests.bars, notes, strict=True)]
     return Table(("test", "left", "of", "note"), rows, tests.title)

@@ -273,14 +273,12 @@ def _tests(plan: Plan) -> pd.DataFrame:
 
 
 def _changes(plan: Plan) -> pd.DataFrame:
-    """Return one row for each change that was tried, those with the most fitting nodes first."""
     changes = sorted(plan.reasons.relaxations if plan.reasons else (), key=lambda change: -(change.fitting or 0))
     rows = [[c.kind, c.subject, c.title, c.fitting, c.total, c.undecided, c.example] for c in changes]
     return frame_of(rows, ("kind", "subject", "title", "fitting", "total", "undecided", "example"))
 
 
 def _conflicts(plan: Plan) -> pd.DataFrame:
-    """Return one row for each part of each set that is impossible together."""
     rows = [
         [number, conflict.node, element.kind, element.subject, element.text]
         for number, conflict in enumerate(plan.reasons.conflicts if plan.reasons else ())
@@ -306,7 +304,6 @@ def _path_cells(shares: Iterable[PathShare]) -> Iterator[list[object]]:
 
 
 def _bandwidth(plan: Plan) -> pd.DataFrame:
-    """Return one row for each kind of path between GPUs and NICs, of the plan and of each first fit."""
     allocations = [("best", plan.regrets[0].best)] if plan.regrets else []
     allocations += [(regret.against, regret.theirs) for regret in plan.regrets]
     rows = [[name, *cells] for name, shares in allocations for cells in _path_cells(shares)]
@@ -314,7 +311,6 @@ def _bandwidth(plan: Plan) -> pd.DataFrame:
 
 
 def _pods_against_first_fit(plan: Plan) -> pd.DataFrame:
-    """Return one row for each pod and goal, beside the value of the pod that first fit put in its place."""
     theirs = {(r.workload, r.replica): r for r in (plan.first_fit.pods if plan.first_fit else ())}
     rows = []
     for replica in sorted(plan.pods, key=lambda r: (r.workload, r.replica)):

@@ -46,11 +46,13 @@ from dra_lab.words.reason_words import (
 )
 from dra_lab.words.workload_words import (
     added_words,
-    choice_lines,
+    choice_sentence,
     choice_tables,
     domains_table,
     levels_table,
     levels_words,
+    verdict_parts,
+    verdict_sentence,
 )
 
 if TYPE_CHECKING:
@@ -193,14 +195,10 @@ def _first_parts(plan: Plan, cluster: Cluster | None, after: AfterPlan) -> Itera
 
 
 def _queue_sentences(after: AfterPlan) -> Iterator[Sentence]:
-    from dra_lab.words.workload_words import verdict_sentence
-
     yield from (Sentence(verdict_sentence(found)) for found in after.verdicts.values())
 
 
 def _queue_parts(after: AfterPlan) -> Iterator[Part]:
-    from dra_lab.words.workload_words import verdict_parts
-
     for found in after.verdicts.values():
         yield from (part for part in verdict_parts(found) if not isinstance(part, Sentence))
 
@@ -212,7 +210,6 @@ def _headroom_lines(plan: Plan, after: AfterPlan) -> Lines:
 
 
 def _alone(after: AfterPlan) -> Iterator[Part]:
-    """Yield why one pod of a workload does not fit, where none has a place."""
     lines = [f"{name}: {answer_sentence(plan)}" for name, plan in after.alone.items() if not plan.fits]
     if after.alone and not lines:
         yield Words("One replica of each workload fits. --objective replicas places as many as possible.")
@@ -223,13 +220,14 @@ def _alone(after: AfterPlan) -> Iterator[Part]:
 
 
 def _placed_parts(plan: Plan, cluster: Cluster | None, most: int | None = None) -> Iterator[Part]:
-    """Yield the devices of one pod, the nodes of several, the domains of gangs, and the claims that pods share."""
     if plan.is_one_pod:
         yield devices_table(plan, cluster)
     elif plan.single_pods:
         yield _nodes_table(plan, most)
     if plan.replicas > 1 or most is None:
-        yield _gangs_table(plan)
+        more = [f"{len(plan.placed_gangs) - MOST:,} more gangs are placed."] if len(plan.placed_gangs) > MOST else []
+        heads = ("gang", "domain", "pods", "nodes")
+        yield Table(heads, [_row(placed) for placed in plan.placed_gangs[:MOST]], "Where the gangs are", more)
     yield shared_table(plan)
 
 
@@ -285,12 +283,6 @@ def _load(names: Iterable[str]) -> str:
     return ", ".join(f"{count} × {name}" for name, count in Counter(names).items())
 
 
-def _gangs_table(plan: Plan) -> Table:
-    heads = (Column("gang", "gang"), Column("domain", "domain"), Column("pods", "pods"), Column("nodes", "nodes"))
-    more = [f"{len(plan.placed_gangs) - MOST:,} more gangs are placed."] if len(plan.placed_gangs) > MOST else []
-    return Table(heads, [_row(placed) for placed in plan.placed_gangs[:MOST]], "Where the gangs are", more)
-
-
 def _row(placed: PlacedReplica) -> tuple[object, ...]:
     pods = Counter(pod.node for pod in placed.pods)
     nodes = ", ".join(f"{node} ({count})" for node, count in sorted(pods.items())[:3])
@@ -302,9 +294,9 @@ def shared_table(plan: Plan) -> Table:
     """Return the claims that pods use together, each with the pods, the node and the devices."""
     gangs = {gang.name: gang for gang in plan.gangs}
     rows = [row for placed in plan.placed_gangs for row in _shared(placed, gangs[placed.workload])]
-    heads = (Column("gang", "gang"), Column("claim", "claim"), Column("pods", "pods"), Column("node", "node"))
+    heads = ("gang", "claim", "pods", "node", "devices")
     more = [f"{len(rows) - MOST:,} more claims are shared."] if len(rows) > MOST else []
-    return Table((*heads, Column("devices", "devices")), rows[:MOST], "Claims that pods share", more)
+    return Table(heads, rows[:MOST], "Claims that pods share", more)
 
 
 def _shared(placed: PlacedReplica, gang: Workload) -> Iterator[tuple[str, ...]]:
@@ -319,7 +311,6 @@ def _shared(placed: PlacedReplica, gang: Workload) -> Iterator[tuple[str, ...]]:
 
 
 def _gang_parts(plan: Plan, after: AfterPlan) -> Iterator[Part]:
-    """Yield for each gang what each domain has, how many fit, and what schedulers do with it."""
     for gang in plan.gangs:
         name = f" for {gang.name}" if len(plan.gangs) > 1 else ""
         yield domains_table(plan, gang, f"Domains{name}, before this plan" if name or plan.replicas > 1 else "Domains")
@@ -328,7 +319,8 @@ def _gang_parts(plan: Plan, after: AfterPlan) -> Iterator[Part]:
             yield Words(printable(start + levels_words(after.total[gang.name], after.more[gang.name], gang)))
         if after.choices.get(gang.name):
             which = f" for {gang.name} alone" if len(plan.workloads) > 1 else ""
-            yield choice_lines(after.choices[gang.name], gang, f"What schedulers find{which}")
+            found = [choice_sentence(choice, gang) for choice in after.choices[gang.name]]
+            yield Lines(printable(f"What schedulers find{which}"), found)
 
 
 # ---------------------------------------------------------------- goals and nodes

@@ -1,9 +1,9 @@
-"""A plan as plain values for machines: sentence and summary first, then the fields of `Plan`, pods in pages."""
+"""A plan as plain values for machines: sentence, summary and fields; and the figures of a kept plan from them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from dra_lab.model.headroom import Bounded, Headroom, LargestJob, Stranded, Stra
 from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFitStatus, PlacedPod, SharedClaim, Start
 from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.sketch import ClaimSketch
+from dra_lab.model.sketch import ClaimSketch, KnownValue
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import regret
 
@@ -231,7 +231,6 @@ def _first_fit(plan: Plan, *, plain: bool) -> dict[str, Any] | None:
 
 
 def _after(after: AfterPlan) -> dict[str, Any]:
-    """Return what is known after the plan, without what was not asked for."""
     found: dict[str, Any] = plain_value(replace(after, alone={}, added=None))
     found["alone"] = {name: answer_sentence(plan) for name, plan in after.alone.items()}
     if after.added is not None:
@@ -248,3 +247,77 @@ def _summary(plan: Plan) -> dict[str, int]:
         "podsPlaced": len(plan.pods),
         "nodes": len(plan.nodes),
     }
+
+
+_ALLOCATED = "allocated"
+
+
+def values_of_plan(plan: Mapping[str, Any]) -> dict[str, KnownValue]:
+    """Return the figures of a plan's JSON. Raises KeyError, TypeError or ValueError for another value."""
+    nodes, summary = plan["nodes"], plan["summary"]
+    found = {"placed": _exact(int(summary["podsPlaced"])), "wanted": _exact(int(summary["pods"]))}
+    if total := sum(len(kind["nodes"]) for kind in nodes["classes"]):
+        found |= {"fitting": _exact(len(nodes["fitting"])), "fitting/of": _exact(total)}
+    known = {str(goal["goal"]): KnownValue(value=int(goal["value"]), bound=goal.get("bound")) for goal in plan["goals"]}
+    if any(name.partition(" ")[0] == "gangs" for name in known):
+        return found | _of_gangs(plan, known)
+    if found["placed"].value:
+        found |= known
+        gpus = max((int(goal.get("of", 0)) for goal in plan["goals"]), default=0)
+        found |= {"gpus": _exact(gpus)} if gpus else {}
+    return found | values_of_bandwidth(plan["regrets"]) | dict(_scheduler(plan.get("firstFit"), plan["goals"]))
+
+
+def _of_gangs(plan: Mapping[str, Any], known: Mapping[str, KnownValue]) -> dict[str, KnownValue]:
+    gangs = {str(one["name"]) for one in plan["workloads"] if is_gang(one)}
+    wanted = sum(int(one["replicas"]) for one in plan["workloads"] if one["name"] in gangs)
+    placed = sum(int(one["placed"]) for one in plan["workloads"] if one["name"] in gangs)
+    least = [found.bound for name, found in known.items() if name.partition(" ")[0] == "gangs"]
+    most = None if None in least else wanted - sum(bound or 0 for bound in least)
+    found = {"gangs": KnownValue(value=placed, bound=most), "gangs/of": _exact(wanted)}
+    found["gangs/open"] = _exact(sum(not goal["proven"] for goal in plan["goals"]))
+    if plan["summary"]["podsPlaced"]:
+        found |= {name: known[name] for name in ("numa", "unpaired", "roots") if name in known}
+        found |= {f"gangs/{name}": known[name] for name in ("levels", "nodes") if name in known}
+    return found
+
+
+def is_gang(workload: Mapping[str, Any]) -> bool:
+    """Say whether the JSON of a workload has replicas of more than one pod, or a level."""
+    groups = workload["pods"]
+    alone = len(groups) == 1 and groups[0]["count"] == 1 and not groups[0].get("sharedClaims")
+    beside = ("level", "preferLevel", "priority", "sharedClaims")
+    return not alone or any(workload.get(name) for name in beside)
+
+
+def values_of_bandwidth(regrets: Sequence[Mapping[str, Any]]) -> dict[str, KnownValue]:
+    """Return the bandwidth of the JSON of regrets: that of the plan and, with its manifests, of kube-scheduler."""
+    best = next((cost["best"] for cost in regrets), ())
+    theirs = next((cost["theirs"] for cost in regrets if cost["against"] == "manifest"), ())
+    return {**dict(_bandwidth("", best)), **dict(_bandwidth("scheduler/", theirs))}
+
+
+def _scheduler(found: Mapping[str, Any] | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, KnownValue]]:
+    if found is None or not goals:
+        return
+    allocated = found["status"] == _ALLOCATED
+    theirs = {str(goal["goal"]): int(goal["value"]) for goal in found["goals"]} if allocated else {}
+    ours = {str(goal["goal"]): int(goal["value"]) for goal in goals}
+    if found["status"] != "stopped":
+        yield "scheduler", _exact(int(allocated and all(ours.get(goal) == value for goal, value in theirs.items())))
+    for goal, value in theirs.items():
+        yield f"scheduler/{goal}", _exact(value)
+
+
+def _bandwidth(prefix: str, shares: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, KnownValue]]:
+    """Yield the percentages of the worst GPU; nothing where one of them is not known."""
+    ends = [(share["low"], share["high"]) for share in shares]
+    if not ends or any(low is None or high is None for low, high in ends):
+        return
+    low, high = min(ends)
+    yield f"{prefix}bandwidth/low", _exact(round(100 * low))
+    yield f"{prefix}bandwidth/high", _exact(round(100 * high))
+
+
+def _exact(value: int) -> KnownValue:
+    return KnownValue(value=value, bound=value)

@@ -60,7 +60,7 @@ def scheduler_sentences(plan: Plan, simulated: Simulated | None = None) -> Itera
         yield f"With or without {links}, kube-scheduler {does(plan, first_fit)}."
         yield from _bandwidth(plan)
         return
-    if first_fit is not None and _differs(plan, first_fit):
+    if first_fit is not None and (first_fit.status is not FirstFitStatus.ALLOCATED or bool(regret(plan, first_fit))):
         yield f"With this YAML, kube-scheduler {does(plan, first_fit)}."
     if plain is not None:
         yield f"Without {links}, kube-scheduler {does(plan, plain)}."
@@ -75,10 +75,6 @@ def _with_the_same_replicas(plan: Plan) -> Iterator[str]:
     difference = ", ".join(worse) or "as good"
     yield f"kube-scheduler's first fit with the same replicas{compared_words(plan)}: {difference}."
     yield from _bandwidth(plan)
-
-
-def _differs(plan: Plan, found: FirstFit) -> bool:
-    return found.status is not FirstFitStatus.ALLOCATED or bool(regret(plan, found))
 
 
 def does(plan: Plan, found: FirstFit) -> str:
@@ -113,7 +109,6 @@ def _did(goal: GoalValue, worse: int) -> tuple[str, str]:
 
 
 def _bandwidth(plan: Plan) -> Iterator[str]:
-    """Yield how much bandwidth the GPUs keep that kube-scheduler gives a far NIC, where that is known."""
     for found in plan.regrets:
         far = [share for share in found.theirs if share.path != "root" and share.low is not None]
         if found.paths_differ and far:

@@ -124,7 +124,6 @@ def _plan(plan: Plan, *, pictures: bool) -> Iterable[Part]:
 
 
 def _sketch(sketch: ClaimSketch) -> Iterable[Part]:
-    """Return a sketch as its file contains it."""
     from dra_lab.manifests.yaml_text import dump_yaml
 
     text = dump_yaml(msgspec.to_builtins(sketch))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dra_lab.findings import sentence_case
 from dra_lab.index.node_index import node_index
@@ -79,66 +79,43 @@ PUBLISHED = Names()
 """The names of slices and manifests."""
 
 
-def _in_use(reason: Reason) -> str:
-    name = reason.detail.partition(" ")[2]
-    return f"in use by {name}" if name else "in use"
+class _Test(NamedTuple):
+    """A test of the search: its name in a table, and why a device failed it, with the detail and without."""
+
+    name: str
+    why: str
+    without_detail: str
 
 
-def _gate(reason: Reason) -> str:
-    return f"it needs the feature gate {reason.detail}, which is off"
-
-
-def _class(_reason: Reason) -> str:
-    return "not of the device class"
-
-
-def _selector(reason: Reason) -> str:
-    return f"the selector is false: {reason.detail}" if reason.detail else "a selector is false"
-
-
-def _node(_reason: Reason) -> str:
-    return "it belongs to another node"
-
-
-def _capacity(reason: Reason) -> str:
-    return f"capacity: {reason.detail}" if reason.detail else "too little capacity"
-
-
-def _counters(reason: Reason) -> str:
-    if not reason.detail:
-        return "a shared counter of its pool is used up"
-    return f"it needs {reason.expected} of the counter {reason.detail}, of which {reason.found} is left"
-
-
-def _taint(reason: Reason) -> str:
-    return f"the request does not tolerate its taint {reason.detail}" if reason.detail else "a taint is not tolerated"
+_TESTS: Mapping[Check, _Test] = {
+    Check.IN_USE: _Test("in use", "in use by {0.detail}", "in use"),
+    Check.GATE: _Test(
+        "feature gate", "it needs the feature gate {0.detail}, which is off", "a feature gate that it needs is off"
+    ),
+    Check.CLASS: _Test("device class", "not of the device class", "not of the device class"),
+    Check.SELECTOR: _Test("selector", "the selector is false: {0.detail}", "a selector is false"),
+    Check.NODE: _Test("other node", "it belongs to another node", "it belongs to another node"),
+    Check.CAPACITY: _Test("capacity", "capacity: {0.detail}", "too little capacity"),
+    Check.COUNTERS: _Test(
+        "shared counters",
+        "it needs {0.expected} of the counter {0.detail}, of which {0.found} is left",
+        "a shared counter of its pool is used up",
+    ),
+    Check.TAINT: _Test("taint", "the request does not tolerate its taint {0.detail}", "a taint is not tolerated"),
+    Check.CONSTRAINT: _Test("constraint", "{0.detail} is {0.found}", "a constraint of the claim does not hold"),
+}
 
 
 def _constraint(reason: Reason) -> str:
     name = ATTRIBUTES.get(reason.detail, reason.detail)
-    if not name:
-        return "a constraint of the claim does not hold"
     if not reason.found:
         return f"it publishes no {name}, which a constraint compares"
     return f"{name} is {reason.found}, must be {reason.expected}" if reason.expected else f"{name} is {reason.found}"
 
 
-_TESTS: Mapping[Check, tuple[str, Callable[[Reason], str]]] = {
-    Check.IN_USE: ("in use", _in_use),
-    Check.GATE: ("feature gate", _gate),
-    Check.CLASS: ("device class", _class),
-    Check.SELECTOR: ("selector", _selector),
-    Check.NODE: ("other node", _node),
-    Check.CAPACITY: ("capacity", _capacity),
-    Check.COUNTERS: ("shared counters", _counters),
-    Check.TAINT: ("taint", _taint),
-    Check.CONSTRAINT: ("constraint", _constraint),
-}
-
-
 def check_name(check: Check) -> str:
     """Return the name of a test in a table: `in use`, `device class`, `constraint`."""
-    return _TESTS[check][0]
+    return _TESTS[check].name
 
 
 def reason_words(reason: Reason, claim: str = "", names: Names = PUBLISHED) -> str:
@@ -146,7 +123,12 @@ def reason_words(reason: Reason, claim: str = "", names: Names = PUBLISHED) -> s
     kind, _, name = reason.detail.partition(" ")
     if reason.check is Check.IN_USE and kind == "request":
         return f"{'' if names.signs else 'request '}{names.request(claim, name)} already has it"
-    return _TESTS[reason.check][1](reason)
+    if reason.check is Check.CONSTRAINT and reason.detail:
+        return _constraint(reason)
+    if reason.check is Check.IN_USE:
+        return f"in use by {name}" if name else "in use"
+    test = _TESTS[reason.check]
+    return test.why.format(reason) if reason.detail else test.without_detail
 
 
 def devices_words(devices: Sequence[DeviceID], names: Names = PUBLISHED, most: int = _NAMED) -> str:

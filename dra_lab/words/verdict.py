@@ -70,7 +70,6 @@ def cause(plan: Plan, cluster: Cluster | None = None) -> str:
 
 
 def _classes(cluster: Cluster | None) -> str:
-    """Return which classes with devices a cluster has, if they are few."""
     from dra_lab.sketch.palette import palette
 
     names = sorted({entry.device_class for entry in palette(cluster) if entry.in_cluster}) if cluster else []
@@ -192,7 +191,6 @@ _SELECTOR = re.compile(r"^Leave out the selector (.*) of\b")
 
 
 def _if_idle(plan: Plan) -> Iterator[str]:
-    """Yield on how many nodes a claim would fit if nothing else were running, where these are more."""
     now, idle, total = (
         len(plan.fitting_nodes),
         len(plan.fitting_idle_nodes),
@@ -216,7 +214,9 @@ def tiles(
     """
     if not plan.fits:
         return tuple(_most(plan))
-    first = _first_goal(plan)
+    known = [goal for goal in telling(plan.goals) if not goal.unknown]
+    paired = next((goal for goal in known if goal.goal == "unpaired" and goal.of > goal.value), None)
+    first = paired or next(iter(known), None)
     found = [_goal_tile(plan, first) if first is not None else _proof_tile(plan)]
     if headroom is not None:
         found.append(_copies(plan, headroom))
@@ -232,12 +232,6 @@ def tiles(
         elif fit is not None:
             found.append(_fit_tile(plan, first, name, caption, fit))
     return tuple(found)
-
-
-def _first_goal(plan: Plan) -> GoalValue | None:
-    known = [goal for goal in telling(plan.goals) if not goal.unknown]
-    paired = next((goal for goal in known if goal.goal == "unpaired" and goal.of > goal.value), None)
-    return paired or next(iter(known), None)
 
 
 def _goal_tile(plan: Plan, goal: GoalValue) -> Tile:

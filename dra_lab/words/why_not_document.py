@@ -121,7 +121,6 @@ def _label(step: FunnelStep, number: int, *, use_known: bool) -> str:
 
 
 def _users(found: WhyNot, request: str) -> str:
-    """Return who uses the devices: `training/llm-70b uses 8`."""
     users = found.users.get(request, ())
     uses = [f"{claim} uses {count}" for claim, count in users[:MOST_USERS]]
     more = sum(count for _, count in users[MOST_USERS:])

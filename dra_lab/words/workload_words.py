@@ -16,7 +16,7 @@ from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, asks
 from dra_lab.model.workload import HOST, HOSTS, Workload
 from dra_lab.scheduler.kueue.quota_verdict import amount_words
 from dra_lab.topology.hierarchy_findings import plural
-from dra_lab.words.document import Column, Lines, Part, Sentence, Table, Words, printable
+from dra_lab.words.document import Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import KINDS, counted, sentence
 
 if TYPE_CHECKING:
@@ -237,11 +237,6 @@ def levels_words(now: Headroom, after: Headroom, gang: Workload) -> str:
     return f"After this plan, {more}. In all: {words}."
 
 
-def choice_lines(choices: Sequence[GangChoice], gang: Workload, heading: str) -> Lines:
-    """Return what each scheduler does with a gang, one after the other."""
-    return Lines(printable(heading), [choice_sentence(choice, gang) for choice in choices])
-
-
 def choice_sentence(choice: GangChoice, gang: Workload) -> str:
     """Return what a scheduler does with a gang: the verdict, why, how many gangs start, and where the claims miss."""
     return printable(" ".join(_choice(choice, gang)))
@@ -259,7 +254,6 @@ def _choice(choice: GangChoice, gang: Workload) -> Iterator[str]:
 
 
 def _replay(replay: GangReplay) -> str:
-    """Return whether a scheduler finds a place for a gang, and why: `Kueue 0.19: no. Kueue does not admit it ...`."""
     why = sentence(replay.sentence)
     return printable(f"{replay.scheduler}: {replay.verdict.value}. {sentence_case(why)}")
 
@@ -315,7 +309,10 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
         yield Words(printable(found.advice))
     yield questions_table(found)
     if found.quota.amounts:
-        yield _amounts(found)
+        heads = ("resource", "flavor", "needed", "may use now", "of it borrowed", "at most", "own quota", "in use")
+        local = f", LocalQueue {found.quota.queue}" if found.quota.queue not in ("", found.quota.cluster_queue) else ""
+        title = f"Quota of ClusterQueue {found.quota.cluster_queue}{local}"
+        yield Table(heads, [_amount(one) for one in found.quota.amounts], printable(title))
     yield _domains(found)
     notes = dict.fromkeys(note for row in found.rows for note in row.notes)
     yield Lines("Assumed, or not known", [printable(note) for note in notes])
@@ -323,15 +320,7 @@ def verdict_parts(found: GangVerdicts) -> Iterator[Part]:
 
 def questions_table(found: GangVerdicts) -> Table:
     """Return what stops a gang in Kueue: a row for each question, with its answer and reason."""
-    heads = (Column("question", "question"), Column("answer", "answer"), Column("reason", "reason"))
-    return Table(heads, [(row.question, row.says.value, row.sentence) for row in found.rows])
-
-
-def _amounts(found: GangVerdicts) -> Table:
-    heads = ("resource", "flavor", "needed", "may use now", "of it borrowed", "at most", "own quota", "in use")
-    local = f", LocalQueue {found.quota.queue}" if found.quota.queue not in ("", found.quota.cluster_queue) else ""
-    title = f"Quota of ClusterQueue {found.quota.cluster_queue}{local}"
-    return Table(heads, [_amount(one) for one in found.quota.amounts], printable(title))
+    return Table(("question", "answer", "reason"), [(row.question, row.says.value, row.sentence) for row in found.rows])
 
 
 def _amount(one: QuotaAmount) -> tuple[str, ...]:

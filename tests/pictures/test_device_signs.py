@@ -12,8 +12,7 @@ from dra_lab import DeviceID, load_cluster, make_plan, read_sketch
 from dra_lab.model.device import DeviceCapacity
 from dra_lab.model.placement import Placement
 from dra_lab.model.sketch import ClaimSketch
-from dra_lab.pictures.hardware import hardware_svg
-from dra_lab.pictures.tree_svg import tree_svg
+from dra_lab.pictures.hardware import hardware_svg, tree_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -14,7 +14,7 @@ from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.pictures.boxes import COUNTERS, SLICES
-from dra_lab.pictures.device_states import Shown, State, device_states
+from dra_lab.pictures.device_states import OnTop, State, device_states
 from dra_lab.pictures.partitions import amount_words, blockers, partitions
 from dra_lab.pictures.scene import node_scene
 
@@ -79,7 +79,7 @@ def test_a_blocked_partition_says_by_whom(world):
 
 def test_a_chosen_partition_blocks_those_beside_it(world):
     """With a plan on the picture the free partitions that it excludes are blocked by its letter."""
-    chosen = Shown(filled={mig("gpu-1-mig-3g20gb-9-0"): "part"})
+    chosen = OnTop(filled={mig("gpu-1-mig-3g20gb-9-0"): "part"})
     states = device_states(world, NODE, on_top=chosen)
     assert states[mig("gpu-1-mig-7g40gb-0-0")].blockers == (mig("gpu-1-mig-3g20gb-9-0"),)
     assert states[mig("gpu-1-mig-3g20gb-9-4")].state is State.FREE

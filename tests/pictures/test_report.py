@@ -17,8 +17,7 @@ from dra_lab.manifests.plan_files import decode_drawing
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.reasons import Conflict, Element, Funnel, FunnelStep, Reasons, Relaxation, Scarcity, Shortfall
 from dra_lab.model.sketch import Drawing, Kept
-from dra_lab.pictures.page_program import plan_in
-from dra_lab.pictures.report import report_page
+from dra_lab.pictures.report import plan_in, report_page
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.plan_document import shared_table
 from dra_lab.words.plan_json import plan_outcome
 from dra_lab.words.shown import in_html, in_words
-from dra_lab.words.workload_words import choice_lines
+from dra_lab.words.workload_words import choice_sentence
 
 
 def gang(level: str = "rack", pods: int = 4, least: int | None = None, **more) -> Workload:
@@ -111,7 +111,7 @@ def test_a_choice_says_what_starts_and_what_is_trapped():
     """One line for each scheduler."""
     replay = GangReplay("Kueue 0.19", GangVerdict.NO, "it waits there")
     choice = GangChoice(replay, (1, 2), ("b/r1",))
-    [line] = choice_lines([choice], gang(replicas=3), "").lines
+    line = choice_sentence(choice, gang(replicas=3))
     assert line == (
         "Kueue 0.19: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit."
     )

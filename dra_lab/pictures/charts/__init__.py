@@ -14,8 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Headroom, Stranded
 from dra_lab.model.plan import Plan
 from dra_lab.pictures.charts.node_charts import fits_chart, utilisation_chart
-from dra_lab.pictures.charts.regret_chart import regret_chart
-from dra_lab.pictures.charts.scenarios_chart import scenarios_chart
+from dra_lab.pictures.charts.plan_charts import regret_chart, scenarios_chart
 from dra_lab.planner.scenarios import ScenarioAnswer
 
 if TYPE_CHECKING:

@@ -115,7 +115,6 @@ def _amounts(cluster: Cluster, key: tuple[str, str], parts: Sequence[float]) -> 
 def _parts(
     cluster: Cluster, nodes: Iterable[str], planned: Mapping[DeviceID, Mapping[str, Fraction]]
 ) -> Mapping[tuple[str, str], Sequence[float]]:
-    """Return what is in use, planned, free and not available by (node, kind)."""
     seen: set[DeviceID] = set()
     found: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
     for node in nodes:
@@ -143,7 +142,6 @@ def _with_stranded(amounts: Amounts, stranded: int) -> Amounts:
 
 
 def _planned(fleet: Plan | None) -> Mapping[DeviceID, Mapping[str, Fraction]]:
-    """Return what the replicas take of each device: capacities, {} where they take it whole."""
     found: dict[DeviceID, dict[str, Fraction]] = {}
     for placement in (p for one in (fleet.with_devices if fleet else ()) for p in one.devices):
         into = found.setdefault(placement.device, {})

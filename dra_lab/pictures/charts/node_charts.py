@@ -40,16 +40,11 @@ class Band:
     mean: tuple[float, ...]
     most: tuple[float, ...]
 
-    @property
-    def equal(self) -> bool:
-        """Say whether all nodes of the row have the same values."""
-        return self.least == self.most
-
-    @property
-    def node_words(self) -> str:
-        """Return the names of its nodes, the first few of many: `node-7, node-9 and 123 more`."""
+    def head(self, at: int) -> dict[str, Any]:
+        """Return the first values of the row as data: `which` names the first few of many nodes."""
         names = ", ".join(self.nodes[:_NAMED])
-        return f"{names} and {len(self.nodes) - _NAMED:,} more" if len(self.nodes) > _NAMED else names
+        more = f" and {len(self.nodes) - _NAMED:,} more" if len(self.nodes) > _NAMED else ""
+        return {"row": at, "node": clean(self.label), "nodes": len(self.nodes), "which": clean(names + more)}
 
 
 def of_nodes(values: Mapping[str, Sequence[float]], most: int = MOST_ROWS) -> tuple[tuple[Band, ...], str]:
@@ -142,13 +137,7 @@ def _amount_rows(band: Band, at: int, kinds: Mapping[str, str]) -> list[dict[str
         for state, value in zip(AMOUNT_STATES, band.mean[index * size : (index + 1) * size], strict=True):
             if value <= 0:
                 continue
-            row = {
-                "row": at,
-                "node": clean(band.label),
-                "nodes": len(band.nodes),
-                "which": clean(band.node_words),
-                "kind": kind,
-            }
+            row = {**band.head(at), "kind": kind}
             amount = {"from": round(begin, 3), "to": round(begin + value, 3), "amount": number_words(value)}
             rows.append({**row, **amount, "state": state.legend, "letter": state.letter, "ink": state.text})
             begin += value
@@ -157,7 +146,6 @@ def _amount_rows(band: Band, at: int, kinds: Mapping[str, str]) -> list[dict[str
 
 
 def _label(rows: list[dict[str, Any]]) -> None:
-    """Write the letter and the amount on parts that have room for them."""
     widest = {kind: max(r["to"] for r in rows if r["kind"] == kind) for kind in {r["kind"] for r in rows}}
     kinds = max(len(widest), 1)
     for row in rows:
@@ -279,14 +267,7 @@ def _fields(band: Band, row: int, names: Sequence[str]) -> list[dict[str, Any]]:
     fields = []
     for at, name in enumerate(names):
         words, mean = _field(band, at, len(names))
-        place = {
-            "row": row,
-            "node": clean(band.label),
-            "nodes": len(band.nodes),
-            "which": clean(band.node_words),
-            "column": at,
-            "workload": name,
-        }
+        place = {**band.head(row), "column": at, "workload": name}
         fields.append({**place, "words": words, "replicas": round(mean, 2), "most": int(band.most[len(names) + at])})
     return fields
 
