@@ -97,7 +97,7 @@ def _no_place(plan: Plan, cluster: Cluster | None) -> str:
         begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
         return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
     if len(plan.workloads) == len(plan.gangs) == 1:
-        without = [sentence(one.message) for one in plan.shortfalls if one.rule == "same"]
+        without = [sentence(sentence_case(one.message)) for one in plan.shortfalls if one.rule == "same"]
         return " ".join((_no_domain(plan, plan.gangs[0]), *without))
     least = plan.goal(UNPLACED)
     few = plan.objective == "nodes" and not (least and least.value == plan.replicas)
