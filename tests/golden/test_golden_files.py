@@ -84,6 +84,7 @@ MOVES = {
     "h100-busy-room-of-batch": f"{BUSY} --make-room --movable-namespace batch",
     "h100-busy-room-two": f"{BUSY} --replicas 2 --make-room",
 }
+RULE = "check sample:h100-busy --rule taint-rule.yaml"
 DIFFERENT = (
     ("claims", PAIRS, EXAMPLES["eks-p4d-five-pairs"]),
     ("gangs", GANGS["h100-pod-gang"], GANGS["h100-pod-gangs"]),
@@ -138,6 +139,8 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
+    yield "check/h100-busy-rule.txt", (RULE, f"{RULE} --release 1.37")
+    yield "check/h100-busy-rule.json", (f"{RULE} --release 1.37 -o json",)
     yield from of_workloads()
     for sample in dra_lab.samples():
         words = f"topology sample:{sample.name}"
