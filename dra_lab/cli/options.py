@@ -84,6 +84,7 @@ def add_what_if(parser: argparse.ArgumentParser) -> None:
         "--add": ("N=NODE", "with N more nodes like NODE; N=NODE@NEAR: in the rack and other domains of NEAR"),
         "--drain": ("NODE", "without NODE: its pods are planned again before anything else"),
         "--uncordon": ("NODE", "as if NODE were not cordoned"),
+        "--moved": ("POD=REQUEST:DEVICE,...", "as if a running pod had moved to other devices"),
         "--without": ("DEVICE", "without a device: driver/pool/device"),
     }
     for name, (metavar, text) in options.items():

@@ -9,7 +9,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dra_lab.drivers import attributes_of_labels, device_kind
-from dra_lab.index.device_kinds import RDMA, DeviceKind, Guesses, guessed_kinds, type_of
+from dra_lab.index.device_kinds import RDMA, DeviceKind, Guesses, guessed_kinds, type_of, with_bare_keys
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import AttributeValue, Device, DeviceAttribute
@@ -118,12 +118,15 @@ def count_kinds(items: Iterable[PoolDevice]) -> Mapping[DeviceKind, int]:
 
 def _shape(kind: DeviceKind, guessed: Collection[str]) -> tuple[Hashable, Shape]:
     """Return what tells a shape apart, and the shape."""
-    driver, device = kind.driver, kind.example
+    driver, device, known = kind.driver, kind.example, kind.profile
     types = _types(driver, device.attributes)
-    values = tuple(map(device.attributes.get, _looked_at(kind.profile)))
+    # the attributes by which devices of a driver differ here
+    whens = (*(rule.when for rule in known.kinds), *(offer.when for offer in known.offers))
+    names = (*(name for when in whens for name in when), *attributes_of_labels(known), RDMA)
+    values = tuple(map(device.attributes.get, with_bare_keys(names, driver)))
     key = (driver, *types.items(), tuple(device.capacity.items()), bool(device.allow_multiple_allocations), values)
-    found = device_kind(kind.profile, lookup_of(driver, device))
-    return key, Shape(kind.profile, types, found, device, driver in guessed)
+    found = device_kind(known, lookup_of(driver, device))
+    return key, Shape(known, types, found, device, driver in guessed)
 
 
 def lookup_of(driver: str, device: Device) -> Lookup:
@@ -139,14 +142,6 @@ def lookup_of(driver: str, device: Device) -> Lookup:
 def kind_of(item: PoolDevice) -> str:
     """Return the kind of a device: "gpu", "nic", "cpu", "memory" or "other"."""
     return device_kind(item.kind.profile, lookup_of(item.driver, item.device))
-
-
-def _looked_at(known: DriverProfile) -> tuple[str, ...]:
-    """Return the keys of the attributes by which devices of a driver differ here, the bare ones too."""
-    driver = known.driver
-    whens = (*(rule.when for rule in known.kinds), *(offer.when for offer in known.offers))
-    names = [*(name for when in whens for name in when), *attributes_of_labels(known), RDMA]
-    return tuple(dict.fromkeys((*names, *(name.removeprefix(f"{driver}/") for name in names))))
 
 
 def _types(driver: str, published: Mapping[str, DeviceAttribute]) -> Mapping[str, tuple[str, bool]]:

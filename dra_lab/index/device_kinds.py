@@ -239,7 +239,13 @@ def keys_read(known: DriverProfile) -> frozenset[str]:
     offers = (name for offer in known.offers for name in offer.when)
     machines = attributes_of_machines(known.driver)
     names = {*attributes_read(known), *machines, *attributes_of_labels(known), *offers, RDMA}
-    return frozenset((*names, *(name.removeprefix(f"{known.driver}/") for name in names)))
+    return frozenset(with_bare_keys(names, known.driver))
+
+
+def with_bare_keys(names: Iterable[str], driver: str) -> tuple[str, ...]:
+    """Return full names, and the bare keys under which a driver may publish those of its own domain."""
+    full = tuple(names)
+    return tuple(dict.fromkeys((*full, *(name.removeprefix(f"{driver}/") for name in full))))
 
 
 def type_of(attribute: DeviceAttribute) -> tuple[str, bool]:

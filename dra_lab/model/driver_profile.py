@@ -23,7 +23,7 @@ KINDS = ("gpu", "nic", "cpu", "memory", "other")
 """The kinds of devices, each drawn with a shape of its own."""
 
 GUESSED = " (guessed)"
-"""Follows a kind, in words or as a value, that no profile gives but names alone (`index.driver_kinds`)."""
+"""Follows a kind, in words or as a value, that no profile gives but names alone (`index.device_kinds`)."""
 
 
 def kind_words(kind: str, *, guessed: bool) -> str:

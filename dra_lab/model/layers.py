@@ -46,6 +46,9 @@ class Layer(Value, frozen=True):
         """Return what it changes, in a few words."""
         if self.change not in LAYER_KINDS:
             return self.change
+        if self.change == "moved":
+            pod, devices = moved_devices(self)
+            return f"Move {pod} to {devices[0][1].split('/')[1]}"
         words = LAYER_KINDS[self.change].words.format(self.subject, f"{self.count:,}", "" if self.count == 1 else "s")
         if self.level:
             return f"{words} in a new {self.level.rpartition('/')[2]} next to that of {self.beside}"
@@ -130,6 +133,20 @@ def check_layer(layer: Layer) -> None:
         raise InputError(f"change {layer.change!r} has no count and no place")
     if layer.change == "release":
         KubernetesRelease(layer.subject)
+    if layer.change == "moved":
+        moved_devices(layer)
+
+
+def moved_devices(layer: Layer) -> tuple[str, list[tuple[str, str]]]:
+    """Return the pod that a layer moves, and the request and device of each of its new devices.
+
+    Raises InputError for another form.
+    """
+    pod, _, text = layer.subject.partition("=")
+    pairs = [one.partition(":") for one in text.split(",")]
+    if not pod or not all(request and device.count("/") >= 2 for request, _, device in pairs):
+        raise InputError(f"--moved {layer.subject!r}: write {LAYER_KINDS['moved'].value}")
+    return pod, [(request, device) for request, _, device in pairs]
 
 
 def layered_release(layers: Sequence[Layer]) -> str:
@@ -150,6 +167,7 @@ LAYER_KINDS: Mapping[str, LayerKind] = {
     "uncordon": LayerKind("Uncordon {0}", "NODE"),
     "without": LayerKind("Remove {0}", "DRIVER/POOL/DEVICE"),
     "taint": LayerKind("Taint {0}", "DRIVER/POOL/DEVICE"),
+    "moved": LayerKind("Move {0}", "NAMESPACE/POD=REQUEST:DRIVER/POOL/DEVICE,..."),
     "idle": LayerKind("Nothing in use"),
     "publish-numa": LayerKind("Next driver publishes NUMA"),
     "release": LayerKind("Kubernetes {0}", "RELEASE"),

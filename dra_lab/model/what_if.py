@@ -8,12 +8,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dra_lab.errors import InputError
+from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_claims
+from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
+from dra_lab.model.placement import Placement
+from dra_lab.model.running import Move
 from dra_lab.model.running_pods import running_pods
 from dra_lab.model.slices import ResourceSlice
 
@@ -108,6 +111,50 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
         pods=tuple(pod for pod in cluster.pods if pod.spec.node_name not in nodes or not pod.spec.node_name),
         leaving=(*cluster.leaving, *(pod for pod in pods if pod.owner[0] not in ("DaemonSet", "Node"))),
         name=f"{cluster.name} without {', '.join(sorted(nodes))}" if nodes else cluster.name,
+    )
+
+
+def with_moved_pod(cluster: Cluster, name: str, devices: Sequence[tuple[str, DeviceID]]) -> Cluster:
+    """Return the cluster in which the claims of a running pod hold other devices.
+
+    Args:
+        cluster: The cluster to start from; it does not change.
+        name: The pod as `namespace/name`.
+        devices: The request and the device of each of its devices, as many as it holds now.
+
+    Returns:
+        The cluster with the pod on the node of these devices, and the move in `moves`.
+
+    Raises:
+        InputError: The cluster has no such pod with devices, or it holds another number of devices.
+    """
+    pod = next((one for one in running_pods(cluster) if one.name == name), None)
+    if pod is None:
+        advice = did_you_mean(name, [one.name for one in running_pods(cluster)])
+        raise InputError(f"no running pod {name!r} holds devices{advice}")
+    left, made = list(devices), {}
+    for _, claim in pod.claims:
+        allocation = claim.status.allocation
+        results = []
+        for result in allocation.devices.results if allocation is not None else ():
+            found = next((one for one in left if one[0] == result.request), None)
+            if found is None and not result.admin_access:
+                raise InputError(f"{name} holds {len(pod.devices)} devices, and {len(devices)} others were given")
+            if found is not None:
+                left.remove(found)
+            results.append(result if found is None else replace(result, **found[1]._asdict()))
+        if allocation is not None:
+            there = replace(allocation, devices=replace(allocation.devices, results=tuple(results)), node_selector=None)
+            made[id(claim)] = replace(claim, status=replace(claim.status, allocation=there))
+    slices = cluster.slices_by_pool.get((devices[0][1].driver, devices[0][1].pool), ())
+    node = next((one.spec.node_name for one in slices if one.spec.node_name), "") or pod.node
+    move = Move(name, pod.node, node, pod.devices, tuple(Placement(request, device) for request, device in devices))
+    spec = replace(pod.pod.spec, node_name=node)
+    return cluster.with_objects(
+        claims=tuple(made.get(id(claim), claim) for claim in cluster.claims),
+        pods=tuple(replace(one, spec=spec) if one is pod.pod else one for one in cluster.pods),
+        moves=(*cluster.moves, move),
+        name=f"{cluster.name} with {name} moved",
     )
 
 

@@ -34,6 +34,9 @@ from dra_lab.session.preparing import (
 COPIES_AFTER = 0.1
 """How long an answer is drawn before copies are counted, in seconds: the threads share one interpreter."""
 
+ROOM_SECONDS = 10.0
+"""How long running pods are looked for whose move makes room."""
+
 COPIES_SECONDS = 5.0
 """How long copies are counted; what is known then is a bound."""
 
@@ -64,6 +67,7 @@ class Answering(Job[Plan]):
         self.hides_answer = False  # whether the views of a lesson must not show what is known
         self.prepares_export = False  # whether a view may simulate the export before a person opens it
         self.copies: Headroom | None = None
+        self.room: Plan | None = None  # the plan with the fewest running pods that make room for a misfit
         self.counting = False
         self.status: Mapping[str, Any] = {}
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
@@ -146,6 +150,7 @@ class Answering(Job[Plan]):
             answer = replace(answer, regrets=with_measured(answer.regrets, self.drawing.measured))
         if self._searched != (self.sketch, self.release):
             self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
+        self.room = None
         self.copies, self.counting = None, answer is not None and answer.fits and self.counts_copies
         super().settled(answer)
 
@@ -161,6 +166,8 @@ class Answering(Job[Plan]):
             self.events.emit("findings")
         if plan is not None and plan.fits and self.counts_copies:
             self._count_copies(run, cluster, drawing)
+        if plan is not None and not plan.fits:
+            self._look_for_room(run, cluster, drawing)
         if plan is not None:
             self._search_manifest(run, cluster, drawing, fits=plan.fits)
 
@@ -193,6 +200,20 @@ class Answering(Job[Plan]):
             cancel=run.stop,
             early=misfit,
         )
+
+    def _look_for_room(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
+        """Look for the fewest running pods that have to move so that the drawing fits, where pods were read."""
+        from dra_lab.planner.make_room import make_room
+
+        if not cluster.pods or drawing.node or not drawing.sketch.requests or run.stop.wait(COPIES_AFTER):
+            return
+        common: dict[str, Any] = {"progress": run.report, "cancel": run.stop, "time_limit": ROOM_SECONDS}
+        # cancelled, or a rule that is not known: then there is no such card
+        with suppress(DraLabError):
+            found = make_room(cluster, drawing.sketch, release=self._release_for(cluster, drawing), **common)
+            if run.is_latest and not run.stop.is_set() and found.fits:
+                self.room = found
+                self.events.emit("copies")
 
     def _count_copies(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
         """Count how many pods with the claim fit, after the answer: until it is known, `counting` says so."""

@@ -24,7 +24,7 @@ from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, fleet_yaml,
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
-from dra_lab.topology.layered import with_layers
+from dra_lab.session.preparing import settled_layers
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import plan_json, values_of_plan
@@ -258,7 +258,7 @@ class Comparing(Job[None]):
         for plan in kept:
             if not self.is_of(plan, snapshot) or run.stop.is_set():
                 continue
-            cluster = with_layers(snapshot, plan.layers)
+            cluster = settled_layers(snapshot, plan.layers).cluster
             if plan.mode == "plan" and "copies" not in plan.figures:
                 run.report(f"Counting the copies of “{plan.name}”")
                 with suppress(DraLabError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 from dra_lab.errors import DraLabError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.layers import Layer, layered_release
 from dra_lab.model.memo import once_per_hardware, once_per_snapshot
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.running import Move
 from dra_lab.model.sketch import ClaimSketch, Link, claims_of
+from dra_lab.topology.layered import Layered, with_possible_layers
 
 SMALL = 300
 """ResourceSlices up to which a view works out itself what it asks for: some hundredths of a second."""
@@ -104,3 +107,40 @@ def check_node(cluster: Cluster, node: str) -> None:
     """Raise InputError where a node is named that the cluster does not have; "" leaves it open."""
     if node:
         cluster.node_named(node)
+
+
+LEAVING_SECONDS = 2.0
+"""How long places are looked for, for the pods of drained nodes: a person waits for the next answer meanwhile."""
+
+
+def settled_layers(cluster: Cluster, layers: Sequence[Layer]) -> Layered:
+    """Return the cluster with the layers that apply, in which the pods of drained nodes run elsewhere.
+
+    The note of a drained node says where its pods go.
+    """
+    layered = with_possible_layers(cluster, layers)
+    if not layered.cluster.leaving:
+        return layered
+    from dra_lab.planner.leaving import settled
+    from dra_lab.words.moves_document import drained_sentence
+
+    release = layered.cluster.target_release(layered_release(layers) or None)
+    found = settled(layered.cluster, release, time_limit=LEAVING_SECONDS)
+    notes = dict(layered.notes)
+    for number, layer in enumerate(layers):
+        mine = [move for move in found.moves if move.drained and move.node_from == layer.subject]
+        if layer.change == "drain" and mine:
+            notes[number] = drained_sentence(mine)
+    return Layered(found, layered.refused, notes)
+
+
+def moved_layers(moves: Sequence[Move]) -> tuple[Layer, ...]:
+    """Return the what-if changes that move running pods as a plan says."""
+    return tuple(
+        Layer(
+            change="moved",
+            subject=f"{move.pod}={','.join(f'{placed.request}:{placed.device}' for placed in move.devices)}",
+        )
+        for move in moves
+        if move.node_to and not move.drained
+    )

@@ -44,9 +44,9 @@ from dra_lab.session.preparing import (
     is_counted,
     is_prepared,
     prepare,
+    settled_layers,
 )
 from dra_lab.sources import load_cluster, own_profiles
-from dra_lab.topology.layered import with_possible_layers
 
 if TYPE_CHECKING:
     from dra_lab.session.comparing import Comparing
@@ -100,7 +100,7 @@ class Session(Answering):
         self.history: History[Content] = History(content_of(drawing, Scene(Loaded(self.snapshot), drawing)))
         self.mode = mode_of(drawing)
         self._layers = drawing.layers
-        self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(self.snapshot, drawing.layers)
+        self.cluster, self.refused_layers, self.layer_notes = settled_layers(self.snapshot, drawing.layers)
         self.fleet = SessionFleet(self)
         self.adding = Adding(self, self.fleet)
         gates = {**own, **(feature_gates or {})}
@@ -335,7 +335,7 @@ class Session(Answering):
 
     def _take_live(self, snapshot: Cluster) -> None:
         snapshot = snapshot.with_profiles(self.profiles)
-        cluster = with_possible_layers(snapshot, self.drawing.layers).cluster
+        cluster = settled_layers(snapshot, self.drawing.layers).cluster
         prepare(cluster, self._release_for(cluster, self.drawing))
         # checked after the answer, because a person waits for that; until then the earlier findings stay
         with self._lock:
@@ -353,7 +353,7 @@ class Session(Answering):
         """Plan on a snapshot with the layers that apply to it."""
         layers = self.history.present.layers
         if snapshot is not self.snapshot or layers != self._layers:
-            self.cluster, self.refused_layers, self.layer_notes = with_possible_layers(snapshot, layers)
+            self.cluster, self.refused_layers, self.layer_notes = settled_layers(snapshot, layers)
         self.snapshot, self._layers = snapshot, layers
 
     def _enter(self, content: Content, cluster: Cluster | None, layout: Mapping[str, tuple[float, float]]) -> None:

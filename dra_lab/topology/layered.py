@@ -11,11 +11,11 @@ from dra_lab.errors import InputError, did_you_mean
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
-from dra_lab.model.layers import Layer, check_layer
+from dra_lab.model.layers import Layer, check_layer, moved_devices
 from dra_lab.model.names import NUMA_NODE, DeviceID
 from dra_lab.model.release import known_release
 from dra_lab.model.slices import ResourceSlice
-from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, without_nodes
+from dra_lab.model.what_if import uncordoned, when_idle, with_more_nodes, with_moved_pod, without_nodes
 from dra_lab.topology.locality import Locality, localities
 
 TAINT = DeviceTaint(key="dra-lab/what-if", effect="NoSchedule")
@@ -166,12 +166,18 @@ def _numbered(device: Device, found: Locality | None) -> Device:
     return replace(device, attributes={**device.attributes, NUMA_NODE: DeviceAttribute(int_=place.value)})
 
 
+def _with_moved(cluster: Cluster, layer: Layer) -> Cluster:
+    pod, devices = moved_devices(layer)
+    return with_moved_pod(cluster, pod, [(request, _device(cluster, device)) for request, device in devices])
+
+
 _APPLY: Mapping[str, Callable[[Cluster, Layer], Cluster]] = {
     "add": _with_more,
     "drain": lambda cluster, layer: without_nodes(cluster, [layer.subject]),
     "uncordon": lambda cluster, layer: uncordoned(cluster, [layer.subject]),
     "without": lambda cluster, layer: _with_device(cluster, layer, None, "without"),
     "taint": lambda cluster, layer: _with_device(cluster, layer, TAINT, "with a taint on"),
+    "moved": _with_moved,
     "idle": lambda cluster, _: when_idle(cluster),
     "publish-numa": _with_published_numa,
     "release": _with_release,

@@ -128,6 +128,7 @@ def answer_row(
     headroom: Headroom | None = None,
     counting: bool = False,
     simulated: Simulated | None = None,
+    room: Plan | None = None,
 ) -> AnswerRow:
     """Return the verdict; without a plan it says that the planner is at work, or why there is no answer.
 
@@ -149,7 +150,7 @@ def answer_row(
         scheduler=without_text(scheduler),
         differs=any(found.goals or found.paths_differ for found in plan.regrets),
         tiles=tiles(plan, headroom, counting=counting, simulated=simulated),
-        fixes=fixes(plan),
+        fixes=fixes(plan, room),
         tried=tried[0] if tried else "",
         stale=stale or bool(trouble),
         progress=reported,

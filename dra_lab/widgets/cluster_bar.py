@@ -36,7 +36,8 @@ from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import source_parts
 from dra_lab.words.cluster_document import first_words, summary
-from dra_lab.words.document import Part
+from dra_lab.words.document import Part, printable
+from dra_lab.words.moves_document import drained_sentence
 
 MOST_PODS = 200
 """Pods that travel to the browser."""
@@ -100,6 +101,7 @@ class ClusterShown(Pane):
     modes: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[tuple[str, str]])
     ask = traitlets.Dict().tag(sync=True, value=AskRow)
     what_if: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[str])
+    leaving = traitlets.Unicode().tag(sync=True)
 
     def _begin(self) -> None:
         self._contexts: tuple[Context, ...] = ()
@@ -116,7 +118,8 @@ class ClusterShown(Pane):
         self.assign(sources=source_rows(read, self._contexts), source=read.name, read_at=read_words(read))
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
-        self.assign(what_if=[layer.words for layer in session.fleet.layers])
+        leaving = drained_sentence([move for move in cluster.moves if move.drained])
+        self.assign(what_if=[layer.words for layer in session.fleet.layers], leaving=printable(leaving))
         if known:
             few = len(cluster.node_names) <= MOST_NODES
             self.assign(meters=meter_rows(cluster, session.release))

@@ -17,6 +17,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.pod_start import with_start
 from dra_lab.session import Session
+from dra_lab.session.preparing import moved_layers
 from dra_lab.widgets.answer_rows import (
     AnswerRow,
     BadgeRow,
@@ -46,6 +47,7 @@ from dra_lab.widgets.fleet_mode import FleetMode
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, attempt, latest_plan
 from dra_lab.widgets.why_not import Why
+from dra_lab.words.verdict import MAKE_ROOM
 
 if TYPE_CHECKING:
     from dra_lab.gitops.corrections import Correction
@@ -215,6 +217,7 @@ class Answer(Pane):
             headroom=session.copies,
             counting=session.counting,
             simulated=simulated_of(session),
+            room=session.room,
         )
         if (gang := drawn_gang_words(session)) and row.asked:
             row = msgspec.structs.replace(row, asked=f"{row.asked} {gang}")
@@ -251,6 +254,9 @@ class Answer(Pane):
     def apply_suggestion(self, number: int) -> None:
         """Apply the suggestion with this number."""
         plan = latest_plan(self.session)
+        if number == MAKE_ROOM and self.session.room is not None:
+            self.session.fleet.what_if(*moved_layers(self.session.room.moves))
+            return
         if plan is None or not 0 <= number < len(plan.suggestions):
             return
         if plan.sketch != self.session.sketch:

@@ -18,10 +18,11 @@ def moves_sentence(plan: Plan) -> str:
     """Return what happens to running pods, those without a place first; "" if none leaves or moves."""
     drained = [move for move in plan.moves if move.drained]
     others = [move for move in plan.moves if not move.drained]
-    return " ".join(filter(None, (_drained(drained), _room(plan, others))))
+    return " ".join(filter(None, (drained_sentence(drained), _room(plan, others))))
 
 
-def _drained(moves: Sequence[Move]) -> str:
+def drained_sentence(moves: Sequence[Move]) -> str:
+    """Return where pods of drained nodes go, those without a place by name; "" without a move."""
     if not moves:
         return ""
     nodes = sorted({move.node_from for move in moves if move.node_from})

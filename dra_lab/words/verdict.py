@@ -16,6 +16,7 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Scarcity, Shortfall
 from dra_lab.model.sketch import Ask, How, Link, asks
 from dra_lab.sketch.links import LEVEL_WORDS, listed
+from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, plural, selector_words
 from dra_lab.words.facts import (
@@ -156,9 +157,22 @@ MOST_FIXES = 3
 """Changes that stand in a verdict."""
 
 
-def fixes(plan: Plan) -> tuple[Fix, ...]:
-    """Return the changes that make a claim fit and can be applied, the closest to the drawing first."""
+MAKE_ROOM = -1
+"""The number of the fix that moves running pods."""
+
+
+def fixes(plan: Plan, room: Plan | None = None) -> tuple[Fix, ...]:
+    """Return the changes that make a claim fit and can be applied: pods that make `room`, then those of the drawing.
+
+    The closest to the drawing comes first.
+    """
     found = []
+    moved = [move for move in room.moves if not move.drained] if room is not None and room.fits else []
+    if moved and room is not None:
+        nodes = some(sorted({move.node_from for move in moved}))
+        brings = f"it fits: {'it leaves' if len(moved) == 1 else 'they leave'} {nodes}"
+        fewest = "; with fewer moves it does not" if room.least_moves == len(moved) else ""
+        found.append(Fix(f"Move {counted(len(moved), 'pod')}", clean(brings + fewest), MAKE_ROOM))
     for number, suggestion in enumerate(plan.suggestions):
         if suggestion.sketch is None and not suggestion.selectors:
             continue

@@ -56,7 +56,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_reading_is_waited_for(ser
     server.listen()
     thread.join(60)
     assert read[0].slices == whole.slices
-    # a reading does not wait long for the levels of the fabric (topologies.ATTEMPTS); a note says if they were not read
+    # a reading does not wait long for the levels of the fabric (`kinds.ATTEMPTS`); a note says if they were not read
     assert [finding for finding in read[0].findings if finding.severity is not Severity.NOTE] == []
 
 

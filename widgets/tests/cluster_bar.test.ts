@@ -9,6 +9,7 @@ afterEach(() => document.body.replaceChildren());
 const BAR: ClusterBarModel = {
   ask: {},
   what_if: [],
+  leaving: "",
   pending: [],
   offer: {},
   busy: "",

@@ -165,7 +165,7 @@ def choose(levels: Sequence[Sequence[KueueDomain]], request: PodSetRequest) -> K
     """Return where Kueue puts the pods of one pod set.
 
     Args:
-        levels: The domains of each level with their counts (`places.fill`); the counts are used up.
+        levels: The domains of each level with their counts (`fill`); the counts are used up.
         request: What the pod set asks for.
 
     Returns:

@@ -95,12 +95,14 @@ function Question() {
 
 /** What-if changes hold in every mode: what they are, and the ways to undo the last one and to see all. */
 function WhatIf() {
-  const [changes, mode] = [useTrait("what_if"), useTrait("mode")];
+  const [changes, leaving, mode] = [useTrait("what_if"), useTrait("leaving"), useTrait("mode")];
   if (changes.length === 0 || mode === "learn") return null;
   return (
     <Callout tone="warn" className="dra-line dra-what-if" role="status">
       <b>What if:</b>
-      <span>{changes.join(", ")}.</span>
+      <span>
+        {changes.join(", ")}. {leaving}
+      </span>
       <Button send={{ type: "undo-what-if" }}>Undo</Button>
       {mode !== "fleet" && <Button send={{ type: "mode", mode: "fleet" }}>Show in Fleet</Button>}
       <span className="dra-dim">The cluster is not changed.</span>

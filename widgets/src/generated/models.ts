@@ -949,6 +949,7 @@ export interface ClusterBarModel {
   example: boolean;
   findings: readonly FindingRow[];
   follow: Following;
+  leaving: string;
   meters: readonly MeterRow[];
   mode: string;
   modes: readonly [string, string][];
