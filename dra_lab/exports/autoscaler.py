@@ -7,18 +7,21 @@ kubernetes-sigs/cluster-autoscaler 33c3f97b, and kubernetes-sigs/karpenter 22664
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
 
 from dra_lab.cel.matching import Matching
+from dra_lab.drivers import device_kind
+from dra_lab.drivers.profiles import profile
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.exports.readme import file_list
+from dra_lab.index.catalogue import lookup_of
 from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
-from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute
 from dra_lab.model.node_type import AddedCount, AddedNodes
 from dra_lab.model.nodes import Node, ObjectMeta
@@ -29,7 +32,7 @@ from dra_lab.model.slices import ResourcePool, ResourceSlice, ResourceSliceSpec
 from dra_lab.model.workload import Workload
 from dra_lab.sketch.object_names import object_name
 from dra_lab.topology.presets import is_host
-from dra_lab.words.capacity_document import added_parts
+from dra_lab.words.capacity_document import added_parts, added_sentence
 from dra_lab.words.document import Lines, Table, as_markdown, printable
 
 CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
@@ -141,7 +144,7 @@ def autoscaler_files(added: AddedNodes, *, namespace: str = "") -> dict[str, str
         each type with an instance type; and `README.md`, which says what each autoscaler does not check.
 
     Raises:
-        InputError: Nothing has to be added.
+        InputError: No nodes are added, or two node types would have one name.
 
     Example:
         >>> from dra_lab import NodeType, Workload, load_cluster, nodes_to_add, read_sketch
@@ -149,10 +152,10 @@ def autoscaler_files(added: AddedNodes, *, namespace: str = "") -> dict[str, str
         >>> train = Workload("train", read_sketch("sample:two-sockets/lesson"), count=2, level="host", replicas=3)
         >>> added = nodes_to_add(load_cluster("sample:two-sockets"), train, [NodeType.like("lab-1")])
         >>> list(autoscaler_files(added))
-        ['machinedeployment-lab-1.yaml', 'README.md']
+        ['machinedeployment-lab-1.yaml', 'nodeoverlay-lab-1.yaml', 'README.md']
     """
     if not added.added:
-        raise InputError("nothing has to be added, so there is nothing for an autoscaler")
+        raise InputError(f"no nodes are added, so nothing is written. {added_sentence(added)}")
     needed = _needed(added)
     groups = _groups(added)
     machines = {one.file: _machine_deployment(one, namespace, needed) for one in groups}
@@ -201,20 +204,19 @@ def _needed(added: AddedNodes) -> frozenset[str]:
 
 def _groups(added: AddedNodes) -> list[_Group]:
     types = Counter(one.type for one in added.added)
-    fits: dict[Hashable, bool] = {}
     found: dict[str, _Group] = {}
     for one in added.added:
         name = object_name("-".join((one.type, *one.domain)) if types[one.type] > 1 else one.type)
         if name in found:
             raise InputError(f"two node groups would have the name {name!r}; give the node types other names")
-        found[name] = _group(added, one, name, fits)
+        found[name] = _group(added, one, name)
     return [*found.values()]
 
 
-def _group(added: AddedNodes, one: AddedCount, name: str, fits: dict[Hashable, bool]) -> _Group:
+def _group(added: AddedNodes, one: AddedCount, name: str) -> _Group:
     node = added.cluster.node_named(one.nodes[0])
     driver, count = _gpus(added, one)
-    unseen = tuple(_unseen(added, one, node, driver, count, fits)) if _pods(added, one.nodes) else None
+    unseen = tuple(_unseen(added, one, node, driver, count)) if _pods(added, one.nodes) else None
     amounts = node.status.allocatable or node.status.capacity
     sizes = {f"{SIZE}min-size": "0" if unseen == () else "1", f"{SIZE}max-size": str(one.count)}
     labels = sorted(node.metadata.labels.items())
@@ -233,47 +235,45 @@ def _taint(taint: Mapping[str, object]) -> str:
 
 
 def _gpus(added: AddedNodes, one: AddedCount) -> tuple[str, int]:
-    """Return the driver that the annotations name, and its devices: GPUs if there are any, else those in the plan."""
-    gpus, every = Counter[str](), Counter[str]()
+    """Return the driver that the annotations name, and its devices.
+
+    Devices with the attribute type=gpu come first, then other GPUs, then devices of any kind.
+    """
+    typed, gpus, every = Counter[str](), Counter[str](), Counter[str]()
     for item in added.cluster.slices_by_node.get(one.nodes[0], ()):
         driver = item.spec.driver
+        known = profile(driver, added.cluster.profiles)
         for device in item.spec.devices or ():
-            kind = device.attributes.get("type", device.attributes.get(f"{driver}/type"))
-            gpus[driver] += kind is not None and kind.value == _GPU
-            every[driver] += not device.consumes_counters
+            kind = device.lookup(f"{driver}/type", driver)
+            typed[driver] += kind is not None and kind.value == _GPU
+            if not device.consumes_counters:
+                gpus[driver] += device_kind(known, lookup_of(driver, device)) == _GPU
+                every[driver] += 1
     used = Counter(item.device.driver for pod in _pods(added, one.nodes) for item in pod.devices)
-    counts = +gpus or +every
+    counts = +typed or +gpus or +every
     driver = max(sorted(counts), key=lambda name: used[name], default="")
     return driver, counts[driver]
 
 
-def _unseen(
-    added: AddedNodes, one: AddedCount, node: Node, driver: str, count: int, fits: dict[Hashable, bool]
-) -> Iterator[str]:
+def _unseen(added: AddedNodes, one: AddedCount, node: Node, driver: str, count: int) -> Iterator[str]:
     """Yield the pods that the plan places on these nodes and that do not fit a node made from the annotations."""
+    from dra_lab.planner.plan_pod import plan_pod
+
     attributes = {"type": DeviceAttribute(string=_GPU)}
     devices = tuple(Device(name=f"gpu-{number}", attributes=attributes) for number in range(count))
     spec = ResourceSliceSpec(driver, ResourcePool(node.name, 0, 1), node_name=node.name, devices=devices)
     slices = (ResourceSlice(metadata=ObjectMeta(name=f"{node.name}-{driver}"), spec=spec),) if count else ()
     alone = added.cluster.with_objects(nodes=(node,), slices=slices, claims=(), pods=(), leaving=())
     claims = added.plan.claims_of if added.plan is not None else {}
+    release = release_of_text(added.release)
     for name, group in sorted({(pod.workload, pod.group) for pod in _pods(added, one.nodes)}):
-        key = name, group, driver, count
-        if key not in fits:
-            own = dict.fromkeys([(name, group), (name, "/shared"), (name, f"{group}/shared")])
-            pod = Workload(object_name(name), [claim for one_key in own for claim in claims[one_key]])
-            fits[key] = _fits(alone, pod, added.release)
-        if not fits[key]:
+        keys = dict.fromkeys([(name, group), (name, "/shared"), (name, f"{group}/shared")])
+        pod = Workload(object_name(name), [claim for key in keys for claim in claims[key]])
+        fits = False
+        with suppress(UnsupportedFeature):
+            fits = plan_pod(alone, pod, release=release, time_limit=_SECONDS).fits
+        if not fits:
             yield name if group in ("", name) else f"{name}/{group}"
-
-
-def _fits(cluster: Cluster, pod: Workload, release: str) -> bool:
-    from dra_lab.planner.plan_pod import plan_pod
-
-    try:
-        return plan_pod(cluster, pod, release=release_of_text(release), time_limit=_SECONDS).fits
-    except UnsupportedFeature:
-        return False
 
 
 def _pods(added: AddedNodes, nodes: Collection[str]) -> list[PlacedPod]:

@@ -75,6 +75,23 @@ def test_annotations_describe_the_node_as_cluster_autoscaler_reads_them(written)
     assert "kubernetes.io/hostname" not in labels
 
 
+def test_claims_that_pods_share_count_too(written):
+    """Pods that share a NIC do not fit a node that shows GPUs only."""
+    nic = DeviceRequest(name="nic", exactly=ExactDeviceRequest(device_class_name="dranet", count=1))
+    shared = ClaimSketch(name="nic", requests=(nic,))
+    files = written(asked(gpus(4), count=2, level="host", shared_claims=(shared,)))
+    groups = [text for name, text in files.items() if name.startswith("machinedeployment")]
+    assert {annotations(text)[f"{SIZE}min-size"] for text in groups} == {"1"}
+
+
+def test_the_driver_of_the_gpus_is_named_before_others(written):
+    """AMD's GPUs have another type, and the node has more NICs than GPUs."""
+    claim = read_sketch("sample:mi300x/gpu-nic-pairs")
+    added = asked(claim, NodeType.like("mi300x-1"), cluster="sample:mi300x", replicas=30)
+    found = annotations(written(added)["machinedeployment-mi300x-1.yaml"])
+    assert (found[f"{CAPACITY}dra-driver"], found[f"{CAPACITY}gpu-count"]) == ("gpu.amd.com", "8")
+
+
 def test_taints_are_one_annotation(written):
     """With and without a value; nodes without taints have no such annotation."""
     cluster = load_cluster("sample:h100-pod")
@@ -194,7 +211,7 @@ def test_an_edited_file_stays(pairs, written, tmp_path):
 
 def test_without_new_nodes_there_is_nothing_to_write(written):
     """An answer without nodes has no files."""
-    with pytest.raises(InputError, match="nothing has to be added"):
+    with pytest.raises(InputError, match=r"nothing is written\. No nodes have to be added"):
         written(asked(gpus(8), replicas=1))
 
 
