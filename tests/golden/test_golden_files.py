@@ -213,6 +213,17 @@ def test_commands_answer_as_recorded(name, tmp_path, capsys, snapshot):
     assert found == snapshot(extension_class=GoldenFile)
 
 
+@in_a_file
+@pytest.mark.parametrize("_name", ["export/h100-pod-nodes-to-add.txt"])
+def test_files_for_an_autoscaler_are_as_recorded(_name, snapshot):
+    """Nodes to add for gangs of pairs behind a new leaf switch: for Cluster API and for Karpenter."""
+    claim = dra_lab.read_sketch("sample:h100-pod/eight-pairs")
+    train = dra_lab.Workload("train", claim, replicas=2, count=4, level="leaf switch")
+    like = dra_lab.NodeType.like("h100-09", places=0, new_domains=dra_lab.NewDomains(nodes=8))
+    dra_lab.export(dra_lab.nodes_to_add(dra_lab.load_cluster("sample:h100-pod"), train, [like]), "out")
+    assert exported(Path("out")) == snapshot(extension_class=GoldenFile)
+
+
 def shown() -> Iterator[tuple[str, object]]:
     """Yield each page of a notebook with the result that it shows."""
     for sample in dra_lab.samples():
