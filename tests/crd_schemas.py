@@ -32,6 +32,7 @@ FILES = {
     "leaderworkerset.x-k8s.io/v1/LeaderWorkerSet": "lws/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
     "jobset.x-k8s.io/v1alpha2/JobSet": "jobset/jobset.x-k8s.io_jobsets.yaml",
     "autoscaling.x-k8s.io/v1/ProvisioningRequest": "autoscaler/autoscaling.x-k8s.io_provisioningrequests.yaml",
+    "karpenter.sh/v1alpha1/NodeOverlay": "karpenter/karpenter.sh_nodeoverlays.yaml",
     "resource.nvidia.com/v1beta1/ComputeDomain": "nvidia/resource.nvidia.com_computedomains.yaml",
 }
 """Where `../shared/crds` has the schema of each version and kind."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import add_cluster, add_release, cluster_of, release_of, seconds
+from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of, seconds
 from dra_lab.cli.output import FITS, NOT, UNANSWERED, add_output, print_json, print_parts
 from dra_lab.errors import InputError
 
@@ -27,7 +28,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = _DESCRIPTION
     add_cluster(parser)
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="files, folders, or - for the output of kustomize")
+    about_rule = any(word.partition("=")[0] == "--rule" for word in getattr(parser, "words", ()))
+    text = "files, folders, or - for the output of kustomize"
+    parser.add_argument("paths", metavar="PATH", nargs="*" if about_rule else "+", help=text)
+    text = "instead of PATH: what the DeviceTaintRule of this file would do, and where the pods that it evicts can go"
+    parser.add_argument("--rule", metavar="FILE", help=text)
     add_release(parser)
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
     add_output(parser, "sarif", "markdown", all_of_it="print every object and every finding")
@@ -61,7 +66,8 @@ _DESCRIPTION = (
     "line counts the objects that are valid and fit, those that do not, and those that are not checked. A pod is "
     "not checked if a claim or template that "
     "it names is neither in the files nor in the cluster, or if a device plugin serves its devices. Exit status "
-    "0: valid, and everything fits; 1: something does not; 2: something is not checked."
+    "0: valid, and everything fits; 1: something does not; 2: something is not checked. With --rule, 0: every pod "
+    "that the rule evicts fits elsewhere; 1: one has no place."
 )
 
 
@@ -69,6 +75,8 @@ def run(options: argparse.Namespace) -> int:
     """Check, print the report, return the exit status. Raises InputError for --dir without what it is for."""
     from dra_lab.gitops.folder import read_manifests
 
+    if options.rule:
+        return _explain_rule(options)
     if options.dir and not (options.baseline and options.format == "markdown"):
         raise InputError("--dir needs --baseline REF and -o markdown, because it writes that summary")
     if options.fix:
@@ -87,6 +95,29 @@ def run(options: argparse.Namespace) -> int:
     review = _review(options, manifests)
     _print_review(options, review)
     return _status(options, review.outcome)
+
+
+def _explain_rule(options: argparse.Namespace) -> int:
+    """Print what a DeviceTaintRule would do; return the exit status. Raises InputError for options of manifests."""
+    from dra_lab.gitops.pending import explain
+    from dra_lab.words.explain_document import explanation_json, explanation_parts
+    from dra_lab.words.rule_document import rule_outcome
+
+    refused = {
+        "PATH": options.paths,
+        "--baseline": options.baseline,
+        "--dir": options.dir,
+        "--fix": options.fix,
+        "--now": options.now,
+        f"-o {options.format}": options.format not in ("text", "json"),
+    }
+    for name, given in refused.items():
+        if given:
+            raise InputError(f"{name} is for manifests; leave it out with --rule")
+    cluster, release = cluster_of(options), release_of(options)
+    found = explain(cluster, rule=options.rule, release=release, time_limit=options.time_limit)
+    answer = partial(explanation_json, found)
+    return print_answer(options, answer, explanation_parts(found), cluster.findings, rule_outcome(found))
 
 
 def _review(options: argparse.Namespace, manifests: Manifests) -> Review:

@@ -29,7 +29,7 @@ from dra_lab.model.names import DeviceID
 from dra_lab.model.placement import FirstFit
 from dra_lab.model.plan import Plan
 from dra_lab.model.pod_reason import Explanation
-from dra_lab.model.release import KubernetesRelease, gates_of
+from dra_lab.model.release import gates_of, release_of_text
 from dra_lab.model.trace import Trace
 from dra_lab.model.workload import Workload
 from dra_lab.planner.waiting import command_waits
@@ -138,7 +138,7 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
 
     if not node or not plan.sketch.requests:
         return None, {}
-    release, own = cluster.target_release(KubernetesRelease(plan.release)), plan.workloads[0].claims
+    release, own = cluster.target_release(release_of_text(plan.release)), plan.workloads[0].claims
     claims = {claim.name if len(own) > 1 else "": claim for claim in own}
     found = {name: why_not(cluster, sketch, node, release) for name, sketch in claims.items()}
     called = {name: f"{name}:" if name else "" for name in claims}
@@ -157,7 +157,7 @@ def _tests(plan: Plan, cluster: Cluster, node: str) -> tuple[WhyNot | None, dict
 def _device(trace: Trace[FirstFit] | None, cluster: Cluster, text: str) -> DeviceID:
     """Return the device of an id, or of a name or published name of one device of the node. Raises InputError."""
     node = trace.node if trace is not None else ""
-    gates = gates_of(KubernetesRelease(trace.release if trace is not None else cluster.default_release))
+    gates = gates_of(release_of_text(trace.release if trace is not None else cluster.default_release))
     there = [place.id for pool in pools_of(cluster, node, gates) for place in pool.devices]
     names = device_names(cluster, node) if node else {}
     found = [device for device in there if text in (str(device), device.device, names.get(device))]

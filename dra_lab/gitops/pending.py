@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from dra_lab.gitops.references import (
     claim_of,
     held_claims,
 )
+from dra_lab.gitops.taint_rule import read_rule, rule_explanation
 from dra_lab.index.documented_classes import class_of_resource
 from dra_lab.manifests.device_asks import IMPLICIT, containers, extended_resources
 from dra_lab.manifests.pod_templates import value_at
@@ -33,6 +35,7 @@ from dra_lab.model.pods import Pod
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import asks
+from dra_lab.model.slices import DeviceTaintRule
 from dra_lab.planner.allowed_nodes import allowed_nodes, not_checked, reported
 from dra_lab.sketch.links import listed
 from dra_lab.sketch.read_back import sketch_of
@@ -81,12 +84,13 @@ def explain(
     cluster: Cluster,
     pod: str = "",
     *,
+    rule: DeviceTaintRule | str | Path | None = None,
     release: KubernetesRelease | str | None = None,
     node: str = "",
     time_limit: float = _SECONDS,
     cancel: threading.Event | None = None,
 ) -> Explanation:
-    """Return why a pod is pending, or why each pending pod that waits for devices is.
+    """Return why a pod is pending, why each pending pod that waits for devices is, or what a taint rule would do.
 
     The claims come from the cluster: `spec.resourceClaims`, `status.resourceClaimStatuses`, templates, and extended
     resources that a DeviceClass serves. Pods that are equal apart from their names get the same reason.
@@ -94,16 +98,19 @@ def explain(
     Args:
         cluster: The cluster with its pods.
         pod: `NAMESPACE/NAME`, or a name that one pod has; default "": every pending pod that waits for devices.
+        rule: A DeviceTaintRule, or the path of a file with one: explain which devices it taints, which pods it evicts,
+            and where these can go. Default None: explain pending pods.
         release: The release of Kubernetes; default: that of the cluster.
         node: Explain why the pod does not start on this node; default "": on any node.
-        time_limit: Seconds for each pod.
+        time_limit: Seconds for each pod, or for the places of all evicted pods.
         cancel: Ends the search when it is set.
 
     Returns:
-        The pods with one reason each.
+        The pods with one reason each, or `rule` and `moves`.
 
     Raises:
-        InputError: There is no such pod or node, or several pods of that name.
+        InputError: There is no such pod or node, or several pods of that name, or `rule` is given with one of them.
+        ManifestError: The file of `rule` contains something else, or the API server would refuse the rule.
 
     Example:
         >>> from dra_lab import explain, load_cluster
@@ -111,6 +118,10 @@ def explain(
         'No pod is pending for devices.'
     """
     target = cluster.target_release(release)
+    if rule is not None:
+        if pod or node:
+            raise InputError("`rule` is explained for the whole cluster; leave out `pod` and `node`")
+        return rule_explanation(cluster, read_rule(rule, target), target, time_limit=time_limit, cancel=cancel)
     if node:
         cluster.node_named(node)
     chosen = [pod_named(cluster, pod)] if pod else [one for one in cluster.pods if waits_for_devices(one)]

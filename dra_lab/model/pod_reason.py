@@ -1,11 +1,14 @@
-"""Why pods are pending: one reason for each pod, with what else is in the way and what was not checked."""
+"""Why pods are pending, one reason for each pod; or what a DeviceTaintRule would do to running pods."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dra_lab.model.names import DeviceID
 from dra_lab.model.plan import Plan
 from dra_lab.model.printing import printed
+from dra_lab.model.running import Move
+from dra_lab.model.slices import DeviceTaintRule
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,74 @@ class PodReason:
 
 
 @dataclass(frozen=True)
+class TaintedPod:
+    """A running pod that holds devices which a DeviceTaintRule taints.
+
+    Args:
+        pod: The pod as `namespace/name`.
+        node: The node where it runs.
+        devices: The tainted devices that it holds.
+        evicted: Whether the taint evicts it.
+        toleration_seconds: How many seconds it stays before that, by its toleration; 0: it leaves at once.
+        why: Why it stays, or why nothing has to find a place for it; "" if `Explanation.moves` has its next place.
+
+    Example:
+        >>> from dra_lab.model.pod_reason import TaintedPod
+        >>> TaintedPod("batch/eval-0", "dgx-11", (), True).toleration_seconds
+        0
+    """
+
+    pod: str
+    node: str
+    devices: tuple[DeviceID, ...]
+    evicted: bool
+    toleration_seconds: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class RuleEffect:
+    """What a DeviceTaintRule would do in a cluster.
+
+    Args:
+        rule: The rule.
+        release: The release of Kubernetes.
+        devices: How many devices it taints.
+        in_use: How many of them running pods or claims hold.
+        claims: The allocated claims that hold them, as `namespace/name`.
+        pods: The running pods that hold them, those that leave first.
+        gate: The feature gate that is off, so that the rule does nothing; "" if the rule counts.
+        sentence: The answer in a few sentences.
+
+    Example:
+        >>> from dra_lab.model.device import DeviceTaint
+        >>> from dra_lab.model.nodes import ObjectMeta
+        >>> from dra_lab.model.pod_reason import RuleEffect
+        >>> from dra_lab.model.slices import DeviceTaintRule, DeviceTaintRuleSpec
+        >>> spec = DeviceTaintRuleSpec(taint=DeviceTaint(key="example.com/fault", effect="NoExecute"))
+        >>> RuleEffect(DeviceTaintRule(metadata=ObjectMeta(name="fault"), spec=spec), "1.37.1").devices
+        0
+    """
+
+    rule: DeviceTaintRule
+    release: str
+    devices: int = 0
+    in_use: int = 0
+    claims: tuple[str, ...] = ()
+    pods: tuple[TaintedPod, ...] = ()
+    gate: str = ""
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """Why pods of a cluster are pending.
+    """Why pods of a cluster are pending, or what a DeviceTaintRule would do.
 
     Args:
         cluster: The name of the cluster.
-        pods: The pods with their reasons, in the order of their names.
+        pods: The pending pods with their reasons, in the order of their names.
+        rule: What the rule would do; default None: the question was about pods.
+        moves: Where the pods that the rule evicts can go, those without a place first.
 
     Example:
         >>> from dra_lab import explain, load_cluster
@@ -63,10 +128,14 @@ class Explanation:
 
     cluster: str
     pods: tuple[PodReason, ...] = ()
+    rule: RuleEffect | None = None
+    moves: tuple[Move, ...] = ()
 
     @property
     def sentence(self) -> str:
-        """Return the answer in one sentence: that of the only pod, or how many are pending."""
+        """Return the answer in a few sentences: that of the rule or of the only pod, or how many are pending."""
+        if self.rule is not None:
+            return self.rule.sentence
         if len(self.pods) == 1:
             return self.pods[0].sentence
         waiting = sum(bool(pod.rule) for pod in self.pods)

@@ -173,7 +173,7 @@ class Move(Struct, frozen=True):
         devices_from: What it holds now.
         devices: What it gets there.
         why: Why it has no place, or does not come back by itself; "" if it has a place.
-        drained: Its node is drained, so that it leaves in any case.
+        drained: Its node is drained, or a taint evicts it, so that it leaves in any case.
         stops_first: It has to stop before another pod can move, and it starts again only after that one.
         unit: Pods of one number move together: they share a claim, or are a gang.
         notes: What to know before it moves: budgets, claims that stay, what was not checked.

@@ -16,7 +16,7 @@ from dra_lab.model.memo import once_per_claims
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import Placement
-from dra_lab.model.running import Move
+from dra_lab.model.running import Move, RunningPod
 from dra_lab.model.running_pods import running_pods
 from dra_lab.model.slices import ResourceSlice
 
@@ -93,9 +93,7 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
     kept = {(s.spec.driver, s.spec.pool.name) for s in cluster.slices if s.spec.node_name not in nodes}
     lost = gone - kept
     pods = [pod for pod in running_pods(cluster) if pod.node in nodes]
-    users = Counter(id(claim) for pod in running_pods(cluster) for _, claim in pod.claims)
-    leaving = Counter(id(claim) for pod in pods for _, claim in pod.claims)
-    freed = {claim for claim, count in leaving.items() if count == users[claim]}
+    freed = freed_claims(cluster, pods)
     return cluster.with_objects(
         nodes=tuple(node for node in cluster.nodes if node.name not in nodes),
         slices=tuple(s for s in cluster.slices if not s.spec.node_name or s.spec.node_name not in nodes),
@@ -112,6 +110,13 @@ def without_nodes(cluster: Cluster, nodes: Collection[str]) -> Cluster:
         leaving=(*cluster.leaving, *(pod for pod in pods if pod.owner[0] not in ("DaemonSet", "Node"))),
         name=f"{cluster.name} without {', '.join(sorted(nodes))}" if nodes else cluster.name,
     )
+
+
+def freed_claims(cluster: Cluster, leaving: Iterable[RunningPod]) -> frozenset[int]:
+    """Return the identities of the claims that no running pod uses once some pods leave."""
+    users = Counter(id(claim) for pod in running_pods(cluster) for _, claim in pod.claims)
+    gone = Counter(id(claim) for pod in leaving for _, claim in pod.claims)
+    return frozenset(claim for claim, count in gone.items() if count == users[claim])
 
 
 def with_moved_pod(cluster: Cluster, name: str, devices: Sequence[tuple[str, DeviceID]]) -> Cluster:

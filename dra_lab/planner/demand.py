@@ -17,7 +17,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.running import RunningPod
 from dra_lab.model.running_pods import Unit
 from dra_lab.model.sketch import ClaimSketch
@@ -237,7 +237,7 @@ def take(placed: Placed, plan: Plan, demands: Sequence[Demand]) -> None:
         pods.setdefault(pod.workload, {}).setdefault(pod.replica, []).append(pod)
     for claim in plan.shared:
         shared.setdefault(claim.workload, {}).setdefault(claim.replica, []).append(claim)
-    release, claims = placed.cluster.target_release(plan.release), list[ResourceClaim]()
+    release, claims = release_of_text(plan.release), list[ResourceClaim]()
     for demand in demands:
         name = demand.workload.name
         there = pods.get(name, {})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dra_lab.errors import Cancelled, ExportError, InputError, UnsupportedFeature
+from dra_lab.exports.autoscaler import autoscaler_files
 from dra_lab.exports.bundle import Bundle, Wanted, make_bundle, write_bundle
 from dra_lab.exports.manifests import ManifestText, manifest_yaml
 from dra_lab.exports.measure import measure_files
@@ -16,6 +17,7 @@ from dra_lab.exports.written_files import write_files
 from dra_lab.findings import Finding, Severity
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease, release_of_text
 from dra_lab.model.sketch import ClaimSketch, Drawing, PodDrawing, claims_of
@@ -25,6 +27,7 @@ from dra_lab.sketch.object_names import object_name
 from dra_lab.sources import write_whole
 from dra_lab.sources.samples import is_shipped
 from dra_lab.words.facts import counted
+from dra_lab.words.plan_json import added_json
 
 if TYPE_CHECKING:
     from dra_lab.pictures.report import SearchStep
@@ -117,7 +120,7 @@ def _not_pinned(pins: Mapping[str, Mapping[str, int]]) -> Iterator[Finding]:
 
 
 def export(
-    answer: Answering | Plan,
+    answer: Answering | Plan | AddedNodes,
     folder: str | Path,
     *,
     pin: bool = False,
@@ -133,11 +136,14 @@ def export(
 ) -> tuple[Path, ...]:
     """Write the manifests of a plan, or of the present drawing of a Session, to a folder.
 
+    For nodes that must be added, the files for an autoscaler are written instead: annotations for Cluster API and a
+    NodeOverlay for Karpenter, with what each does not check.
+
     kube-scheduler is simulated on the manifests, and `plan.json` records the result. If it does not allocate the plan,
     or if there is no plan that fits, nothing is written unless `allow_worse` is True.
 
     Args:
-        answer: What `make_plan` returned for one pod or many, or a Session with a current answer.
+        answer: What `make_plan` or `nodes_to_add` returned, or a Session with a current answer.
         folder: The folder, which is made if it does not exist. Untouched files of an earlier export are replaced.
         pin: Add the pins with which kube-scheduler allocates the plan (`pin_plan`), or hold a gang to its domain.
         allow_worse: Write the manifests even without a plan that kube-scheduler allocates.
@@ -164,6 +170,12 @@ def export(
         >>> [file.name for file in export(plan, "manifests", pin=True)]
         ['resourceclaimtemplate.yaml', 'pod.yaml', 'kustomization.yaml', 'plan.json']
     """
+    if isinstance(answer, AddedNodes):
+        if pin or scheduler or queue or wanted:
+            raise InputError("pin, scheduler, queue and wanted are for a plan; export added.plan with them")
+        texts = autoscaler_files(answer, namespace=namespace)
+        record = {"cluster": answer.name, "release": answer.release, "added": added_json(answer)}
+        return write_files(expanded(folder), texts, record, overwrite=overwrite)
     if not isinstance(answer, Plan):
         asked, release = drawn_of(answer), answer.release
     elif answer.on is None:

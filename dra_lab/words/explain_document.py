@@ -17,6 +17,7 @@ from dra_lab.words.document import Detail, Lines, Part, Sentence, Table, Words
 from dra_lab.words.drawing_words import Noun
 from dra_lab.words.facts import sentence
 from dra_lab.words.reason_words import blocking_lines, reasons_parts, shortfall_item, suggestion_item
+from dra_lab.words.rule_document import rule_json, rule_parts
 from dra_lab.words.trace_words import (
     MOST_ROWS,
     PUBLISHED,
@@ -222,7 +223,10 @@ def reason_parts(found: PodReason) -> Iterator[Part]:
 
 
 def explanation_parts(found: Explanation) -> Iterator[Part]:
-    """Yield the reason of one pod, or one line for each of several pods."""
+    """Yield the reason of one pod, one line for each of several pods, or what a rule would do."""
+    if found.rule is not None:
+        yield from rule_parts(found)
+        return
     if len(found.pods) == 1:
         yield from reason_parts(found.pods[0])
         return
@@ -233,7 +237,7 @@ def explanation_parts(found: Explanation) -> Iterator[Part]:
 
 
 def explanation_json(found: Explanation) -> dict[str, Any]:
-    """Return why pods are pending as JSON has it."""
+    """Return why pods are pending, or what a rule would do, as JSON has it."""
     pods = [
         {
             "pod": pod.pod,
@@ -246,4 +250,10 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
         }
         for pod in found.pods
     ]
-    return {"kind": "Explanation", "cluster": found.cluster, "sentence": found.sentence, "pods": pods}
+    return {
+        "kind": "Explanation",
+        "cluster": found.cluster,
+        "sentence": found.sentence,
+        "pods": pods,
+        **rule_json(found),
+    }

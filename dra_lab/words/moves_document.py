@@ -26,7 +26,12 @@ def drained_sentence(moves: Sequence[Move]) -> str:
     if not moves:
         return ""
     nodes = sorted({move.node_from for move in moves if move.node_from})
-    first = f"{counted(len(moves), 'pod')} {'leaves' if len(moves) == 1 else 'leave'} {listed(nodes) or 'the node'}"
+    leave = "leaves" if len(moves) == 1 else "leave"
+    return places_sentence(f"{counted(len(moves), 'pod')} {leave} {listed(nodes) or 'the node'}", moves)
+
+
+def places_sentence(first: str, moves: Sequence[Move]) -> str:
+    """Return the beginning of a sentence with where the pods of some moves fit, and which have no place."""
     lost = [move for move in moves if not move.node_to]
     if not lost:
         where = f"on {moves[0].node_to}" if len(moves) == 1 else "elsewhere"
@@ -62,7 +67,7 @@ def _room(plan: Plan, moves: Sequence[Move]) -> str:
     return f"{first} At least {counted(plan.least_moves, 'pod')} must move."
 
 
-def moves_table(plan: Plan) -> Table:
+def moves_table(moves: Sequence[Move]) -> Table:
     """Return the moves in the order in which they can be carried out."""
     rows = [
         (
@@ -73,11 +78,9 @@ def moves_table(plan: Plan) -> Table:
             some([placed.device.device for placed in move.devices]) if move.devices else "",
             "; ".join(([move.why] if move.why else []) + _notes(move)),
         )
-        for number, move in enumerate(plan.moves, start=1)
+        for number, move in enumerate(moves, start=1)
     ]
-    title = (
-        "Running pods that leave" if all(move.drained for move in plan.moves) else "Running pods that move, in order"
-    )
+    title = "Running pods that leave" if all(move.drained for move in moves) else "Running pods that move, in order"
     return Table(("Step", "Pod", "From", "To", "Devices there", "To know"), rows, title if rows else "")
 
 
@@ -89,7 +92,7 @@ def _notes(move: Move) -> list[str]:
 def moves_parts(plan: Plan) -> Iterator[Part]:
     """Yield the table of the moves."""
     if plan.moves:
-        yield moves_table(plan)
+        yield moves_table(plan.moves)
 
 
 def steps_markdown(plan: Plan) -> str:
@@ -112,7 +115,7 @@ def steps_markdown(plan: Plan) -> str:
             "pods run. A Deployment that surges starts its new pod before it stops the old one, so scale "
             "it down first. CPUs, memory and volumes of the new node are compared where they are known."
         ),
-        moves_table(plan),
+        moves_table(plan.moves),
         Lines("Steps", steps),
     ]
     return as_markdown(parts)

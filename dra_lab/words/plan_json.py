@@ -17,6 +17,7 @@ from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.goals import GANGS, UNPLACED
 from dra_lab.model.headroom import Bounded, Headroom, LargestJob, Stranded, StrandedKind
 from dra_lab.model.names import DeviceID
+from dra_lab.model.node_type import AddedNodes
 from dra_lab.model.placement import FirstFitStatus, PlacedPod, SharedClaim, Start
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch, KnownValue
@@ -234,9 +235,14 @@ def _after(after: AfterPlan) -> dict[str, Any]:
     found: dict[str, Any] = plain_value(replace(after, alone={}, added=None))
     found["alone"] = {name: answer_sentence(plan) for name, plan in after.alone.items()}
     if after.added is not None:
-        rows = [{"like": one.type, "domain": [*one.domain], "count": one.count} for one in after.added.added]
-        found["added"] = {"count": after.added.count, "proven": after.added.proven, "nodes": rows}
+        found["added"] = added_json(after.added)
     return {name: value for name, value in found.items() if value}
+
+
+def added_json(added: AddedNodes) -> dict[str, Any]:
+    """Return the nodes that must be added, by type and domain, as JSON."""
+    rows = [{"like": one.type, "domain": [*one.domain], "count": one.count} for one in added.added]
+    return {"count": added.count, "proven": added.proven, "nodes": rows}
 
 
 def _summary(plan: Plan) -> dict[str, int]:

@@ -38,3 +38,10 @@ def test_the_answer_is_that_of_the_plan(example, capsys):
     """Both commands name the devices with the same words."""
     words = ["sample:eks-p4d", "--claim", f"sample:eks-p4d/{example}"]
     assert printed(capsys, "explain", *words, "-q") == printed(capsys, "plan", *words, "-q")
+
+
+@pytest.mark.parametrize("more", [[], ["--step"], ["--device", "gpu-0"]])
+def test_feature_gates_are_part_of_the_release(more, capsys):
+    """A gate that differs from the release's default changes nothing in a cluster without taint rules."""
+    words = [*FITS, "--release", "1.36", *more]
+    assert printed(capsys, *words, "--feature-gates", "DRADeviceTaintRules=true") == printed(capsys, *words)

@@ -84,6 +84,7 @@ MOVES = {
     "h100-busy-room-of-batch": f"{BUSY} --make-room --movable-namespace batch",
     "h100-busy-room-two": f"{BUSY} --replicas 2 --make-room",
 }
+RULE = "check sample:h100-busy --rule taint-rule.yaml"
 DIFFERENT = (
     ("claims", PAIRS, EXAMPLES["eks-p4d-five-pairs"]),
     ("gangs", GANGS["h100-pod-gang"], GANGS["h100-pod-gangs"]),
@@ -138,6 +139,8 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
+    yield "check/h100-busy-rule.txt", (RULE, f"{RULE} --release 1.37")
+    yield "check/h100-busy-rule.json", (f"{RULE} --release 1.37 -o json",)
     yield from of_workloads()
     for sample in dra_lab.samples():
         words = f"topology sample:{sample.name}"
@@ -208,6 +211,17 @@ def test_commands_answer_as_recorded(name, tmp_path, capsys, snapshot):
         text if name.endswith(".txt") else last.replace(f'"version": "{dra_lab.__version__}"', '"version": "VERSION"')
     )
     assert found == snapshot(extension_class=GoldenFile)
+
+
+@in_a_file
+@pytest.mark.parametrize("_name", ["export/h100-pod-nodes-to-add.txt"])
+def test_files_for_an_autoscaler_are_as_recorded(_name, snapshot):
+    """Nodes to add for gangs of pairs behind a new leaf switch: for Cluster API and for Karpenter."""
+    claim = dra_lab.read_sketch("sample:h100-pod/eight-pairs")
+    train = dra_lab.Workload("train", claim, replicas=2, count=4, level="leaf switch")
+    like = dra_lab.NodeType.like("h100-09", places=0, new_domains=dra_lab.NewDomains(nodes=8))
+    dra_lab.export(dra_lab.nodes_to_add(dra_lab.load_cluster("sample:h100-pod"), train, [like]), "out")
+    assert exported(Path("out")) == snapshot(extension_class=GoldenFile)
 
 
 def shown() -> Iterator[tuple[str, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from running_fleets import Running, cluster_of, drawing
 
-from dra_lab import how_many_more, make_plan, when_idle, without_nodes
+from dra_lab import KubernetesRelease, how_many_more, make_plan, when_idle, without_nodes
 
 NODES = {"a1": 2, "b1": 2, "b2": 2}
 
@@ -21,6 +21,13 @@ def test_pods_of_a_drained_node_go_elsewhere(tmp_path):
     plan = make_plan(without_nodes(cluster, ["a1"]), [])
     assert left(plan) == {"team/p1": "b2"}
     assert str(plan).startswith("1 pod leaves a1; it fits on b2.")
+
+
+def test_pods_find_a_place_in_a_release_with_other_gates(tmp_path):
+    """The gate that differs is part of what the plan calls its release."""
+    cluster = cluster_of(tmp_path, NODES, [Running("p1", "a1", (0,)), Running("p2", "b1", (0, 1))])
+    release = KubernetesRelease("1.36", {"DRADeviceTaintRules": True})
+    assert left(make_plan(without_nodes(cluster, ["a1"]), [], release=release)) == {"team/p1": "b2"}
 
 
 def test_pods_without_a_place_come_first_with_the_reason(tmp_path):
