@@ -105,7 +105,7 @@ def label(text: str) -> tuple[str, str]:
 
 def run(options: argparse.Namespace) -> int:
     """Plan and print the answer, for one pod and for many; return the exit status."""
-    if "claims" not in options and options.layers and cluster_of(options).moves:
+    if "claims" not in options and any(layer.change == "drain" for layer in options.layers):
         return _print_moves(options)
     if options.make_room:
         return _run_workloads(options)

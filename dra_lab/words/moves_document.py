@@ -64,7 +64,7 @@ def _room(plan: Plan, moves: Sequence[Move]) -> str:
     if plan.least_moves is None:
         return first
     if plan.least_moves >= len(moves):
-        return f"{first} With fewer moves it does not fit."
+        return f"{first} No fewer moves make room."
     return f"{first} At least {counted(plan.least_moves, 'pod')} must move."
 
 

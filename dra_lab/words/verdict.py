@@ -171,7 +171,7 @@ def fixes(plan: Plan, room: Plan | None = None) -> tuple[Fix, ...]:
     if moved and room is not None:
         nodes = some(sorted({move.node_from for move in moved}))
         brings = f"it fits: {'it leaves' if len(moved) == 1 else 'they leave'} {nodes}"
-        fewest = "; with fewer moves it does not" if room.least_moves == len(moved) else ""
+        fewest = "; no fewer moves make room" if room.least_moves == len(moved) else ""
         found.append(Fix(f"Move {counted(len(moved), 'pod')}", clean(brings + fewest), MAKE_ROOM))
     for number, suggestion in enumerate(plan.suggestions):
         if suggestion.sketch is None and not suggestion.selectors:

@@ -110,11 +110,11 @@ def test_exports_of_many_pairs_on_irregular_nodes_keep_what_they_announce(few):
 
 def test_the_judge_sees_what_is_not_as_planned():
     """The judge finds an order that serves fewer if an export is not announced as planned, and none with pins."""
-    cluster, plan = planned(13)
+    cluster, plan = planned(14)
     judge = Judge(cluster, R136)
     found = []
     for pin in (False, True):
-        _, as_planned, runs = exported(cluster, plan, judge, 13, pin=pin)
+        _, as_planned, runs = exported(cluster, plan, judge, 14, pin=pin)
         worst, wanted = min(kept(judge, plan, run) for run in runs)
         found.append((as_planned, worst == wanted))
     assert found == [(False, False), (True, True)]

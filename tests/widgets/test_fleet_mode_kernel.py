@@ -131,7 +131,8 @@ def test_layers_are_chips_and_the_answer_before_stays(fleet):
     session, view = fleet
     node = session.fleet.answer.plan.nodes[0]
     send(session, view, type="add-layer", change="drain", subject=node)
-    assert view.fleet_layers == [{"words": f"Drain {node}"}]
+    note = f"2 pods leave {node}; all of them fit elsewhere."
+    assert view.fleet_layers == [{"words": f"Drain {node}", "note": note}]
     assert [row["name"] for row in view.fleet_scenarios["rows"]] == ["without changes", f"now: Drain {node}"]
     send(session, view, type="remove-layer", number=0)
     assert view.fleet_layers == []
