@@ -299,6 +299,8 @@ def _shortfalls(plan: Plan, free: Plan, search: _Search) -> Iterator[Shortfall]:
                 f"all pods of a replica of {workload.name} must use the same values of {names}; without this "
                 f"{free.placed[workload.name]:,} of {workload.replicas:,} fit"
             )
+            if plan.status is PlanStatus.STOPPED:
+                message += ", and not every way to use the same values was tried"
             advice = "Free devices with the same values on more nodes, or ask for fewer devices per pod."
             yield Shortfall("same", workload.name, message, advice=advice)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -212,6 +212,23 @@ def test_replicas_may_use_different_rails(tmp_path):
     assert plan.goal("gangs").value == 1
     chosen = {(row.workload, row.replica): {*row.values} for row in plan.same}
     assert rails_of(crossed, plan) == [chosen[pod.workload, pod.replica] for pod in plan.pods]
+
+
+@pytest.mark.parametrize("seed", range(1000, 1040))
+def test_the_number_of_replicas_is_proven_only_if_no_more_fit(seed, tmp_path):
+    """Replicas get their sets one after the other; with one NIC per pod the most replicas are known by counting."""
+    fleet = replace(random_fleet(seed), count=1)
+    domains: dict[str, Counter[Any]] = {}
+    for node, nics in fleet.nics.items():
+        domain = {"": "", "zone": node[0], "host": node}[fleet.level]
+        domains.setdefault(domain, Counter()).update(rail for rail, free in nics if free and rail is not None)
+    most = min(3, sum(free // fleet.pods for rails in domains.values() for free in rails.values()))
+    plan = fleet.plan(tmp_path, replicas=3)
+    placed, goal = sum(plan.placed.values()), plan.goal("gangs")
+    assert placed <= most
+    assert placed == most or not goal.proven
+    chosen = {(row.workload, row.replica): {*row.values} for row in plan.same}
+    assert rails_of(fleet, plan) == [chosen[pod.workload, pod.replica] for pod in plan.pods]
 
 
 def test_a_misfit_says_what_same_prevents(tmp_path):
