@@ -39,14 +39,15 @@ def places_sentence(first: str, moves: Sequence[Move]) -> str:
     fit = f"; {len(moves) - len(lost)} of them {'fits' if len(moves) - len(lost) == 1 else 'fit'} elsewhere"
     fit = fit if len(lost) < len(moves) else ""
     why = Counter(move.why for move in lost)
-    parts = [f"{some([move.pod for move in lost if move.why == reason])} {_has_no_place(reason)}" for reason in why]
+    named = {reason: some([move.pod for move in lost if move.why == reason]) for reason in why}
+    parts = [f"{named[reason]} {_has_no_place(reason, count)}" for reason, count in why.items()]
     return f"{first}{fit}. {' '.join(sentence(part) for part in parts)}"
 
 
-def _has_no_place(reason: str) -> str:
+def _has_no_place(reason: str, count: int) -> str:
     if reason == NO_OWNER:
-        return f"will not come back by itself: {reason}"
-    return f"has no place: {reason[:1].lower()}{reason[1:]}"
+        return f"will not come back by itself: {reason}" if count == 1 else "have no owner and will not come back"
+    return f"{'has' if count == 1 else 'have'} no place: {reason[:1].lower()}{reason[1:]}"
 
 
 def _room(plan: Plan, moves: Sequence[Move]) -> str:

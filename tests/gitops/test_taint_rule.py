@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
-from planner.running_fleets import DRIVER, V1, Running, objects_of
+from msgspec import structs
+from planner.running_fleets import DRIVER, V1, Running, cluster_of, objects_of, random_case, replayed
 
 from dra_lab import KubernetesRelease, explain, load_cluster
 from dra_lab.cli import main
@@ -185,6 +187,28 @@ def test_pods_that_the_controller_leaves_alone(ask):
         found = ask([P1], changed=changed)
         assert found.moves == ()
         assert why in found.sentence
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_clusters(tmp_path, seed):
+    """Every pod on a tainted device is accounted for, and no place is tainted, in use, too small or not allowed."""
+    case = random_case(seed)
+    pool = sorted(case.nodes)[seed % len(case.nodes)]
+    selector = {"pool": pool} if seed % 2 else {"pool": pool, "device": "gpu-0"}
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(yaml.safe_dump(document(selector)))
+    found = explain(cluster_of(tmp_path, case.nodes, case.pods), rule=rule, release="1.37")
+    evicted = [pod for pod in case.pods if pod.node == pool and (seed % 2 or 0 in pod.gpus)]
+    assert {pod.pod for pod in found.rule.pods if pod.evicted} == {f"team/{pod.name}" for pod in evicted}
+    expected = {f"team/{pod.name}": bool(pod.owner) for pod in evicted if pod.owner != "DaemonSet"}
+    assert {move.pod for move in found.moves} == set(expected)
+    assert all(expected[move.pod] for move in found.moves if move.node_to)
+    placed = [structs.replace(move, stops_first=True) for move in found.moves if move.node_to]
+    gone = set(expected) - {move.pod for move in placed}
+    still = tuple(pod for pod in case.pods if f"team/{pod.name}" not in gone)
+    assert replayed(replace(case, pods=still), placed) == []
+    tainted = {(pool, f"gpu-{gpu}") for gpu in range(case.nodes[pool]) if seed % 2 or not gpu}
+    assert not tainted & {(one.device.pool, one.device.device) for move in placed for one in move.devices}
 
 
 def test_a_rule_replaces_the_one_of_its_name(ask):
