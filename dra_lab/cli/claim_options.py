@@ -20,6 +20,7 @@ class ClaimOptions(NamedTuple):
     """A --claim with the options after it; None for an option that is not given.
 
     `gang` is the number of pods that start together, `level` and `prefer_level` their levels, `queue` their LocalQueue.
+    `same` are the attributes of which all pods of a gang use the same values, separated by commas.
     """
 
     claim: str
@@ -29,6 +30,7 @@ class ClaimOptions(NamedTuple):
     level: str | None = None
     prefer_level: str | None = None
     queue: str | None = None
+    same: str | None = None
 
 
 class AddClaim(argparse.Action):
@@ -89,6 +91,9 @@ def add_gangs(parser: argparse.ArgumentParser) -> None:
     }
     for name, text in texts.items():
         group.add_argument(name, action=OfClaim, metavar="NAME", help=text)
+    text = "all pods of a gang use devices with the same values of this attribute, for example nvidia.com/rail; rail: "
+    text += "the rails of NICs, inferred if no device publishes them"
+    group.add_argument("--same", action=OfClaim, metavar="ATTRIBUTE", help=text)
 
 
 def is_gang(options: argparse.Namespace) -> bool:
@@ -107,7 +112,7 @@ def is_gang(options: argparse.Namespace) -> bool:
 
 
 def _gang_options(one: ClaimOptions) -> list[str]:
-    return [name for name in ("level", "prefer_level", "queue") if getattr(one, name) is not None]
+    return [name for name in ("level", "prefer_level", "queue", "same") if getattr(one, name) is not None]
 
 
 def asks_for_gangs(options: argparse.Namespace, one: ClaimOptions) -> bool:

@@ -246,6 +246,7 @@ def _explain_gangs(options: argparse.Namespace) -> int:
     with command_waits() as (show, cancel):
         limits: dict[str, Any] = {"release": release, "time_limit": _SECONDS, "cancel": cancel}
         plan = plan_workloads(given.cluster, given.every, progress=show, **limits)
+        given = given.planned(plan)
         for one in given.gangs:
             common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(_SECONDS, cancel)}
             choices = gang_choices(given.cluster, one.gang, one.hierarchy, release, plan, **common)

@@ -303,6 +303,10 @@ def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[
         plan = plan_workloads(
             gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel
         )
+    if len(apart := gangs.planned(plan).gangs) > 1:
+        names = f"{apart[0].gang.replicas} of them"
+        raise InputError(f"the replicas use different values of {one.gang.same[0]}; export {names} with --replicas")
+    (one,) = apart
     findings = (*(_placeholders(one) if workload is None else ()), *gangs.findings)
     given: dict[str, Any] = {"queue": one.queue, "requests": one.requests, "findings": findings}
     planned = PlannedGang(one.gang, one.hierarchy, plan, gangs.cluster, cluster_of(options), release, **given)

@@ -141,6 +141,7 @@ def _run_workloads(options: argparse.Namespace) -> int:
             asked = changed(asked, cluster=plan.on or asked.cluster)
         else:
             plan = plan_workloads(asked.cluster, asked.every, node=options.node, objective=options.objective, **common)
+        asked = asked.planned(plan)
         plan = started(asked, plan, release, options.time_limit, cancel)
         questions = Questions(options, asked.cluster, plan, release, show, cancel)
         after = questions.after(asked)

@@ -21,6 +21,7 @@ from dra_lab.model.workload import PodGroup, Workload, workload_of
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.model.plan import Plan
     from dra_lab.model.sketch import PodDrawing
     from dra_lab.pinning.gang_fills import Requests
 
@@ -58,6 +59,20 @@ class Asked(Struct, frozen=True):
     def every(self) -> tuple[Workload, ...]:
         """Return all workloads, the gangs first."""
         return (*(one.gang for one in self.gangs), *self.workloads)
+
+    def planned(self, plan: Plan) -> Asked:
+        """Return the same with the gangs as they are planned: with selectors, and apart if they use other values."""
+        if not any(one.gang.same for one in self.gangs):
+            return self
+        names = {one.name for one in self.every}
+        gangs = []
+        for one in self.gangs:
+            for gang in plan.gangs:
+                base, _, number = gang.name.rpartition("-")
+                is_part = gang.name not in names and base == one.gang.name and number.isdigit()
+                if gang.name == one.gang.name or is_part:
+                    gangs.append(changed(one, gang=gang))
+        return changed(self, gangs=tuple(gangs))
 
 
 def asked_of(options: argparse.Namespace) -> Asked:
@@ -192,7 +207,9 @@ class _Reading:
             return self._add_workload(base, claims, pods)
         name, copies = self._free(base), 1 if one.replicas is None else one.replicas
         worker = PodGroup(_WORKER, tuple(claims), pods)
-        gang = Workload(name, [worker], level=one.level or "", prefer_level=one.prefer_level or "", replicas=copies)
+        level, prefer = one.level or "", one.prefer_level or ""
+        same = _attributes(one)
+        gang = Workload(name, [worker], level=level, prefer_level=prefer, replicas=copies, same=same)
         self.gangs.append(GangInput(gang, None, one.queue or "", one.claim, {}))
         return name
 
@@ -249,9 +266,15 @@ def _overridden(given: GangInput, one: ClaimOptions) -> GangInput:
     for field in ("level", "prefer_level"):
         if getattr(one, field) is not None:
             gang = replace(gang, **{field: getattr(one, field), "hierarchy": ""})
+    if one.same is not None:
+        gang = replace(gang, same=_attributes(one))
     if one.replicas is not None:
         gang = replace(gang, replicas=one.replicas)
     return changed(given, gang=gang, queue=given.queue if one.queue is None else one.queue)
+
+
+def _attributes(one: ClaimOptions) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, (one.same or "").split(","))))
 
 
 def _joined(one: Cluster, other: Cluster) -> Cluster:

@@ -57,6 +57,24 @@ class PlacedPod(Struct, frozen=True, gc=False):
         return "/".join([self.workload, str(self.replica), *([self.group, str(self.number)] if self.group else [])])
 
 
+class SameValues(Struct, frozen=True):
+    """The values of an attribute that the devices of every pod of a replica have (`Workload.same`).
+
+    Args:
+        workload: The name of the workload.
+        replica: The number of its replica, from 0.
+        attribute: The full name of the attribute.
+        values: Its values, sorted: texts, whole numbers or bools.
+        inferred: No device publishes rails, and this attribute of NICs stands for them.
+    """
+
+    workload: str
+    replica: int
+    attribute: str
+    values: tuple[str | int | bool, ...]
+    inferred: bool = False
+
+
 class SharedClaim(Struct, frozen=True, gc=False):
     """The devices of the claims that all pods of a replica use together, or with `group` those of one group."""
 

@@ -24,6 +24,7 @@ from dra_lab.model.placement import (
     PlacedReplica,
     Placement,
     Regret,
+    SameValues,
     SharedClaim,
     Start,
 )
@@ -86,7 +87,8 @@ class Plan:
     before the time limit, and `cordoned` take no pods of gangs. `parts` are the seconds of each part of the work.
     `drawn` is the drawing of one pod as it was given. `moves` are the running pods that leave drained nodes, or
     that move to make room; no fewer than `least_moves` can, of `movable` pods that may; None if no room was asked
-    for. `tracer` makes the traces of kube-scheduler's search, and `on` is the cluster itself, None for a plan that
+    for. `same` has the values that all pods of a replica use, which the selectors of `workloads` fix. `tracer` makes
+    the traces of kube-scheduler's search, and `on` is the cluster itself, None for a plan that
     was read or comes from another process.
 
     Example:
@@ -125,6 +127,7 @@ class Plan:
     moves: tuple[Move, ...] = ()
     least_moves: int | None = None
     movable: int | None = None
+    same: tuple[SameValues, ...] = ()
     seconds: float = field(default=0.0, compare=False)
     parts: Mapping[str, float] = field(default_factory=dict, compare=False)
     tracer: Tracer | None = field(default=None, compare=False, repr=False)

@@ -151,7 +151,7 @@ class Shortfall:
     """A reason why the claim does not fit.
 
     `rule` is what stops it: `class`, `selector`, `taint`, `in-use`, `capacity`, `count`, `link`,
-    `links` (several at once), `attribute`, `node`, `limit`, `cordoned`.
+    `links` (several at once), `attribute`, `node`, `limit`, `cordoned`, `same`.
     `subject` is the request, link or node. `needed` and `available` are numbers of devices or groups on `node` ("" for
     every node). `widest` is True if no node has more.
     """

@@ -100,6 +100,9 @@ class Workload:
         priority: Workloads of a higher priority are placed first; default 0.
         shared_claims: Claims that exist once for each replica and that all its pods use. They hold the pods to the
             nodes that see their devices: one node, or several for devices of a network.
+        same: Attributes by their full names, such as `nvidia.com/rail`. The devices of every pod of a replica have the
+            same set of values of each. A request is bound if any of its devices publishes the attribute. `rail` is the
+            rail of NICs, inferred from their addresses or names if no device publishes it.
         pods: The groups themselves, in place of `what`.
 
     Example:
@@ -122,6 +125,7 @@ class Workload:
     hierarchy: str = ""
     priority: int = 0
     shared_claims: tuple[ClaimSketch, ...] = ()
+    same: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -136,6 +140,7 @@ class Workload:
         hierarchy: str = "",
         priority: int = 0,
         shared_claims: Iterable[ClaimSketch] = (),
+        same: Iterable[str] = (),
         pods: Sequence[PodGroup] = (),
     ) -> None:
         """Take a pod, or groups of pods. Raises InputError for anything else."""
@@ -149,7 +154,10 @@ class Workload:
         else:
             groups = (PodGroup(name, _listed("what", given, ClaimSketch), count, minimum=minimum),)
         shared = _listed("shared_claims", shared_claims, ClaimSketch)
-        values = (name, groups, replicas, level, prefer_level, hierarchy, priority, shared)
+        if isinstance(same, str):
+            raise InputError(f"same is a list of attributes, not one text; write same=({same!r},)")
+        attributes = _listed("same", same, str)
+        values = (name, groups, replicas, level, prefer_level, hierarchy, priority, shared, attributes)
         for field, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, field, value)
 

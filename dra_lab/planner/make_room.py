@@ -92,6 +92,8 @@ def make_room(
     common: dict[str, Any] = {"cancel": cancel, "solver": solver}
     on, target = asked(cluster, after, drivers, release, time_limit=time_limit, **common)
     workloads = workloads_of(what)
+    if any(one.same for one in workloads):
+        raise InputError("what has a workload with same, for which no room is made; give the workloads of a plan of it")
     if not workloads:
         raise InputError("what has no pods; give a drawing, a Workload or a list of them")
     final: dict[str, Any] = {"release": target, "goals": goals, "progress": progress, **common}

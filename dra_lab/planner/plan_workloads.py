@@ -37,6 +37,10 @@ def plan_workloads(
         return plan_fleet(cluster, workloads, goals=goals, objective=objective, first_fit=first_fit, **common)
     if goals:
         raise InputError("goals have one order for gangs; leave them out")
+    if any(one.same for one in workloads):
+        from dra_lab.planner.rails import plan_same
+
+        return plan_same(cluster, workloads, **common)
     from dra_lab.planner.gangs.plan_gangs import plan_gangs
 
     return plan_gangs(cluster, workloads, **common)

@@ -19,6 +19,9 @@ from dra_lab.words.moves_document import moves_sentence
 from dra_lab.words.scheduler_sentences import scheduler_sentences
 from dra_lab.words.verdict import cause
 
+_MOST_VALUES = 4
+"""More values of an attribute are not all named in a sentence."""
+
 PLACED_GOALS = (GANGS, BEYOND, UNPLACED)
 """Goals that count what has no place."""
 
@@ -67,7 +70,8 @@ def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     elif plan.status is PlanStatus.INFEASIBLE:
         words = " ".join((_no_place(plan, cluster), *_help(plan)))
     else:
-        words = _where(plan, cluster) if plan.is_one_pod else _placed(plan)
+        placed = _where(plan, cluster) if plan.is_one_pod else _placed(plan)
+        words = " ".join((placed, *_same_values(plan)))
     return printable(words)
 
 
@@ -93,7 +97,8 @@ def _no_place(plan: Plan, cluster: Cluster | None) -> str:
         begins_with_a_name = why.partition(" ")[0].rstrip(",:") in {shortfall.node for shortfall in plan.shortfalls}
         return f"Does not fit. {why if begins_with_a_name else sentence_case(why)}"
     if len(plan.workloads) == len(plan.gangs) == 1:
-        return _no_domain(plan, plan.gangs[0])
+        without = [sentence(sentence_case(one.message)) for one in plan.shortfalls if one.rule == "same"]
+        return " ".join((_no_domain(plan, plan.gangs[0]), *without))
     least = plan.goal(UNPLACED)
     few = plan.objective == "nodes" and not (least and least.value == plan.replicas)
     misfit = "The replicas do not all fit" if few else "Not one replica fits"
@@ -175,6 +180,20 @@ def _placed(plan: Plan) -> str:
     not_known = "Whether every pod starts with its manifest is not known. " if plan.start is Start.OPEN else ""
     counts, nodes = _gang_counts(plan) if plan.gangs else _pod_counts(plan), counted(len(plan.nodes), "node")
     return f"{not_known}{counts} on {nodes}{_more(plan)}."
+
+
+def _same_values(plan: Plan) -> Iterator[str]:
+    """Yield which values all pods of a replica use."""
+    for workload, attribute, values, inferred in dict.fromkeys(
+        (one.workload, one.attribute, one.values, one.inferred) for one in plan.same
+    ):
+        texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+        named = listed(texts) if len(texts) <= _MOST_VALUES else some(texts)
+        is_rail = inferred or "rail" in attribute.rpartition("/")[2].lower()
+        noun = ("rail" if is_rail else "value") + ("s" if len(texts) > 1 else "")
+        yield f"All pods of {workload} use the {noun} {named} ({attribute})."
+    for attribute in dict.fromkeys(one.attribute for one in plan.same if one.inferred):
+        yield f"The rails are inferred from {attribute}, because no device publishes its rail."
 
 
 def _pod_counts(plan: Plan) -> str:

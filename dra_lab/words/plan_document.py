@@ -316,7 +316,9 @@ def _gang_parts(plan: Plan, after: AfterPlan) -> Iterator[Part]:
         yield domains_table(plan, gang, f"Domains{name}, before this plan" if name or plan.replicas > 1 else "Domains")
         if gang.name in after.total and gang.name in after.more:
             start = f"For {gang.name}: " if name else ""
-            yield Words(printable(start + levels_words(after.total[gang.name], after.more[gang.name], gang)))
+            fixed = " All of these use the same values." if any(one.workload == gang.name for one in plan.same) else ""
+            words = levels_words(after.total[gang.name], after.more[gang.name], gang)
+            yield Words(printable(f"{start}{words}{fixed}"))
         if after.choices.get(gang.name):
             which = f" for {gang.name} alone" if len(plan.workloads) > 1 else ""
             found = [choice_sentence(choice, gang) for choice in after.choices[gang.name]]

@@ -75,7 +75,7 @@ _OF_THE_API = (ClaimSketch, ResourceClaim)
 _NOT_WRITTEN = ("seconds", "parts", "tracer", "on")
 """Fields that differ between equal answers, or that have a meaning in a process alone."""
 
-_IF_ANY = ("at_most", "of", "claim", "group", "number", "domain", "label", "leader", "slices", "shared_claims")
+_IF_ANY = ("at_most", "of", "claim", "group", "number", "domain", "label", "leader", "slices", "shared_claims", "same")
 """Fields that are written only if they have a value."""
 
 _PROPERTIES: Mapping[type, tuple[str, ...]] = {
@@ -204,6 +204,7 @@ def plan_json(plan: Plan, after: AfterPlan | None = None) -> dict[str, Any]:
         firstFitPlain=_first_fit(plan, plain=True),
         after=None if after is None else _after(after),
         **_moves(plan),
+        **({"same": [plain_value(one) for one in plan.same]} if plan.same else {}),
         **{camel(name): plain_value(getattr(plan, name)) for name in _FIELDS},
     )
 

@@ -84,6 +84,7 @@ MOVES = {
     "h100-busy-room-of-batch": f"{BUSY} --make-room --movable-namespace batch",
     "h100-busy-room-two": f"{BUSY} --replicas 2 --make-room",
 }
+RAILS = {"h100-pod-rails": f"sample:h100-pod --claim two-pairs.dralab.yaml --gang 3 {LEAF} --same rail"}
 RULE = "check sample:h100-busy --rule taint-rule.yaml"
 DIFFERENT = (
     ("claims", PAIRS, EXAMPLES["eks-p4d-five-pairs"]),
@@ -100,7 +101,7 @@ LONG = ("check/dgx-h100-gpu-nic-cpu",)
 
 def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield each golden file with the commands that write it, `dra-lab` left out."""
-    for name, words in (CLAIMS | FLEETS | GANGS | MOVES).items():
+    for name, words in (CLAIMS | FLEETS | GANGS | MOVES | RAILS).items():
         yield f"plan/{name}.txt", (f"plan {words}", f"plan {words} -v")
         yield f"plan/{name}.json", (f"plan {words} -o json",)
     for name, words in (CLAIMS | GANGS).items():

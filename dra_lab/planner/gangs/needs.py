@@ -272,6 +272,8 @@ class _Reader:
 def _check(gang: Workload) -> None:
     """Raise InputError for a gang that makes no sense, whatever its levels are."""
     where = f"gang {gang.name!r}"
+    if gang.same:
+        raise InputError(f"{where} has same, which only make_plan knows; give the workloads of its plan instead")
     if gang.replicas < 0:
         raise InputError(f"{where} has {gang.replicas} replicas; give 0 or more")
     if not gang.pods:
