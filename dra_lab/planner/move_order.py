@@ -49,7 +49,8 @@ def ordered_moves(cluster: Cluster, units: Sequence[UnitMove]) -> tuple[Move, ..
                 break
         else:
             if not waiting:
-                break  # cannot be: all that hold devices have stopped
+                # not by the devices that are known here: the others start once all have stopped
+                return (*found, *(move for one in stopped for move in one.moves))
             unit = min(waiting, key=lambda one: (sum(map(_devices, one.before)), one.moves[0].pod))
             waiting.remove(unit)
             stopped.append(replace(unit, moves=tuple(_stops(move) for move in unit.moves)))
