@@ -131,6 +131,7 @@ def rails_of(fleet: Fleet, plan: Plan) -> list[set[Any]]:
     ]
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_plan_is_as_good_as_the_best_of_all_sets(seed, tmp_path):
     """It fits if any set of rails does, every pod uses exactly the named set, and what is proven is the optimum."""
@@ -214,6 +215,7 @@ def test_replicas_may_use_different_rails(tmp_path):
     assert rails_of(crossed, plan) == [chosen[pod.workload, pod.replica] for pod in plan.pods]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("seed", range(1000, 1040))
 def test_the_number_of_replicas_is_proven_only_if_no_more_fit(seed, tmp_path):
     """Replicas get their sets one after the other; with one NIC per pod the most replicas are known by counting."""
