@@ -299,6 +299,9 @@ def _gang_bundle(options: argparse.Namespace) -> tuple[Bundle, Plan, str, tuple[
     if options.pin and not one.gang.level:
         raise InputError("--pin holds a gang to its planned domain, and this gang requires no level; give --level NAME")
     workload, has_claims = _workload_of(options, one)
+    if has_claims and one.gang.same:
+        message = f"--same writes selectors into claims, and the pods of {one.source} keep their own"
+        raise InputError(f"{message}; leave --workload out and copy the selectors of the files into your claims")
     with command_waits() as (show, cancel):
         plan = plan_workloads(
             gangs.cluster, [one.gang], release=release, time_limit=_SECONDS, progress=show, cancel=cancel

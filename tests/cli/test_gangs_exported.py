@@ -34,6 +34,15 @@ def test_every_file_is_in_the_record_and_the_readme(scheduler, tmp_path):
     assert (set(record["files"]), [name for name in names if f"`{name}`" not in readme]) == (names, [])
 
 
+def test_same_is_refused_for_pods_that_keep_their_claims(tmp_path, capsys):
+    """The files would not fix the values that the answer names."""
+    file = str(Path(__file__).parents[1] / "golden" / "inputs" / "kueue-job.yaml")
+    words = ["export", POD, "--claim", file, "--same", "resource.kubernetes.io/pcieRoot", "--queue", "training/train"]
+    assert main([*words, "--scheduler", "kueue", "--workload", file, "--dir", str(tmp_path / "out")]) == 2
+    assert "--same writes selectors into claims" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_configuration_is_not_applied(tmp_path, capsys):
     """kueue-configuration.yaml is a part of Kueue's own file, so that neither kustomize nor -o yaml has it."""
     exported(tmp_path, "--scheduler", "kueue")
