@@ -242,7 +242,7 @@ def _gate(release: KubernetesRelease, gate: str) -> str:
 
 def _keys() -> str:
     parts = ["# Keys\n\nEverything that the mouse does has a key.\n"]
-    text = (ROOT / "widgets" / "src" / "view" / "key_table.ts").read_text(encoding="utf-8")
+    text = (ROOT / "widgets" / "src" / "view" / "keys.tsx").read_text(encoding="utf-8")
     for title, name in (("On the canvas", "CANVAS_KEYS"), ("In the planner", "PLANNER_KEYS")):
         table = text.partition(f"export const {name}")[2].partition("\n];")[0]
         rows = iter([(f"`{key}`", words) for key, words in _KEY.findall(table)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -151,8 +151,11 @@ class RoomCosts:
         )
         return headroom_of_claim(alone, self.workload, self.release, self._budget, self._solver).count
 
-    def cheapest(self, nodes: Sequence[str], wanted: int) -> tuple[float, dict[str, int]]:
-        """Return the least bound for some pods on nodes in all, and how many go on each; no way is infinite."""
+    def cheapest(self, nodes: Sequence[str], wanted: int, *, known: bool = False) -> tuple[float, dict[str, int]]:
+        """Return the least bound for some pods on nodes in all, and how many go on each; no way is infinite.
+
+        With `known` only numbers of pods count for which the units that leave are known, and as many pods as possible.
+        """
         best: list[float] = [0.0] + [inf] * wanted
         steps: list[tuple[str, list[int]]] = []
         for name in nodes:
@@ -162,17 +165,20 @@ class RoomCosts:
             taken = [0] * (wanted + 1)
             for total in range(wanted, 0, -1):
                 for number in range(1, min(total, len(bounds) - 1) + 1):
+                    if known and number not in self.nodes[name].exact:
+                        continue
                     if best[total - number] + bounds[number] < best[total]:
                         best[total], taken[total] = best[total - number] + bounds[number], number
             steps.append((name, taken))
-        numbers, total = {}, wanted if best[wanted] < inf else 0
+        most = max(total for total, cost in enumerate(best) if cost < inf)
+        numbers, total = {}, wanted if most == wanted else most if known else 0
         for name, taken in reversed(steps):
             if taken[total]:
                 numbers[name], total = taken[total], total - taken[total]
         return best[wanted], numbers
 
     def cheapest_exact(self, nodes: Sequence[str], wanted: int) -> tuple[float, Removal | None]:
-        """Return the least pods that leave nodes for some pods there, and which; a bound alone if time is over."""
+        """Return the least pods that leave for some pods on nodes, and units; if time is over a bound beside units."""
         while True:
             cost, numbers = self.cheapest(nodes, wanted)
             if cost == inf:
@@ -180,10 +186,15 @@ class RoomCosts:
             chosen = [(self.nodes[name], number) for name, number in numbers.items()]
             open_ = [(node, number) for node, number in chosen if number not in node.exact]
             if not open_:
-                units = dict.fromkeys(u for node, number in chosen for u in node.exact[number])
-                return cost, tuple(units)
+                return cost, self._removal(numbers)
             if not all(self.decide(node, number) for node, number in open_):
-                return cost, None
+                _, numbers = self.cheapest(nodes, wanted, known=True)
+                return cost, self._removal(numbers)
+
+    def _removal(self, numbers: Mapping[str, int]) -> Removal | None:
+        """Return the units that leave for some pods on each node, None if no pod goes anywhere."""
+        units = dict.fromkeys(unit for name, number in numbers.items() for unit in self.nodes[name].exact[number])
+        return tuple(units) if numbers else None
 
 
 def pods_on(node: str, units: Sequence[Unit]) -> int:
