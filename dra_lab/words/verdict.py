@@ -170,9 +170,9 @@ def fixes(plan: Plan, room: Plan | None = None) -> tuple[Fix, ...]:
     moved = [move for move in room.moves if not move.drained] if room is not None and room.fits else []
     if moved and room is not None:
         nodes = some(sorted({move.node_from for move in moved}))
-        brings = f"it fits: {'it leaves' if len(moved) == 1 else 'they leave'} {nodes}"
-        fewest = "; no fewer moves make room" if room.least_moves == len(moved) else ""
-        found.append(Fix(f"Move {counted(len(moved), 'pod')}", clean(brings + fewest), MAKE_ROOM))
+        leave = "it leaves" if len(moved) == 1 else "they leave"
+        fewest = ", no fewer" if room.least_moves == len(moved) else ""
+        found.append(Fix(f"Move {counted(len(moved), 'pod')}{fewest}", clean(f"it fits; {leave} {nodes}"), MAKE_ROOM))
     for number, suggestion in enumerate(plan.suggestions):
         if suggestion.sketch is None and not suggestion.selectors:
             continue
