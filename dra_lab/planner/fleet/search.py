@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import ge
 
 from msgspec.structs import replace as changed
 
@@ -13,7 +14,7 @@ from dra_lab.planner.fleet.admin_pods import admin_pods
 from dra_lab.planner.fleet.by_state import ByState, all_by_state
 from dra_lab.planner.fleet.first_fit import FirstFitPods, PodAsWritten
 from dra_lab.planner.fleet.master import GoalBound, Master, MasterModel
-from dra_lab.planner.fleet.pack import device_goals
+from dra_lab.planner.fleet.pack import Values, device_goals
 from dra_lab.planner.fleet.place_tables import place_tables
 from dra_lab.planner.fleet.placing import pods_by_node
 from dra_lab.planner.fleet.question import Work
@@ -53,9 +54,8 @@ def best_answer(
     bounds = [goal.bound or 0 for goal in goals]
     if not closed:
         bounds = _least_bounds(work, answer, tables, shared)
-    if not shared and (closed or answer.least is not None):
-        fewest = _fewest_nodes(work, answer)
-        bounds = [max(bound, fewest * (goal.goal == NODES)) for goal, bound in zip(goals, bounds, strict=True)]
+    if not shared and not all(map(ge, bounds, answer.values)):
+        bounds = list(map(max, bounds, _floors(work, tables, answer)))
     answer.goals = tuple(
         replace(goal, bound=agreed(bound, goal.value)) for goal, bound in zip(goals, bounds, strict=True)
     )
@@ -89,15 +89,40 @@ def _least_bounds(work: Work, answer: Answer, tables: Sequence[Table], shared: S
     return bounds
 
 
-def _fewest_nodes(work: Work, answer: Answer) -> int:
-    """Return how many nodes at least hold as many replicas as were placed: none has more than the one with most."""
+def _floors(work: Work, tables: Sequence[Table], answer: Answer) -> list[int]:
+    """Return, goal by goal, what no plan undercuts that places as many replicas as the one found.
+
+    Every replica has at least the value that no way of its workload undercuts anywhere, goal by goal. No node has more
+    replicas than the one with most. So the bound holds whichever replicas are placed.
+    """
+    question = work.question
+    rows = set()
+    for table in tables:
+        if work.budget.reached or answer.chosen is None:
+            return [0] * len(answer.goals)
+        rows.add(table.floors())
+    cheapest: dict[int, Values] = {}
+    for pod in range(len(question.demand)):
+        some = [floors for row in rows if (floors := row[pod]) is not None]
+        if some:
+            cheapest[pod] = tuple(map(min, zip(*some, strict=True)))
     classes = (answer.least_classed if answer.least is not None else answer.classed).classes
-    most = max((sum(counts) for one in classes for counts in one.patterns), default=0)
-    if not most or any(one.member != NODE or one.nodes for one in classes):
-        return 0
-    wanted = sum(work.question.demand)
-    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), wanted)
-    return -(-(wanted - missing) // most)
+    most = max((sum(counts) for site_class in classes for counts in site_class.patterns), default=0)
+    several = any(one.member != NODE or one.nodes for one in classes) or not most
+    missing = next((goal.value for goal in answer.goals if goal.goal == UNPLACED), sum(question.demand))
+    placed = sum(question.demand) - missing
+    never = (
+        count * worth
+        for pod, (count, worth) in enumerate(zip(question.demand, question.worths, strict=True))
+        if pod not in cheapest
+    )
+    found = {UNPLACED: sum(never), NODES: 0 if several else -(-placed // most)}
+    for at, goal in enumerate(device_goals(question.order)):
+        found[goal], left = 0, placed
+        for value, count in sorted((values[at], question.demand[pod]) for pod, values in cheapest.items()):
+            found[goal] += value * min(count, left)
+            left -= min(count, left)
+    return [found[goal.goal] for goal in answer.goals]
 
 
 @dataclass(frozen=True)
