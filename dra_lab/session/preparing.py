@@ -122,6 +122,7 @@ def settled_layers(cluster: Cluster, layers: Sequence[Layer]) -> Layered:
     if not layered.cluster.leaving:
         return layered
     from dra_lab.planner.leaving import settled
+    from dra_lab.words.document import printable
     from dra_lab.words.moves_document import drained_sentence
 
     release = layered.cluster.target_release(layered_release(layers) or None)
@@ -130,7 +131,7 @@ def settled_layers(cluster: Cluster, layers: Sequence[Layer]) -> Layered:
     for number, layer in enumerate(layers):
         mine = [move for move in found.moves if move.drained and move.node_from == layer.subject]
         if layer.change == "drain" and mine:
-            notes[number] = drained_sentence(mine)
+            notes[number] = printable(drained_sentence(mine))
     return Layered(found, layered.refused, notes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.plan import Plan
@@ -125,6 +126,6 @@ def steps_markdown(plan: Plan) -> str:
 def _commands(move: Move) -> list[str]:
     namespace, _, name = move.pod.partition("/")
     return [
-        printable(f"kubectl cordon {move.node_from} --dry-run=server"),
-        printable(f"kubectl delete pod {name} --namespace {namespace} --dry-run=server"),
+        printable(f"kubectl cordon {quote(move.node_from)} --dry-run=server"),
+        printable(f"kubectl delete pod {quote(name)} --namespace {quote(namespace)} --dry-run=server"),
     ]
