@@ -14,7 +14,7 @@ def set_up():
     from dataclasses import replace
 
     from dra_lab import KubernetesRelease, Plan, Workload, load_cluster, make_plan, read_sketch
-    from dra_lab.model.headroom import Bounded, Fit
+    from dra_lab.model.headroom import Bounded, Fit, Headroom
     from dra_lab.model.placement import PlacedPod
     from dra_lab.model.plan import PlanStatus
     from dra_lab.pictures import charts
@@ -28,13 +28,14 @@ def set_up():
     fleet = Plan(PlanStatus.FEASIBLE, (Workload("pairs", (sketch,)),), pods=replicas, goals=plan.goals)
     each = tuple(Fit("w", "node", (name,), Bounded(at, at + at % 2)) for at, name in enumerate(cluster.node_names))
     none = (Fit("w", "node", cluster.node_names, Bounded(0, 0)),)
-    return charts, renamed, fleet, each, none
+    counts = [Headroom(hostile, Bounded(5, 7), each), Headroom("datum.x + 1", Bounded(0, 0), none)]
+    return charts, renamed, fleet, counts
 
 
 CELLS = [
     code_of(set_up),
     "charts.chart(renamed, plan=fleet)",
-    "charts.chart([Headroom(hostile, Bounded(5, 7), each), Headroom('datum.x + 1', Bounded(0, 0), none)])",
+    "charts.chart(counts)",
     "charts.chart(plan)",
 ]
 
