@@ -115,10 +115,6 @@ class Admission:
     nodes: Mapping[Unit, frozenset[str]]
     selectors: Mapping[frozenset[str], str]
 
-    def selector(self, unit: Unit) -> str:
-        """Return the selector that binds a unit to its nodes, "" if all nodes admit it."""
-        return self.selectors.get(self.nodes[unit], "")
-
 
 def admission_of(cluster: Cluster, units: Iterable[Unit], release: KubernetesRelease) -> Admission:
     """Return where units may run; on a cluster that has no claims of theirs but those which pods elsewhere use."""
@@ -190,14 +186,13 @@ def demands_of(units: Iterable[Unit], admission: Admission) -> tuple[Demand, ...
 class Placed:
     """Where units go: the pods and shared claims of each that has a place, and why the others have none.
 
-    `cluster` has all of them at their new places. `proven` says that no more of them fit.
+    `cluster` has all of them at their new places.
     """
 
     cluster: Cluster
     pods: dict[Unit, tuple[PlacedPod, ...]] = field(default_factory=dict)
     shared: dict[Unit, tuple[SharedClaim, ...]] = field(default_factory=dict)
     why: dict[Unit, str] = field(default_factory=dict)
-    proven: bool = True
 
 
 def place_units(cluster: Cluster, demands: Sequence[Demand], release: KubernetesRelease, **common: Any) -> Placed:
@@ -215,7 +210,6 @@ def place_units(cluster: Cluster, demands: Sequence[Demand], release: Kubernetes
             parts.setdefault((demand.priority, bound), []).append(demand)
     for (_, nodes), mine in parts.items():
         take(placed, plan_on(placed.cluster, nodes, [demand.workload for demand in mine], release, common), mine)
-    placed.proven = placed.proven and len(parts) < 2
     return placed
 
 
@@ -249,7 +243,6 @@ def take(placed: Placed, plan: Plan, demands: Sequence[Demand]) -> None:
         mine = [one.message for one in plan.shortfalls if name in (one.subject, "") or len(demands) == 1]
         reasons = mine or ["no node has room for it"]
         placed.why.update({shape.unit: sentence_case(reasons[0]) for shape in demand.shapes[len(there) :]})
-    placed.proven = placed.proven and (plan.proven or not placed.why)
     placed.cluster = placed.cluster.with_objects(claims=(*placed.cluster.claims, *claims))
 
 

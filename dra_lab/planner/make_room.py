@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.running import Movable, Move
-from dra_lab.model.running_pods import movable_units, running_pods
+from dra_lab.model.running_pods import Unit, movable_units, running_pods
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given, workloads_of
@@ -28,7 +28,7 @@ from dra_lab.planner.leaving import moved_pods, notes_of
 from dra_lab.planner.move_order import UnitMove, ordered_moves
 from dra_lab.planner.questions import asked, make_plan
 from dra_lab.planner.room_costs import pods_in, without_units
-from dra_lab.planner.room_search import Attempt, RoomSearch
+from dra_lab.planner.room_search import EXHAUSTED, Attempt, RoomSearch
 from dra_lab.planner.waiting import awaited
 
 SECONDS = 60.0
@@ -107,16 +107,10 @@ def make_room(
         for budget in on.budgets
     }
     able = [unit for unit in units if not unit.stays and not shape_of(unit).why]
-    search = RoomSearch(
-        on,
-        admission_of(without_units(on, able), able, target),
-        workloads,
-        able,
-        allowed,
-        target,
-        Budget(end, cancel, progress),
-        solver,
-    )
+    admission = admission_of(without_units(on, able), able, target)
+    sure = len(able) <= EXHAUSTED and admission.nodes == _admitted_alone(on, able, target)
+    budget = Budget(end, cancel, progress)
+    search = RoomSearch(on, admission, workloads, able, allowed, target, budget, solver, sure=sure)
     found = search.best()
     if found is None:
         if search.none_works:
@@ -135,6 +129,15 @@ def make_room(
     plan = make_plan(moved, what, time_limit=rest, **final)
     least = min(search.bound, len(moves))
     return replace(plan, moves=(*on.moves, *moves), least_moves=least, movable=pods_in(able))
+
+
+def _admitted_alone(
+    cluster: Cluster, units: Sequence[Unit], release: KubernetesRelease
+) -> Mapping[Unit, frozenset[str]]:
+    """Return the nodes that admit each unit if what the pods of all units request of their nodes were free."""
+    moving = {id(pod.pod) for unit in units for pod in unit.pods}
+    rest = cluster.with_objects(pods=tuple(pod for pod in cluster.pods if id(pod) not in moving))
+    return admission_of(without_units(rest, units), units, release).nodes
 
 
 def _ordered(cluster: Cluster, found: Attempt) -> Iterator[Move]:

@@ -37,7 +37,7 @@ from dra_lab.topology.hierarchies import hierarchies as levels_of
 _AT_ONCE = 64
 """Pods for which room is looked for at once."""
 
-_EXHAUSTED = 24
+EXHAUSTED = 24
 """With more units the fewest moves are not proven by exhaustion."""
 
 
@@ -45,7 +45,7 @@ _EXHAUSTED = 24
 class Attempt:
     """What comes of it if some units leave.
 
-    `pods` is where the units go, with a cluster that has them there. `missing` are the pods without a place, as
+    `placed` is where the units go, with a cluster that has them there. `missing` are the pods without a place, as
     workloads, and `base` is a cluster that has all the others. `never` says that it is proven not to work.
     """
 
@@ -75,11 +75,13 @@ class RoomSearch:
         release: KubernetesRelease,
         budget: Budget,
         solver: str,
+        *,
+        sure: bool,
     ) -> None:
-        """Begin without an attempt."""
+        """Begin without an attempt; `sure` says that no unit waits for the CPUs or memory of one that may leave."""
         self.cluster = admission.cluster.with_objects(claims=cluster.claims)
         self.admission, self.units, self.release = admission, tuple(units), release
-        self._allowed, self._budget, self._solver = allowed, budget, solver
+        self._allowed, self._budget, self._solver, self._sure = allowed, budget, solver, sure
         self._known: dict[frozenset[Unit], Attempt] = {}
         self._coming_back: dict[Unit, bool] = {}
         self.workloads = tuple(workloads)
@@ -95,7 +97,7 @@ class RoomSearch:
         while any(workload.replicas for workload in most):
             self.workloads, self.bound, self._known = most, 0, {}
             found = self._cheap()
-            if len(self.units) <= _EXHAUSTED:
+            if len(self.units) <= EXHAUSTED:
                 found = self._exhausted(found)
             else:
                 self.none_works = False
@@ -110,7 +112,7 @@ class RoomSearch:
         empty = without_units(self.cluster, self.units)
         plan = self._plan(empty, self.workloads)
         self.none_works = _is_proven(plan)
-        return tuple(_replicas(one, plan.placed[one.name]) for one in self.workloads)
+        return tuple(replace(one, replicas=plan.placed[one.name]) for one in self.workloads)
 
     def _common(self) -> dict[str, Any]:
         return {"time_limit": self._budget.left, "cancel": self._budget.cancel, "solver": self._solver}
@@ -162,7 +164,7 @@ class RoomSearch:
             claims = [c for demand in bound_to for s in demand.shapes if s.unit in more.pods for c in _claims(s, more)]
             placed.cluster = placed.cluster.with_objects(claims=(*placed.cluster.claims, *claims))
         missing = tuple(
-            _replicas(demand.workload, gone)
+            replace(demand.workload, replicas=gone)
             for demand in demands
             if (gone := sum(shape.unit in placed.why for shape in demand.shapes))
         )
@@ -204,16 +206,18 @@ class RoomSearch:
 
     def _room(self, cluster: Cluster, workload: Workload, units: Sequence[Unit]) -> tuple[float, Sequence[Unit]]:
         """Return a bound of the pods that must leave for replicas of a workload, and units that do if it is known."""
-        group = max(workload.pods, key=lambda one: one.count)
+        group = max(workload.pods, key=lambda one: one.least)
         if workload.every_shared_claim or not group.claims:
-            return 1.0, units[:1]
-        one, wanted = Workload(workload.name, group.claims), min(workload.replicas * group.count, _AT_ONCE)
+            return 0.0, units[:1]
+        # a replica starts with the least pods of each group
+        one, wanted = Workload(workload.name, group.claims), min(workload.replicas * group.least, _AT_ONCE)
         domains = [*_domains(cluster, workload)]
         if workload.is_gang and workload.level:
-            wanted = min(group.count, _AT_ONCE)
+            wanted = min(group.least, _AT_ONCE)
         budget = self._budget.part(self._budget.shares.first)
         costs = RoomCosts(cluster, one, units, self.release, budget, self._solver, wanted)
-        complete = len(costs.nodes) == len(cluster.open_nodes)
+        # a device that several nodes see may be held by a pod of another node, which is not counted here
+        complete = len(costs.nodes) == len(cluster.open_nodes) and not cluster.network_slices
         bounds = sorted((costs.cheapest(nodes, wanted)[0], number) for number, nodes in enumerate(domains))
         least, best = inf, None
         for bound, number in bounds:
@@ -245,7 +249,7 @@ class RoomSearch:
         these conditions are tried next, and their pods are a bound.
         """
         sets: list[frozenset[Unit]] = []
-        sure = True
+        sure = self._sure
         while not self._budget.reached:
             chosen = self._cheapest_hitting(sets, found)
             if chosen is None:
@@ -318,29 +322,18 @@ def _id(slice_: ResourceSlice, device: Device) -> DeviceID:
     return DeviceID(slice_.spec.driver, slice_.spec.pool.name, device.name)
 
 
-def _replicas(workload: Workload, replicas: int) -> Workload:
-    return Workload(
-        workload.name,
-        pods=workload.pods,
-        replicas=replicas,
-        level=workload.level,
-        prefer_level=workload.prefer_level,
-        hierarchy=workload.hierarchy,
-        priority=workload.priority,
-        shared_claims=workload.shared_claims,
-    )
-
-
 def _one_less(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
     """Return workloads with one replica less, of the last one that has any."""
     last = max(number for number, one in enumerate(workloads) if one.replicas)
-    return tuple(_replicas(one, one.replicas - (number == last)) for number, one in enumerate(workloads))
+    return tuple(replace(one, replicas=one.replicas - (number == last)) for number, one in enumerate(workloads))
 
 
 def _short(plan: Plan, wanted: Sequence[Workload]) -> tuple[Workload, ...]:
     """Return workloads with the replicas that a plan does not place."""
     placed = plan.placed
-    return tuple(_replicas(o, o.replicas - placed[o.name]) for o in wanted if placed[o.name] < o.replicas)
+    return tuple(
+        replace(one, replicas=one.replicas - placed[one.name]) for one in wanted if placed[one.name] < one.replicas
+    )
 
 
 def _only(plan: Plan, workloads: Sequence[Workload]) -> Plan:
