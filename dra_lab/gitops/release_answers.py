@@ -182,9 +182,11 @@ class ReleaseAnswers:
             words = f"taints {counted(effect.devices, 'device')}, evicts {counted(len(evicted), 'pod')}"
             if effect.gate:
                 words = f"does nothing, because {effect.gate.replace(',', ' and ')} is off"
-            advice = "dra-lab check CLUSTER --rule FILE --release RELEASE shows the pods and where they can go."
+            shows = f"dra-lab check CLUSTER --rule FILE --release {self.release.version} shows where these pods can go."
             value = effect.devices, effect.claims, evicted
-            answer = Answer(words, value, not evicted, source="docs/semantics.md 1.9 and 3.8", advice=advice)
+            answer = Answer(
+                words, value, not evicted, source="docs/semantics.md 1.9 and 3.8", advice=shows if evicted else ""
+            )
             yield ("taint rule", rule.metadata.name), answer
 
     def _selectors(self) -> Found:

@@ -56,7 +56,7 @@ class ChangedAnswer:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """What changes if a cluster is upgraded: the answers in two releases, and nothing that is the same in both.
+    """The changes that an upgrade brings: answers in two releases, without those that are the same in both.
 
     Args:
         cluster: The name of the cluster.

@@ -17,7 +17,7 @@ HEADINGS = {Turn.STOPS: "Stops working", Turn.CHANGES: "Changes", Turn.STARTS: "
 RULE = "upgrade-changes"
 """The rule of an answer that changes where no finding has one."""
 
-_IDLE = "Claims and running pods are planned as for their next start, with nothing in use."
+_IDLE = " Claims and running pods are planned as for their next start, with nothing in use."
 _MOST = 5
 """Changes by one rule that the short form shows of each kind."""
 
@@ -37,7 +37,8 @@ def upgrade_sentence(upgrade: Upgrade) -> str:
 def compared_words(upgrade: Upgrade) -> str:
     """Return what was compared."""
     numbers = ", ".join(counted(number, noun) for noun, number in upgrade.compared.items() if number)
-    return f"Compared in {upgrade.cluster or 'the cluster'}: {numbers or 'nothing'}. {_IDLE}"
+    planned = any(upgrade.compared.get(noun) for noun in ("claim", "pod"))
+    return f"Compared in {upgrade.cluster or 'the cluster'}: {numbers or 'nothing'}.{_IDLE if planned else ''}"
 
 
 def upgrade_parts(upgrade: Upgrade, detail: Detail = "all") -> Iterator[Part]:
