@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of, seconds, version
 from dra_lab.cli.output import FITS, NOT, UNANSWERED, add_output, print_json, print_parts, status_of
 from dra_lab.errors import InputError
-from dra_lab.model.release import RELEASES, KubernetesRelease, has_gate, read_gates
+from dra_lab.model.release import RELEASES, KubernetesRelease, can_set, read_gates
 
 if TYPE_CHECKING:
     from dra_lab.gitops.compare import Comparison
@@ -142,7 +142,7 @@ def _check_upgrade(options: argparse.Namespace) -> int:
             raise InputError(f"{name} is for one release; leave it out with --upgrade")
     cluster, gates = cluster_of(options), read_gates(options.feature_gates)
     older = KubernetesRelease(options.release or cluster.default_release)
-    kept = {gate: value for gate, value in gates.items() if has_gate(older.version, gate)}
+    kept = {gate: value for gate, value in gates.items() if can_set(older.version, gate, on=value)}
     start = cluster.target_release(KubernetesRelease(older.version, kept))
     target = cluster.target_release(KubernetesRelease(options.upgrade, gates))
     refuse_older(start, target, cluster.name)

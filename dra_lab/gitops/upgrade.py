@@ -17,7 +17,7 @@ from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Key, ReleaseAnswers
 from dra_lab.gitops.review import Review
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, has_gate
+from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, can_set
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.words.rule_catalogue import rule_catalogue
 
@@ -190,22 +190,25 @@ class _Asked:
                 since[key] = version
                 del left[key]
         gates: dict[Key, tuple[str, ...]] = {}
-        for gate in GATES:
-            if self.start.enabled(gate) != self.target.enabled(gate) and time.monotonic() < end:
-                for key in changed.keys() - self._differing(changed, self._without(gate), end):
+        for version in dict.fromkeys(since.values()):
+            here = {key: pair for key, pair in changed.items() if since[key] == version}
+            for gate, release in self._without_gates(self._with_gates(version)):
+                for key in here.keys() - (
+                    self._differing(here, release, end) if time.monotonic() < end else here.keys()
+                ):
                     gates[key] = (*gates.get(key, ()), gate)
         return {key: _Cause(since[key], gates.get(key, ())) for key in changed}
 
     def _with_gates(self, version: str) -> KubernetesRelease:
         gates = {**self.start.gates, **self.target.gates}
-        return KubernetesRelease(version, {gate: on for gate, on in gates.items() if has_gate(version, gate)})
+        return KubernetesRelease(version, {gate: on for gate, on in gates.items() if can_set(version, gate, on=on)})
 
-    def _without(self, gate: str) -> KubernetesRelease:
-        """Return the target with a gate as the start has it; the target itself if that cannot be."""
-        try:
-            return replace(self.target, gates={**self.target.gates, gate: self.start.enabled(gate)})
-        except InputError:
-            return self.target
+    def _without_gates(self, release: KubernetesRelease) -> Iterator[tuple[str, KubernetesRelease]]:
+        """Yield a release with each gate in turn as the start has it, where it differs and can be set."""
+        for gate in GATES:
+            on = self.start.enabled(gate)
+            if on != release.enabled(gate) and can_set(release.version, gate, on=on):
+                yield gate, replace(release, gates={**release.gates, gate: on})
 
     def _differing(self, pairs: _Pairs, release: KubernetesRelease, end: float) -> set[Key]:
         """Return the keys whose answer in a release is not known to be the one of the start."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.release import shown_release
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import Column, Detail, Item, Lines, Part, Sentence, Table, Words
@@ -24,7 +25,7 @@ _MOST = 5
 
 def upgrade_sentence(upgrade: Upgrade) -> str:
     """Return how many answers change, and how."""
-    way = f"from Kubernetes {upgrade.start} to {upgrade.target}"
+    way = f"from Kubernetes {_shown(upgrade.start)} to {_shown(upgrade.target)}"
     turns = Counter(change.turn for change in upgrade.changes)
     more = f" {counted(len(upgrade.undecided), 'answer')} not decided." if upgrade.undecided else ""
     if not upgrade.changes:
@@ -32,6 +33,12 @@ def upgrade_sentence(upgrade: Upgrade) -> str:
     words = " ".join(f"{heading}: {turns[turn]:,}." for turn, heading in HEADINGS.items() if turns[turn])
     verb = "answer changes" if len(upgrade.changes) == 1 else "answers change"
     return f"{len(upgrade.changes):,} {verb} {way}. {words}{more}"
+
+
+def _shown(release: str) -> str:
+    """Return a release with its gates as people read it: `1.38 (alpha)`."""
+    version, *gates = release.split(" ", 1)
+    return " ".join((shown_release(version), *gates))
 
 
 def compared_words(upgrade: Upgrade) -> str:
@@ -79,7 +86,7 @@ def _item(change: ChangedAnswer) -> Item:
 
 def rule_words(change: ChangedAnswer) -> str:
     """Return the rule of a change with the place where it is documented, and the release from which it holds."""
-    source, since = change.source.replace("`", ""), f", from {change.since}" if change.since else ""
+    source, since = change.source.replace("`", ""), f", from {_shown(change.since)}" if change.since else ""
     named = ", ".join((*filter(None, [change.rule]), *(f"feature gate {gate}" for gate in change.gates)))
     return f"{named} ({source}){since}" if named else f"{source}{since}"
 
@@ -102,7 +109,7 @@ def upgrade_markdown(upgrade: Upgrade) -> Iterator[Part]:
         (HEADINGS[c.turn].lower(), f"{c.kind} {c.subject}", c.before, c.after, rule_words(c), c.advice)
         for c in upgrade.changes
     ]
-    yield Table(("change", "object", upgrade.start, upgrade.target, "rule", "what to do"), rows)
+    yield Table(("change", "object", _shown(upgrade.start), _shown(upgrade.target), "rule", "what to do"), rows)
 
 
 def upgrade_json(upgrade: Upgrade) -> dict[str, Any]:
@@ -145,7 +152,7 @@ def upgrade_findings(upgrade: Upgrade) -> list[Finding]:
             change.rule or RULE,
             severities[change.turn],
             f"{change.kind} {change.subject}",
-            f"{change.before} in Kubernetes {upgrade.start}, {change.after} in {upgrade.target}",
+            f"{change.before} in Kubernetes {_shown(upgrade.start)}, {change.after} in {_shown(upgrade.target)}",
             change.advice,
             change.origin,
         )
