@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.pictures.charts.amounts import Amounts
     from dra_lab.pinning.gang_choices import GangChoice
-    from dra_lab.planner.fleet.why_stranded import WhyStranded
+    from dra_lab.planner.fleet.stranded import WhyStranded
 
 
 class NodeHeadroom(Struct, frozen=True):
@@ -303,7 +303,7 @@ def _beside_first_fit(question: FleetQuestion, plan: Plan, run: Run[FleetAnswer]
 
 def stranded_devices(question: FleetQuestion, plan: Plan, node: str) -> WhyStranded:
     """Return why devices of a node are stranded after a plan."""
-    from dra_lab.planner.fleet.why_stranded import WhyStranded, why_stranded
+    from dra_lab.planner.fleet.stranded import WhyStranded, why_stranded
 
     try:
         return why_stranded(question.cluster, question.workloads, node, release=question.release, after=plan)
