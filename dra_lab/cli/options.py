@@ -16,7 +16,7 @@ from dra_lab.findings import Finding, Origin, sort_findings
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import FIXED_GOALS, GOALS
 from dra_lab.model.quantity import whole_number
-from dra_lab.model.release import RELEASES, KubernetesRelease, read_gates
+from dra_lab.model.release import ALPHA, RELEASES, KubernetesRelease, read_gates
 from dra_lab.model.sketch import Drawing
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def version(text: str) -> str:
 
 def add_release(parser: argparse.ArgumentParser) -> None:
     """Declare --release and --feature-gates."""
-    text = "default: that of the API server, or of the lowest kubelet version read"
+    text = f"default: that of the API server, or of the lowest kubelet version read; {ALPHA} is an alpha version"
     parser.add_argument("--release", type=version, choices=RELEASES, default="", help=text)
     parser.add_argument(
         "--feature-gates",

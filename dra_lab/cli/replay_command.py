@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dra_lab.cli.options import version
 from dra_lab.cli.output import FITS
-from dra_lab.model.release import RECORDED_RELEASE, RELEASES
+from dra_lab.model.release import ALPHA, RECORDED_RELEASE, RELEASES
 
 EXAMPLES = (
     "dra-lab replay cases.ndjson",
@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="first-fit",
         help="what answers cases of allocation: kube-scheduler's first fit (default), or the planner, with a proof",
     )
-    text = "the release whose first fit answers cases of allocation (default: the one that was recorded)"
+    text = f"the release whose first fit answers cases of allocation (default: the one recorded); {ALPHA} is an alpha"
     parser.add_argument("--release", type=version, choices=RELEASES, default=RECORDED_RELEASE, help=text)
 
 

@@ -11,13 +11,27 @@ from msgspec import Struct
 from dra_lab.errors import InputError
 from dra_lab.model.quantity import whole_number
 
-RELEASES = ("1.34", "1.35", "1.36.2", "1.36.3", "1.37.0", "1.37.1")
+RELEASES = ("1.34", "1.35", "1.36.2", "1.36.3", "1.37.0", "1.37.1", "1.38")
 """The releases whose rules differ. A patch level between two of them has the rules of the one before it."""
 
 MINORS = tuple(dict.fromkeys(".".join(release.split(".")[:2]) for release in RELEASES))
 """The minor releases; each means its newest patch level."""
 
 DEFAULT_RELEASE = "1.36.3"
+
+ALPHA = "1.38"
+"""The release that is not final: v1.38.0-alpha.2 is its newest version, and its row has the rules of what is merged."""
+
+NEWEST_FINAL = next(release for release in reversed(RELEASES) if release != ALPHA)
+
+
+def shown_release(release: str) -> str:
+    """Return a release or a minor release as people read it: `1.38 (alpha)`."""
+    return f"{release} (alpha)" if release == ALPHA else release
+
+
+SHOWN_RELEASES = tuple((release, shown_release(release)) for release in RELEASES)
+"""The releases and their names in menus."""
 
 _SINCE: dict[str, str] = {
     "DynamicResourceAllocation": "1.34",
@@ -57,6 +71,18 @@ _COMES_WITH: dict[str, str] = {
     "DRAPartitionableDevicesType": "1.37",
 }
 """The first release that has a gate, where that is not 1.34 (docs/semantics.md 1.2)."""
+_GONE: dict[str, str] = {"DynamicResourceAllocation": "1.38"}
+"""The first release without a gate: what it was for is always on."""
+
+LOCKED = (
+    "DRAAdminAccess",
+    "DRAPrioritizedList",
+    "DRAResourceClaimDeviceStatus",
+    "DRAExtendedResource",
+    "DRADeviceTaints",
+    "DRADeviceTaintRules",
+)
+"""The gates that are locked on in 1.38 (docs/semantics.md 1.2.4). Recorded cases turn off locked ones of older ones."""
 LIST_ATTRIBUTES = "DRAListTypeAttributes"
 """The gate of list-typed attributes (KEP-5491): the API server keeps a list only where it is on."""
 
@@ -71,7 +97,14 @@ class CountedRules(StrEnum):
 
 def has_gate(version: str, gate: str) -> bool:
     """Say whether a release has a feature gate of DRA, on or off."""
-    return at_least(version, _COMES_WITH.get(gate, RELEASES[0]))
+    return at_least(version, _COMES_WITH.get(gate, RELEASES[0])) and not (
+        gate in _GONE and at_least(version, _GONE[gate])
+    )
+
+
+def can_set(version: str, gate: str, *, on: bool) -> bool:
+    """Say whether the components of a release start with a feature gate set on or off."""
+    return has_gate(version, gate) and (on or gate not in LOCKED or not at_least(version, ALPHA))
 
 
 def at_least(version: str, since: str) -> bool:
@@ -100,8 +133,8 @@ class KubernetesRelease:
     """A release such as `1.36.3` with its default feature gates, some of them overridden by name in `gates`.
 
     `1.36` means its newest patch level, and a patch level has the rules of the last one in RELEASES before it.
-    Raises InputError for a release outside 1.34 to 1.37 and for a gate that the release does not have: its API server
-    and kube-scheduler would not start with it.
+    Raises InputError for a release outside 1.34 to 1.38 (alpha), and for a gate that the release does not have or has
+    locked: its API server and kube-scheduler would not start with it.
 
     Example:
         >>> from dra_lab import KubernetesRelease
@@ -118,7 +151,9 @@ class KubernetesRelease:
         """Refuse what is not known, by name."""
         known = known_release(self.version)
         if not known:
-            raise InputError(f"Kubernetes release {self.version!r} is not known; use one of {', '.join(MINORS)}")
+            raise InputError(
+                f"Kubernetes release {self.version!r} is not known; use one of {', '.join(map(shown_release, MINORS))}"
+            )
         object.__setattr__(self, "version", known)
         for gate in self.gates:
             if gate not in GATES:
@@ -127,9 +162,18 @@ class KubernetesRelease:
                 near = get_close_matches(gate, GATES, 1)
                 advice = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(GATES))}"
                 raise InputError(f"feature gate {gate!r} is not a feature gate of DRA; {advice}")
-            if not has_gate(self.version, gate):
-                message = f"Kubernetes {self.version} has no feature gate {gate}, so kube-scheduler does not start"
-                raise InputError(f"{message}. Leave it out, or choose release {_COMES_WITH[gate]} or later")
+            self._check_gate(gate)
+
+    def _check_gate(self, gate: str) -> None:
+        """Refuse a gate with which kube-scheduler of this release does not start."""
+        version, then = shown_release(self.version), "so kube-scheduler does not start. Leave it out"
+        if gate in _GONE and not has_gate(self.version, gate):
+            raise InputError(f"Kubernetes {version} no longer has the feature gate {gate}, {then}: it is always on")
+        if not has_gate(self.version, gate):
+            later = f"choose release {_COMES_WITH[gate]} or later"
+            raise InputError(f"Kubernetes {version} has no feature gate {gate}, {then}, or {later}")
+        if not can_set(self.version, gate, on=self.gates[gate]):
+            raise InputError(f"Kubernetes {version} locks the feature gate {gate} to true, {then}")
 
     def enabled(self, gate: str) -> bool:
         """Return whether a feature gate is on: the override if there is one, else the release's default.

@@ -14,7 +14,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import Node
 from dra_lab.model.placement import FirstFitStatus
-from dra_lab.model.release import GATES, RECORDED_RELEASE, Gates, KubernetesRelease, gates_of, has_gate
+from dra_lab.model.release import GATES, RECORDED_RELEASE, Gates, KubernetesRelease, can_set, gates_of, has_gate
 from dra_lab.model.slices import ResourceSlice
 from dra_lab.scheduler.candidates import held_devices, view_node
 from dra_lab.scheduler.first_fit import search_node
@@ -65,8 +65,10 @@ def replay_allocation(
     """
     read = read_case(case)
     recorded = KubernetesRelease(RECORDED_RELEASE)
-    there = {gate: recorded.enabled(gate) for gate in GATES if has_gate(version, gate)}
-    release = KubernetesRelease(version, {**there, **read.features})
+    there = {gate: recorded.enabled(gate) for gate in GATES if has_gate(version, gate)} | read.features
+    # a gate that is locked by then is on
+    locked = [gate for gate, on in there.items() if has_gate(version, gate) and not can_set(version, gate, on=on)]
+    release = KubernetesRelease(version, {gate: on for gate, on in there.items() if gate not in locked})
     gates = gates_of(release, list_attributes=release.enabled("DRAListTypeAttributes"))
     cluster = read.cluster
     results = {}

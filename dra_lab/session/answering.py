@@ -15,7 +15,7 @@ from dra_lab.model.headroom import Headroom
 from dra_lab.model.layers import layered_release
 from dra_lab.model.placement import with_measured
 from dra_lab.model.plan import Plan
-from dra_lab.model.release import KubernetesRelease, has_gate
+from dra_lab.model.release import KubernetesRelease, can_set
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.events import Events
@@ -96,7 +96,7 @@ class Answering(Job[Plan]):
     def _release_for(self, cluster: Cluster, drawing: Drawing) -> KubernetesRelease:
         version = layered_release(drawing.layers) or drawing.release or cluster.default_release
         # Another release than the first may not have a gate that was given.
-        gates = {gate: on for gate, on in self.feature_gates.items() if has_gate(version, gate)}
+        gates = {gate: on for gate, on in self.feature_gates.items() if can_set(version, gate, on=on)}
         return cluster.target_release(KubernetesRelease(version, gates))
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from dra_lab.errors import ManifestError, SourceError
 from dra_lab.findings import Origin, Severity
 from dra_lab.manifests.plan_files import encode_drawing
-from dra_lab.model.release import RELEASES, KubernetesRelease
+from dra_lab.model.release import NEWEST_FINAL, KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, Drawing
 from dra_lab.sources import read_claim, read_drawing, write_drawing
 from dra_lab.sources.samples import PREFIX
@@ -72,7 +72,7 @@ def refuse_claims(text: str, source: str, document: int | None = None) -> None:
     """Raise ManifestError, with file, line and path, for what the API server of no release would take of a text."""
     from dra_lab.checks.document_checks import check_text
 
-    for finding in check_text(text, source, KubernetesRelease(RELEASES[-1])):
+    for finding in check_text(text, source, KubernetesRelease(NEWEST_FINAL)):
         if finding.severity is not Severity.ERROR or finding.origin is None:
             continue
         if document is None or finding.origin.document == document:

@@ -9,7 +9,7 @@ import traitlets
 
 from dra_lab.findings import sentence_case
 from dra_lab.model.pod_reason import PodReason
-from dra_lab.model.release import RELEASES
+from dra_lab.model.release import SHOWN_RELEASES
 from dra_lab.session import MODES, Session
 from dra_lab.session.exporting import Exporting
 from dra_lab.session.job import Job
@@ -94,7 +94,7 @@ class ClusterShown(Pane):
     details: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[tuple[str, str]])
     follow = traitlets.Dict().tag(sync=True, value=Following)
     release = traitlets.Unicode("").tag(sync=True)
-    releases: traitlets.List[Any] = traitlets.List(list(RELEASES)).tag(sync=True, value=list[str])
+    releases: traitlets.List[Any] = traitlets.List([*SHOWN_RELEASES]).tag(sync=True, value=list[tuple[str, str]])
     findings: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[FindingRow])
     counts = traitlets.Dict().tag(sync=True, value=CountsRow)
     example = traitlets.Bool(False).tag(sync=True)

@@ -18,7 +18,7 @@ from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.placement import YOURS, measured_path
 from dra_lab.model.queues import LocalQueue
-from dra_lab.model.release import RELEASES
+from dra_lab.model.release import SHOWN_RELEASES
 from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
@@ -144,7 +144,7 @@ class ExportRow(Row, frozen=True):
     files: tuple[FileRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
     written: tuple[str, ...] = ()
-    releases: tuple[str, ...] = ()
+    releases: tuple[tuple[str, str], ...] = ()
     measure: MeasureRow | None = None
     gang: GangSheetRow | None = None
 
@@ -254,7 +254,7 @@ def export_row(session: Session) -> ExportRow:
         cluster=session.cluster.name,
         choice=msgspec.structs.replace(choice, folder=exporting.folder),
         release=release.version,
-        releases=RELEASES,
+        releases=SHOWN_RELEASES,
         stage=exporting.stage,
         problem=exporting.problem,
         meaning=MEANING[choice.kind],

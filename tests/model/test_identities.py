@@ -47,5 +47,5 @@ def test_the_lowest_kubelet_decides_the_release():
     """The target release is that of the lowest kubelet, kept within the known releases."""
     assert release_of_cluster("", ("v1.37.0", "v1.35.2")) == "1.35"
     assert release_of_cluster("", ("v1.20.0",)) == "1.34"
-    assert release_of_cluster("", ("v1.99.0",)) == "1.37.1"
+    assert release_of_cluster("", ("v1.99.0",)) == "1.38"
     assert release_of_cluster("", ()) == "1.36.3"

@@ -1,5 +1,6 @@
 """Releases by patch level: which rules a version has, and which version a cluster has."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,9 @@ VERSIONS = {
     "1.37.0": "1.37.0",
     "1.37.0-rc.0": "1.37.0",
     "1.37.12": "1.37.1",
+    "1.38": "1.38",
+    "v1.38.0-alpha.2": "1.38",
+    "1.38.1": "1.38",
 }
 
 
@@ -35,18 +39,40 @@ def test_a_version_has_the_rules_of_the_last_level_that_is_known(version, rules)
     assert (release.version, release) == (rules, KubernetesRelease(rules))
 
 
-@pytest.mark.parametrize("version", ["", "1", "1.33", "1.38", "2.36", "1.36.x", "1.3", "1.37.", "latest"])
+@pytest.mark.parametrize("version", ["", "1", "1.33", "1.39", "2.36", "1.36.x", "1.3", "1.37.", "latest"])
 def test_an_unknown_version_is_refused(version):
     """The message names the known minor releases."""
-    with pytest.raises(InputError, match=r"not known; use one of 1\.34, 1\.35, 1\.36, 1\.37"):
+    with pytest.raises(InputError, match=r"not known; use one of 1\.34, 1\.35, 1\.36, 1\.37, 1\.38 \(alpha\)"):
         KubernetesRelease(version)
+
+
+REFUSED = [
+    ("DRADeviceTaints", False, "Kubernetes 1.38 (alpha) locks the feature gate DRADeviceTaints to true"),
+    ("DRADeviceTaintRules", False, "Kubernetes 1.38 (alpha) locks the feature gate DRADeviceTaintRules to true"),
+    ("DynamicResourceAllocation", True, "Kubernetes 1.38 (alpha) no longer has the feature gate"),
+]
+
+
+@pytest.mark.parametrize(("gate", "on", "message"), REFUSED)
+def test_1_38_refuses_gates_that_1_37_takes(gate, on, message):
+    """A locked gate cannot be turned off, and kube-scheduler does not start with one that is gone."""
+    assert KubernetesRelease("1.37", {gate: on}).enabled(gate) == on
+    with pytest.raises(InputError, match=re.escape(message)):
+        KubernetesRelease("1.38", {gate: on})
+
+
+def test_what_a_gate_was_for_stays_on_when_it_is_gone():
+    """DRA itself, and taints with the gate set to what it is locked to."""
+    assert KubernetesRelease("1.38").enabled("DynamicResourceAllocation")
+    assert KubernetesRelease("1.38", {"DRADeviceTaints": True}).enabled("DRADeviceTaintRules")
 
 
 CLUSTERS = [
     ("", ["v1.36.2", "v1.36.4"], "1.36.2"),
     ("", ["v1.37.1", "v1.36.9"], "1.36.3"),
     ("", ["v1.31.4"], "1.34"),
-    ("", ["v1.39.0"], "1.37.1"),
+    ("", ["v1.39.0"], "1.38"),
+    ("", ["v1.38.0-alpha.2"], "1.38"),
     ("", ["unknown"], "1.36.3"),
     ("v1.37.0", ["v1.36.2"], "1.37.0"),
     ("v1.36.3", ["v1.36.2"], "1.36.3"),

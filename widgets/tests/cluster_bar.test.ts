@@ -29,7 +29,10 @@ const BAR: ClusterBarModel = {
   read_at: "14:02",
   refused: "",
   release: "1.36",
-  releases: ["1.35", "1.36"],
+  releases: [
+    ["1.35", "1.35"],
+    ["1.36", "1.36"],
+  ],
   source: "sample:a",
   sources: [
     { value: "sample:a", label: "A", group: "Samples", detail: "one" },

@@ -23,7 +23,10 @@ const ROW: ExportRow = {
     { name: "claim.yaml", state: "changed", added: 1, removed: 1, lines: [" kind: A", "-old: 1", "+new: 1"] },
     { name: "pod.yaml", state: "edited", added: 1, removed: 0, lines: ["+x: 1"] },
   ],
-  releases: ["1.36", "1.37"],
+  releases: [
+    ["1.36", "1.36"],
+    ["1.37", "1.37"],
+  ],
 };
 const sheet = (row: Partial<ExportRow> = {}) => plan({ export: { ...ROW, ...row } });
 const field = (el: Element, label: string) => {

@@ -3,7 +3,7 @@ import "../cluster_bar.css";
 import { useEffect, useRef, useState } from "react";
 import { Button, Icon } from "../components/button";
 import { FindingsList, Meter, type Tone } from "../components/content";
-import { Choice, named, Select } from "../components/inputs";
+import { Choice, optionsOf, Select } from "../components/inputs";
 import { Popover, usePopover } from "../components/popover";
 import { Table } from "../components/table";
 import type { NodeUseRow } from "../generated/models";
@@ -27,7 +27,7 @@ function Release() {
       <Select
         label="Kubernetes release that the manifests are for"
         value={now}
-        options={named([...new Set([...known, ...(now ? [now] : [])])])}
+        options={optionsOf(now && !known.some(([one]) => one === now) ? [...known, [now, now]] : known)}
         onChoose={(version) => channel.send({ type: "release", version })}
       />
     </label>

@@ -26,7 +26,7 @@ function useCommonFields(row: ExportRow, canPatch = true) {
     kind: "select",
     label: "Release",
     value: present,
-    options: optionsOf(releases.map((one) => [one, `Kubernetes ${one}`])),
+    options: optionsOf(releases.map(([one, words]) => [one, `Kubernetes ${words}`])),
     onSet: (release) => choose({ release }),
   };
   const namespace: FieldRow = {

@@ -135,7 +135,10 @@ const CHANGES: readonly Change[] = [
         key: "release",
         label: "Every node runs Kubernetes",
         kind: "select",
-        options: named(["1.34", "1.35", "1.36", "1.37"]),
+        options: optionsOf([
+          ...["1.34", "1.35", "1.36", "1.37"].map((one) => [one, one] as const),
+          ["1.38", "1.38 (alpha)"],
+        ]),
         first: "1.37",
       },
     ],

@@ -354,7 +354,7 @@ export interface ExportRow {
   files?: readonly FileRow[];
   findings?: readonly FindingRow[];
   written?: readonly string[];
-  releases?: readonly string[];
+  releases?: readonly [string, string][];
   measure?: MeasureRow | null;
   gang?: GangSheetRow | null;
 }
@@ -960,7 +960,7 @@ export interface ClusterBarModel {
   read_at: string;
   refused: string;
   release: string;
-  releases: readonly string[];
+  releases: readonly [string, string][];
   source: string;
   sources: readonly SourceRow[];
   summary: string;
