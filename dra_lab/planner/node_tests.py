@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
@@ -126,6 +125,8 @@ def _label_values(nodes: Mapping[str, Node], key: str, names: Collection[str]) -
         named = [f"{value} on {counted_nodes(count)}" for value, count in rows]
         more = [f"{len(values) - _MOST_VALUES} other values"] if len(values) > _MOST_VALUES else []
         return f"its value is {listed([*named, *more])}"
+    from difflib import get_close_matches
+
     keys = {label for name in names for label in nodes[name].metadata.labels}
     near = get_close_matches(key, keys, 1, 0.75)
     hint = f" (did you mean {near[0]}={_some_value(nodes, near[0], names)}?)" if near else ""
