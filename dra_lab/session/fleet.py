@@ -27,7 +27,7 @@ from dra_lab.session.job import Job, Run
 from dra_lab.topology.layered import with_layers
 
 if TYPE_CHECKING:
-    from dra_lab.planner.fleet.stranded import WhyStranded
+    from dra_lab.planner.fleet.why_stranded import WhyStranded
 
 
 class SessionFleet(Job[FleetAnswer]):

@@ -14,7 +14,7 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.reasons import Funnel, FunnelStep, Shortfall
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, Link
-from dra_lab.planner.fleet.stranded import WhyStranded
+from dra_lab.planner.fleet.why_stranded import WhyStranded
 from dra_lab.planner.why.why_not import FailedTest, WhyNot
 from dra_lab.words.document import clean
 from dra_lab.words.drawing_words import Noun, nouns, selector_words
