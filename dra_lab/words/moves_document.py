@@ -63,6 +63,8 @@ def _room(plan: Plan, moves: Sequence[Move]) -> str:
     placed, wanted = sum(plan.placed.values()), plan.replicas
     what = "it fits" if placed == wanted else f"{placed:,} of {wanted:,} replicas fit"
     first = f"If {counted(len(moves), 'pod')} {verb}, {what}: {named}."
+    if worse := sum(bool(move.worse) for move in moves):
+        first = f"{first} {worse:,} of them {'ends' if worse == 1 else 'end'} worse aligned."
     if plan.least_moves is None:
         return first
     if plan.least_moves >= len(moves):
@@ -89,7 +91,8 @@ def moves_table(moves: Sequence[Move]) -> Table:
 
 def _notes(move: Move) -> list[str]:
     first = ["it stops first and starts last of its circle"] if move.stops_first else []
-    return first + list(move.notes)
+    worse = [f"worse aligned: {move.worse}"] if move.worse else []
+    return [*first, *worse, *move.notes]
 
 
 def moves_parts(plan: Plan) -> Iterator[Part]:
@@ -114,7 +117,8 @@ def steps_markdown(plan: Plan) -> str:
         Item(f"Stop {move.pod} for now, because another pod needs its devices.", code=_commands(move)) for move in first
     ]
     for move, step in zip(moves, move_steps(moves), strict=True):
-        known = " ".join(sentence(sentence_case(note)) for note in move.notes)
+        worse = [f"worse aligned: {move.worse}"] if move.worse else []
+        known = " ".join(sentence(sentence_case(note)) for note in (*worse, *move.notes))
         code = [] if move in first else _commands(move)
         steps.append(Item(f"{step}, and wait until it runs.", known, code=code))
     parts: list[Part] = [
