@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dra_lab import Cluster, Plan
-from dra_lab.checks.plans import check_plan
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.planner.gangs import plan_gangs
+from tests.oracle.referee import check_plan
 
 
 def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), release=None, **options) -> Plan:
@@ -18,5 +17,5 @@ def checked_gangs(cluster: Cluster, gangs, workloads=(), *, hierarchies=(), rele
 
 def broken_gangs(cluster: Cluster, plan: Plan, hierarchies=(), release=None) -> list[str]:
     """Return the rules that a plan for gangs breaks, a line each."""
-    found = check_plan(with_documented_classes(cluster), plan, cluster.target_release(release), hierarchies)
+    found = check_plan(cluster, plan, cluster.target_release(release), hierarchies)
     return [f"{finding.rule} {finding.subject}: {finding.message}" for finding in found]

@@ -6,14 +6,13 @@ from dataclasses import replace
 
 from recounted_goals import wrong_goals, wrong_sums
 
-from dra_lab.checks.plans import check_plan
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import release_of
 from dra_lab.planner.fleet import plan_fleet
 from dra_lab.planner.plan_pod import plan_pod
+from tests.oracle.referee import check_plan
 
 
 def checked_plan(cluster: Cluster, claims, *, release=None, **options) -> Plan:
@@ -43,6 +42,5 @@ def broken_rules(cluster: Cluster, plan: Plan, release=None) -> list[str]:
         known = {(claim.metadata.namespace, claim.metadata.name) for claim in cluster.claims}
         own = [c for c in plan.allocated_claims if (c.metadata.namespace, c.metadata.name) not in known]
         world, recount = replace(cluster, claims=(*cluster.claims, *own)) if own else cluster, wrong_goals
-    world = with_documented_classes(world)
     found = [f"{finding.rule} {finding.subject}: {finding.message}" for finding in check_plan(world, plan, target)]
     return found or list(recount(world, plan, world.target_release(target)))

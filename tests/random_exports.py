@@ -9,7 +9,6 @@ from random_clusters import random_fleet, random_sketch
 from small_claims import request
 from small_nodes import NUMA, ROOT, a_slice, device
 
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, DeviceSubRequest
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -27,7 +26,7 @@ WHERE = ("numaNode", "numaNode", "pcieRoot", "socket")
 @cache
 def sample(name: str) -> Cluster:
     """Return a shipped sample."""
-    return with_documented_classes(load_cluster(f"sample:{name}"))
+    return load_cluster(f"sample:{name}")
 
 
 def random_export(seed: int) -> tuple[Cluster, list[Workload]]:
@@ -92,7 +91,7 @@ def irregular_export(seed: int) -> tuple[Cluster, list[Workload]]:
         links.append(Link("t", ("gpu",), "numaNode", How.TOGETHER, must=rng.random() < 0.5))
     asked = (request("gpu", "gpu.nvidia.com", count), request("nic", "dranet", nics))
     claim = ClaimSketch(name="f", requests=asked, links=tuple(links))
-    cluster = with_documented_classes(Cluster(slices=tuple(slices), classes=classes, name="irregular"))
+    cluster = Cluster(slices=tuple(slices), classes=classes, name="irregular")
     return cluster, [Workload("f", (claim,), replicas=rng.randint(1, 6))]
 
 

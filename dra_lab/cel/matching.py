@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 
 from msgspec import Struct
 
 from dra_lab.cel.selector import Selector, admit_selector, compile_selector
 from dra_lab.errors import CelCompileError, CelError, CelRuntimeError, UnsupportedFeature
-from dra_lab.model.claims import expressions
+from dra_lab.model.claims import DeviceClass, expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.release import KubernetesRelease
@@ -73,9 +73,9 @@ def _decided(decide: Callable[[Device], bool], refusal: Match, then: _Driver, re
 class Matching:
     """The selectors of a cluster's classes and of requests, compiled once for a release."""
 
-    def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
-        """Keep the cluster; nothing is compiled before its first use."""
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, release: KubernetesRelease, classes: Mapping[str, DeviceClass]) -> None:
+        """Keep the cluster and the classes that requests may name; nothing is compiled before its first use."""
+        self._cluster, self.classes = cluster, classes
         self._lists = release.reads_lists
         self._compiled: dict[str, Selector | str] = {}
         self._drivers: dict[_Key, _Driver] = {}
@@ -157,7 +157,7 @@ class Matching:
         return tuple(found)
 
     def _missing_class(self, ask: Ask) -> str:
-        known = ", ".join(sorted(self._cluster.class_by_name)) or "none"
+        known = ", ".join(sorted(self.classes)) or "none"
         return (
             f"request {ask.reference!r}: DeviceClass {ask.device_class_name!r} is not in the cluster, which has "
             f"{known}; choose one of these or add the class"
@@ -165,7 +165,7 @@ class Matching:
 
     def _chain(self, class_name: str, own: tuple[str, ...]) -> _Chain | None:
         """Return each selector, or why it does not compile, with the answer for a device that it refuses."""
-        device_class = self._cluster.class_by_name.get(class_name)
+        device_class = self.classes.get(class_name)
         if device_class is None:
             return None
         of_class = [(self._selector(text), Match(CLASS, text)) for text in expressions(device_class.spec.selectors)]

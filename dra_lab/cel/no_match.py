@@ -55,7 +55,7 @@ def why_no_match(matching: Matching, ask: Ask, devices: Iterable[tuple[str, Devi
 
 def why_empty_class(cluster: Cluster, matching: Matching, ask: Ask, devices: Iterable[tuple[str, Device]]) -> str:
     """Return why the DeviceClass of a request selects none of some devices, as a clause; "" if that is not known."""
-    known = cluster.class_by_name.get(ask.device_class_name)
+    known = matching.classes.get(ask.device_class_name)
     if known is None:
         return ""
     every = [(item.spec.driver, device) for item in cluster.slices for device in item.spec.devices or ()]
@@ -76,12 +76,12 @@ def why_empty_class(cluster: Cluster, matching: Matching, ask: Ask, devices: Ite
     return ""
 
 
-def why_fails(cluster: Cluster, matching: Matching, ask: Ask, devices: Iterable[tuple[str, Device]]) -> str:
+def why_fails(matching: Matching, ask: Ask, devices: Iterable[tuple[str, Device]]) -> str:
     """Return which attribute makes a selector of a request or its class fail on some devices, "" if none fails.
 
     kube-scheduler gives up the whole pod when it meets such a device, even if others match.
     """
-    known, request = cluster.class_by_name.get(ask.device_class_name), f"request {part_of(ask.reference)[1]}"
+    known, request = matching.classes.get(ask.device_class_name), f"request {part_of(ask.reference)[1]}"
     of_class = expressions(known.spec.selectors) if known is not None else ()
     for step in _steps(matching, (*of_class, *ask.selectors), list(devices)):
         if step.fails and (words := _failing_words(step)):

@@ -45,7 +45,7 @@ class HeldDevice:
     @cached_property
     def matching(self) -> Matching:
         """Return the answers of selectors."""
-        return Matching(self.cluster, self.release)
+        return Matching(self.cluster, self.release, self.cluster.class_by_name)
 
 
 @once_per_devices

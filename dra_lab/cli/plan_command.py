@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import threading
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
@@ -41,7 +42,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.waiting import command_waits
-from dra_lab.words.plan_json import DOES_NOT_FIT, plan_outcome
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
@@ -78,6 +79,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--movable-label", action="append", type=label, default=[], metavar="KEY=VALUE", help=text)
     text = "write the moves as steps with kubectl lines to a Markdown file"
     group.add_argument("--steps", type=Path, metavar="FILE", help=text)
+    text = "if it does not fit: write what lets Cluster Autoscaler or Karpenter add the missing nodes to a folder"
+    parser.add_argument("--export-autoscaler", type=Path, metavar="FOLDER", help=text)
     text = "bandwidths that you measured with the link and without it; they replace the published range"
     parser.add_argument("--measured", type=measured, metavar="WITH:WITHOUT", help=text)
     add_output(parser, all_of_it="print the whole answer: goals with proof, bandwidth with sources, nodes, reasons")
@@ -166,8 +169,10 @@ def _print_moves(options: argparse.Namespace) -> int:
     """Print where the pods of drained nodes go, where nothing else is asked for; return the exit status."""
     from dra_lab.planner.questions import make_plan
     from dra_lab.words.plan_document import AfterPlan, detailed_parts
-    from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_json
+    from dra_lab.words.plan_json import plan_json
 
+    if options.export_autoscaler is not None:
+        raise InputError("--export-autoscaler adds nodes for a claim; give --claim, or leave it out")
     plan = make_plan(cluster_of(options), [], release=release_of(options))
     _write_steps(options, plan)
     parts = detailed_parts(replace(plan, findings=()), detail=options.detail)
@@ -183,6 +188,23 @@ def _write_steps(options: argparse.Namespace, plan: Plan) -> None:
     from dra_lab.words.moves_document import steps_markdown
 
     write_whole(options.steps, steps_markdown(plan))
+
+
+def _autoscaler_files(options: argparse.Namespace, added: AddedNodes | None) -> list[str]:
+    """Write the files of --export-autoscaler; return their paths, and print a note if there is nothing to write."""
+    from dra_lab.exports.autoscaler import autoscaler_files
+    from dra_lab.exports.written_files import write_files
+    from dra_lab.manifests.file_text import expanded
+    from dra_lab.words.plan_json import added_json
+
+    if added is None:
+        text = (
+            "note: no files are written for an autoscaler: the plan lacks no nodes, or none that is known here helps."
+        )
+        print(text, file=sys.stderr)
+        return []
+    record = {"cluster": added.name, "release": added.release, "added": added_json(added)}
+    return [*map(str, write_files(expanded(options.export_autoscaler), autoscaler_files(added), record))]
 
 
 def _one_of_many(options: argparse.Namespace, pod: ReadPod) -> Iterator[Finding]:
@@ -205,16 +227,20 @@ def _print(
     findings: Sequence[Finding],
     after: AfterPlan | None = None,
 ) -> int:
+    from dra_lab.words.document import Lines
     from dra_lab.words.plan_document import NAMES, detailed_parts
     from dra_lab.words.plan_json import plan_json, pod_outcome
 
     if after is None:
         after = Questions(options, cluster, plan, cluster.target_release(release_of(options))).after()
+    wanted = options.export_autoscaler is not None
+    files = _autoscaler_files(options, after.added) if wanted else []
     # those of the plan are among the findings that go to standard error
     shown = replace(plan, findings=())
-    parts = detailed_parts(shown, cluster, names=NAMES, detail=options.detail, after=after)
-    whole = replace(plan, findings=tuple(findings))
-    return print_answer(options, lambda: plan_json(whole, after), parts, findings, pod_outcome(plan))
+    parts = [*detailed_parts(shown, cluster, names=NAMES, detail=options.detail, after=after)]
+    parts += [Lines("Files for an autoscaler", files)] if files else []
+    whole, more = replace(plan, findings=tuple(findings)), {"files": files} if wanted else {}
+    return print_answer(options, lambda: {**plan_json(whole, after), **more}, parts, findings, pod_outcome(plan))
 
 
 _SECONDS = 30.0
@@ -247,6 +273,7 @@ class Questions:
         given = getattr(options, "time_limit", None)
         self.seconds = _SECONDS if given is None else given
         self.everything = options.format == "json" or options.detail == "all"
+        self.exports_nodes = getattr(options, "export_autoscaler", None) is not None
         self.cluster, self.plan, self.release = cluster, plan, release
         self.cancel = cancel or threading.Event()
         self.findings: list[Finding] = []
@@ -279,7 +306,8 @@ class Questions:
         if self.everything and not gangs:
             known = self._capacity(known)
         if not plan.fits and not plan.is_one_pod:
-            known = changed(known, alone=self._alone(), added=self._nodes_that_help())
+            known = changed(known, alone=self._alone())
+        known = changed(known, added=self._nodes_that_help())
         return known if asked is None or not gangs else self._of_gangs(known, asked)
 
     def _capacity(self, known: AfterPlan) -> AfterPlan:
@@ -302,7 +330,9 @@ class Questions:
         from dra_lab.model.node_type import NodeType
         from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 
-        if not self.plan.gangs or plan_outcome(self.plan) != DOES_NOT_FIT or self.cancel.is_set():
+        outcome = plan_outcome(self.plan)
+        of_gangs = self.plan.gangs and not self.plan.fits and outcome == DOES_NOT_FIT
+        if not (of_gangs or (self.exports_nodes and outcome != FITS)) or self.cancel.is_set():
             return None
         kinds: dict[Hashable, str] = {}
         for node, slices in self.cluster.slices_by_node.items():
@@ -310,7 +340,7 @@ class Questions:
         types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
         common: dict[str, Any] = {"release": self.release, "cancel": self.cancel}
         with suppress(InputError, UnsupportedFeature):
-            limit = min(self.seconds, _TO_ADD)
+            limit = self.seconds if self.exports_nodes else min(self.seconds, _TO_ADD)
             found = nodes_to_add(self.cluster, self.plan.workloads, types, time_limit=limit, **common)
             return found if found.count else None
         return None

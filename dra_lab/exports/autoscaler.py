@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from dra_lab.cel.matching import Matching
 from dra_lab.drivers import device_kind
 from dra_lab.drivers.profiles import profile
 from dra_lab.errors import InputError, UnsupportedFeature
 from dra_lab.exports.readme import file_list
 from dra_lab.index.catalogue import lookup_of
+from dra_lab.index.node_index import node_index
 from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest
@@ -307,7 +307,7 @@ def _result(group: _Group) -> Iterator[str]:
 def _overlay(added: AddedNodes, node: Node) -> dict[str, Any]:
     """Return the spec of a NodeOverlay, {} if no instance type is known or no class has devices."""
     kind = node.metadata.labels.get(INSTANCE_TYPE, "")
-    matching, capacity = Matching(added.cluster, release_of_text(added.release)), {}
+    matching, capacity = node_index(added.cluster, release_of_text(added.release)).matching, {}
     for device_class in sorted(added.cluster.classes, key=lambda one: one.name):
         request = DeviceRequest(name="any", exactly=ExactDeviceRequest(device_class_name=device_class.name))
         matches = [

@@ -26,7 +26,6 @@ from dra_lab.gitops.questions import questions_of
 from dra_lab.gitops.references import HeldClaims, check_references, every_claim, template_makers, written_claims
 from dra_lab.gitops.review import ObjectOutcomes, Review
 from dra_lab.gitops.workload_fit import WorkloadFit, short_of, together_findings, with_together
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.versions import GROUP, KIND_VERSIONS, removed, short_version, text_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease, release_of
@@ -65,14 +64,14 @@ def check_manifests(
     """
     target = release_of(cluster.target_release(release), "", lists=shows_lists(manifests))
     read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
-    complete, deadline = with_documented_classes(read), time.monotonic() + time_limit
+    deadline = time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]
     findings += [f for document in manifests.documents for f in scheduler_fields(document.value, document.at, target)]
     claims = written_claims(manifests)
     templates = [pod for document in manifests.documents for pod in pod_templates(document)]
     pods = [*asking_pods(templates, read, target)]
-    findings += [f for claim in every_claim(claims) for f in check_matches(claim, complete, read, target)]
+    findings += [f for claim in every_claim(claims) for f in check_matches(claim, read, target)]
     findings += [f for pod in pods for f in count_findings(pod)]
     findings += repeated_findings(manifests, claims, pods)
     findings += [f for pod in templates for f in amount_findings(pod)]

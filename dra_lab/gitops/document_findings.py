@@ -27,14 +27,11 @@ from dra_lab.sketch.compile import class_findings
 SELECTOR_FAILS = "selector-fails"
 
 
-def check_matches(
-    claim: WrittenClaim, cluster: Cluster, read: Cluster, release: KubernetesRelease
-) -> Iterator[Finding]:
+def check_matches(claim: WrittenClaim, cluster: Cluster, release: KubernetesRelease) -> Iterator[Finding]:
     """Yield what the classes and selectors of a claim do not find.
 
-    `cluster` has the documented classes that `read`, the cluster as it was given, may lack. A class or selector that
-    leaves no device is an error, in an alternative a warning: the other alternatives may do. Nothing is said to be
-    missing that could not be read.
+    A class or selector that leaves no device is an error, in an alternative a warning: the other alternatives may do.
+    Nothing is said to be missing that could not be read.
     """
     sketch = ClaimSketch(requests=claim.spec.devices.requests)
     written = []
@@ -42,8 +39,8 @@ def check_matches(
         for index, ask in enumerate(asks(request)):
             step = "exactly" if request.exactly is not None else f"firstAvailable[{index}]"
             written.append((ask, f"{claim.path}.devices.requests[{number}].{step}"))
-    unread = not_read(read, (sketch,)) is not None
-    for finding in () if unread else class_findings(sketch, read, done="is checked instead"):
+    unread = not_read(cluster, (sketch,)) is not None
+    for finding in () if unread else class_findings(sketch, cluster, done="is checked instead"):
         paths = (f"{path}.deviceClassName" for ask, path in written if ask.device_class_name == finding.subject)
         yield replace(finding, origin=claim.document.at(next(paths, claim.path)))
     for ask, path in written:

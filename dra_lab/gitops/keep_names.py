@@ -13,7 +13,7 @@ from dra_lab.gitops.folder import Manifests
 from dra_lab.gitops.migration import Migration, known_requests
 from dra_lab.gitops.migration_findings import NOT_MIGRATED, what_changes_by_name, without_repeats
 from dra_lab.gitops.object_pods import pod_templates
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.manifests.documents import encode
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import CELDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector
@@ -63,7 +63,7 @@ def keep_names(
     made: dict[str, DeviceClass] = {}
     workloads: list[str] = []
     served = {c.spec.extended_resource_name for c in cluster.classes}
-    classes = dict(with_documented_classes(cluster).class_by_name)
+    classes = dict(known_classes(cluster))
     for document in manifests.documents:
         for pod in pod_templates(document):
             requests = known_requests(pod, device_classes or {}, None, findings)

@@ -80,7 +80,7 @@ class _Asked(Struct, frozen=True):
 
     def fails(self, ask: Ask) -> str:
         """Return which attribute makes a selector fail, "" if none does."""
-        return why_fails(self.cluster, self.index.matching, ask, self.devices())
+        return why_fails(self.index.matching, ask, self.devices())
 
     def devices(self) -> list[tuple[str, Device]]:
         """Return every device that a node sees, once, with its driver."""

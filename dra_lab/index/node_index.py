@@ -12,6 +12,7 @@ from dra_lab.cel.matching import ERROR, Match, Matching
 from dra_lab.drivers import attributes_of_machines
 from dra_lab.index.counters_left import consumption, counted_pools
 from dra_lab.index.device_kinds import device_kinds, guessed_kinds, keys_beside_kind
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
 from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster
@@ -91,7 +92,7 @@ class NodeIndex:
     def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
         """Look at no node yet: 5,000 nodes with 90,000 devices take half a second."""
         self.cluster, self.release = cluster, release
-        self.matching = Matching(cluster, release)
+        self.matching = Matching(cluster, release, known_classes(cluster))
         self.gates = gates_of(release)
         self._taint_rules = release.counted_rules
         self.numbers = Numbers()

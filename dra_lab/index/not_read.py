@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dra_lab.errors import InputError
-from dra_lab.index.documented_classes import is_documented_only
 from dra_lab.manifests.versions import GROUP
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.reasons import Shortfall
@@ -34,7 +33,7 @@ def not_read(
         needed.append(_SLICES)
     own = frozenset(cluster.class_by_name) - cluster.given_classes
     named = {ask.device_class_name for sketch in sketches for request in sketch.requests for ask in asks(request)}
-    if all(is_documented_only(cluster, name) for name in own) and not named <= cluster.given_classes:
+    if not own and not named <= cluster.given_classes:
         needed.append(_CLASSES)
     if not cluster.nodes and (selects_nodes or cluster.network_slices):
         needed.append(_NODES)

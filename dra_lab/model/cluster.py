@@ -43,8 +43,8 @@ class Cluster:
     `classes` that a claim's own files bring and the real cluster does not have so. `server_version` is that of the API
     server (`v1.36.2`), "" if it is not known. `profiles` are the person's own profiles of drivers, which come before
     those of dra_lab. `leaving` are pods that ran on nodes which are gone, and that every question plans
-    again, before anything else (`without_nodes`); `moves` says where such pods went. `memo` keeps what is derived from
-    the other fields; it is no part of the value.
+    again, before anything else (`without_nodes`); `moves` says where such pods went, and `waiting` are those that found
+    no place. `memo` keeps what is derived from the other fields; it is no part of the value.
 
     Example:
         >>> from dra_lab import load_cluster
@@ -73,6 +73,7 @@ class Cluster:
     profiles: Profiles = field(default_factory=dict)
     leaving: tuple[RunningPod, ...] = ()
     moves: tuple[Move, ...] = ()
+    waiting: tuple[RunningPod, ...] = ()
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:

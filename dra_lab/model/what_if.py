@@ -13,7 +13,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.memo import once_per_claims
-from dra_lab.model.names import DeviceID
+from dra_lab.model.names import DeviceID, split_request
 from dra_lab.model.nodes import Node, ObjectMeta
 from dra_lab.model.placement import Placement
 from dra_lab.model.running import Move, RunningPod
@@ -120,7 +120,7 @@ def freed_claims(cluster: Cluster, leaving: Iterable[RunningPod]) -> frozenset[i
 
 
 def with_moved_pod(cluster: Cluster, name: str, devices: Sequence[tuple[str, DeviceID]]) -> Cluster:
-    """Return the cluster in which the claims of a running pod hold other devices.
+    """Return the cluster in which the claims of a running pod, or of one that leaves its node, hold other devices.
 
     Args:
         cluster: The cluster to start from; it does not change.
@@ -133,34 +133,56 @@ def with_moved_pod(cluster: Cluster, name: str, devices: Sequence[tuple[str, Dev
     Raises:
         InputError: The cluster has no such pod with devices, or it holds another number of devices.
     """
-    pod = next((one for one in running_pods(cluster) if one.name == name), None)
+    every = (*cluster.leaving, *running_pods(cluster))
+    pod = next((one for one in every if one.name == name), None)
     if pod is None:
-        advice = did_you_mean(name, [one.name for one in running_pods(cluster)])
-        raise InputError(f"no running pod {name!r} holds devices{advice}")
+        raise InputError(f"no running pod {name!r} holds devices{did_you_mean(name, [one.name for one in every])}")
+    leaves = any(one is pod for one in cluster.leaving)
+    made = _moved_claims(pod, devices)
+    slices = cluster.slices_by_pool.get((devices[0][1].driver, devices[0][1].pool), ())
+    node = next((one.spec.node_name for one in slices if one.spec.node_name), "") or pod.node
+    placements = tuple(Placement(request, device) for request, device in devices)
+    move = Move(name, pod.node, node, pod.devices, placements, drained=leaves)
+    there = replace(pod.pod, spec=replace(pod.pod.spec, node_name=node))
+    # a claim that several pods share is there as soon as the first of them is
+    known = {_full_name(claim) for claim in cluster.claims}
+    return cluster.with_objects(
+        claims=(
+            *(made.get(_full_name(claim), claim) for claim in cluster.claims),
+            *(claim for key, claim in made.items() if key not in known),
+        ),
+        pods=(
+            *(there if one is pod.pod else one for one in cluster.pods),
+            *((there,) if leaves and pod.known else ()),
+        ),
+        leaving=tuple(one for one in cluster.leaving if one is not pod),
+        moves=(*cluster.moves, move),
+        name=f"{cluster.name} with {name} moved",
+    )
+
+
+def _moved_claims(pod: RunningPod, devices: Sequence[tuple[str, DeviceID]]) -> Mapping[tuple[str, str], ResourceClaim]:
+    """Return the claims of a pod with other devices, by namespace and name."""
     left, made = list(devices), {}
     for _, claim in pod.claims:
         allocation = claim.status.allocation
         results = []
         for result in allocation.devices.results if allocation is not None else ():
-            found = next((one for one in left if one[0] == result.request), None)
+            own = split_request(result.request)[0]
+            found = next((one for one in left if split_request(one[0])[0] == own), None)
             if found is None and not result.admin_access:
-                raise InputError(f"{name} holds {len(pod.devices)} devices, and {len(devices)} others were given")
+                raise InputError(f"{pod.name} holds {len(pod.devices)} devices, and {len(devices)} others were given")
             if found is not None:
                 left.remove(found)
-            results.append(result if found is None else replace(result, **found[1]._asdict()))
+            results.append(result if found is None else replace(result, request=found[0], **found[1]._asdict()))
         if allocation is not None:
             there = replace(allocation, devices=replace(allocation.devices, results=tuple(results)), node_selector=None)
-            made[id(claim)] = replace(claim, status=replace(claim.status, allocation=there))
-    slices = cluster.slices_by_pool.get((devices[0][1].driver, devices[0][1].pool), ())
-    node = next((one.spec.node_name for one in slices if one.spec.node_name), "") or pod.node
-    move = Move(name, pod.node, node, pod.devices, tuple(Placement(request, device) for request, device in devices))
-    spec = replace(pod.pod.spec, node_name=node)
-    return cluster.with_objects(
-        claims=tuple(made.get(id(claim), claim) for claim in cluster.claims),
-        pods=tuple(replace(one, spec=spec) if one is pod.pod else one for one in cluster.pods),
-        moves=(*cluster.moves, move),
-        name=f"{cluster.name} with {name} moved",
-    )
+            made[_full_name(claim)] = replace(claim, status=replace(claim.status, allocation=there))
+    return made
+
+
+def _full_name(claim: ResourceClaim) -> tuple[str, str]:
+    return claim.metadata.namespace, claim.metadata.name
 
 
 def when_idle(cluster: Cluster) -> Cluster:
@@ -181,7 +203,9 @@ def when_idle(cluster: Cluster) -> Cluster:
     claims = tuple(claim for claim in cluster.claims if claim.status.allocation is None)
     findings = tuple(finding for finding in cluster.findings if not finding.rule.startswith("claims-"))
     name = f"{cluster.name}, nothing in use"
-    return cluster.with_objects(claims=claims, claims_known=True, findings=findings, name=name, leaving=(), moves=())
+    return cluster.with_objects(
+        claims=claims, claims_known=True, findings=findings, name=name, leaving=(), moves=(), waiting=()
+    )
 
 
 def uncordoned(cluster: Cluster, nodes: Collection[str]) -> Cluster:

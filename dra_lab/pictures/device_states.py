@@ -281,13 +281,12 @@ def _ineligible(
     release: KubernetesRelease,
 ) -> dict[DeviceID, str]:
     # The selector engine is started only for pictures that need it.
-    from dra_lab.cel.matching import Matching
-    from dra_lab.sketch.palette import with_documented_classes
+    from dra_lab.index.node_index import node_index
 
     wanted = [part for part in sketch.requests if not request or part.name == split_request(request)[0]]
     if not wanted:
         return {}
-    matching = Matching(with_documented_classes(cluster), release)
+    matching = node_index(cluster, release).matching
     found = {}
     for device_id, device in seen:
         reasons = []

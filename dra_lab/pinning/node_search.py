@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import PCIE_ROOT
@@ -93,18 +92,17 @@ def search_pod(
     `written` searches the claims as a person wrote them (`read_back.spec_of`), else as they are compiled. Raises
     Cancelled when the budget is cancelled.
     """
-    on = with_documented_classes(cluster)
-    specs = [spec_of(sketch, release) if written else compile_claim(sketch, on, release).spec for sketch in sketches]
+    specs = [spec_of(one, release) if written else compile_claim(one, cluster, release).spec for one in sketches]
     claims = [
         ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=spec)
         for sketch, spec in zip(sketches, specs, strict=True)
     ]
-    groups, known = node_states(on, release).searched(claims, LONGEST, cancel=budget.cancel)
+    groups, known = node_states(cluster, release).searched(claims, LONGEST, cancel=budget.cancel)
     time_limit, states = budget.left or 0.0, []
     for nodes, state in groups:
         verdict = known.get(state)
         if verdict is None and (limit := budget.node_seconds) > 0:
-            verdict = _search(on, nodes[0], claims, release, limit, budget)
+            verdict = _search(cluster, nodes[0], claims, release, limit, budget)
             if verdict is not None and not _is_undecided(verdict) and verdict.status is not FirstFitStatus.ERROR:
                 known[state] = verdict  # time cuts off here and there, and an error names the device
         if verdict is not None:

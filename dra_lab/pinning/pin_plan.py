@@ -8,7 +8,6 @@ from typing import Any
 
 from dra_lab.errors import ExportError, UnsupportedFeature
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
@@ -116,9 +115,8 @@ def pin_whole(
     cluster: Cluster, plan: Plan, release: KubernetesRelease, budget: PinBudget, seeds: int = SEEDS
 ) -> PinnedPlan:
     """Return the pins of a plan with one template for each of its workloads; see `pin_plan`."""
-    on = with_documented_classes(cluster)
     expected = expected_of(plan)
-    search = PinSearch(on, plan, release, expected, budget)
+    search = PinSearch(cluster, plan, release, expected, budget)
     before = Replay(0, 0, not_run="there is no plan")
     pins: Pins = ()
     if any(replica.planned for replica in expected):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import GOAL_WORDS, GoalValue, goal_order
@@ -60,14 +59,13 @@ def pod_kind(
 
     `parts` says which drawn request a request of an exported drawing is a part of.
     """
-    on = with_documented_classes(cluster)
     written = exported or planned
-    compiled = [compile_claim(sketch, on, release) for sketch in written]
+    compiled = [compile_claim(sketch, cluster, release) for sketch in written]
     claims = tuple(
         ResourceClaim(metadata=ObjectMeta(name=sketch.name), spec=one.spec)
         for sketch, one in zip(written, compiled, strict=True)
     )
-    expanded = [expand(sketch, on, release) for sketch in planned]
+    expanded = [expand(sketch, cluster, release) for sketch in planned]
     origin = tuple(
         _to_expanded(one.origin, made.origin, made.sketch, drawn)
         for one, made, drawn in zip(compiled, expanded, parts or [{}] * len(expanded), strict=True)
@@ -75,7 +73,7 @@ def pod_kind(
     joined = {str(number): one.sketch for number, one in enumerate(expanded)}
     drawn = expanded[0].sketch if len(expanded) == 1 else join_sketches(joined, name)
     ways = [ask for one in expanded for request in one.sketch.requests for ask in asks(request)]
-    kinds = {shape.kind for ask in ways for shape in candidates(on, ask, release).shapes}
+    kinds = {shape.kind for ask in ways for shape in candidates(cluster, ask, release).shapes}
     goals = tuple(goal for goal in order or goal_order(()) if goal in COUNTED)
     return PodKind(name, claims, origin, drawn, {"gpu", "nic"} <= kinds, goals)
 

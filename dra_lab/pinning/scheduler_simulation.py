@@ -10,7 +10,6 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
 
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import pools_of
 from dra_lab.model.claims import AllocatedDevices, AllocationResult
@@ -91,7 +90,7 @@ class SchedulerSimulation:
 
         No `budget` is one without an end.
         """
-        self.cluster = with_documented_classes(cluster)
+        self.cluster = cluster
         self.pods = tuple(pods)
         self.release = release
         self.recorded = release.version in RECORDED_RELEASES

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from dra_lab.errors import Cancelled, ExportError
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.release import KubernetesRelease
@@ -75,10 +74,10 @@ def within_search_budget(
         UnsupportedFeature: A claim uses a rule that the copy of the scheduler does not have.
         Cancelled: The budget was cancelled.
     """
-    drawn, on, first = tuple(sketches), with_documented_classes(cluster), None
+    drawn, first = tuple(sketches), None
     budget, dropped = budget or budget_of(DEFAULT_SECONDS), list[str]()
     while True:
-        found = _search(drawn, on, release, affinity, budget.part(STEP))
+        found = _search(drawn, cluster, release, affinity, budget.part(STEP))
         first = first or found
         left_out: tuple[Finding, ...] = ()
         if dropped:
@@ -89,10 +88,10 @@ def within_search_budget(
             return WithinSearchBudget(drawn, affinity, bool(dropped), (*left_out, *_findings(found, drawn, release)))
         fewer = _without_last_preference(drawn)
         where = found.fitting if fewer else found.fitting or found.short
-        extra = node_requirements(on, sorted(where), sorted(found.admitted - found.short)) if where else ()
+        extra = node_requirements(cluster, sorted(where), sorted(found.admitted - found.short)) if where else ()
         if extra:
             kept = (*affinity, *extra)
-            rest = _findings(found, drawn, release, admitted_nodes(on, kept))
+            rest = _findings(found, drawn, release, admitted_nodes(cluster, kept))
             return WithinSearchBudget(drawn, kept, True, (*left_out, _kept_off(found, extra, drawn), *rest))
         if fewer is None:
             raise ExportError(

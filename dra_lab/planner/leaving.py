@@ -42,7 +42,10 @@ def settled(
     moves = [replace(move, drained=True) for move in moves_of(units, demands, placed, cluster)]
     moves.sort(key=lambda move: (bool(move.node_to), move.pod))
     pods = (*rest.pods, *moved_pods(moves, [pod for unit in units for pod in unit.pods]))
-    return rest.with_objects(claims=placed.cluster.claims, pods=pods, moves=(*cluster.moves, *moves))
+    waiting = tuple(pod for unit in coming if unit not in placed.pods for pod in unit.pods)
+    return rest.with_objects(
+        claims=placed.cluster.claims, pods=pods, moves=(*cluster.moves, *moves), waiting=(*rest.waiting, *waiting)
+    )
 
 
 def moved_pods(moves: Sequence[Move], pods: Sequence[RunningPod]) -> Iterator[Pod]:

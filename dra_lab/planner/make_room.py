@@ -24,12 +24,13 @@ from dra_lab.planner.demand import (
     places_of,
     shape_of,
 )
-from dra_lab.planner.leaving import moved_pods, notes_of
+from dra_lab.planner.leaving import moved_pods, notes_of, settled
 from dra_lab.planner.move_order import UnitMove, ordered_moves
 from dra_lab.planner.questions import asked, make_plan
 from dra_lab.planner.room_costs import pods_in, without_units
 from dra_lab.planner.room_search import EXHAUSTED, Attempt, RoomSearch
 from dra_lab.planner.waiting import awaited
+from dra_lab.topology.hierarchy_findings import some
 
 SECONDS = 60.0
 """How long fewer moves are looked for without a time limit."""
@@ -117,18 +118,39 @@ def make_room(
             return replace(plan, movable=pods_in(able))
         message = f"no moves that make room were found among {pods_in(able):,} running pods that may move"
         advice = "Ask again with a longer time limit, or narrow the pods that may move."
-        return replace(
-            plan, findings=(*plan.findings, Finding("room-not-found", Severity.WARNING, "", message, advice))
-        )
+        return replace(plan, findings=(*plan.findings, _not_found(message, advice)))
+    rest = None if time_limit is None else max(1.0, end - time.monotonic())
+    moved, moves = _carried_out(on, found, target, {**common, "time_limit": rest})
+    there = make_plan(moved, what, time_limit=rest, **final)
+    if moved.waiting != on.waiting and sum(there.placed.values()) <= sum(plan.placed.values()):
+        first = some([pod.name for pod in on.waiting if pod not in moved.waiting])
+        message = f"the moves that were found free devices for {first} of a drained node, and for nothing else"
+        return replace(plan, findings=(*plan.findings, _not_found(message, "Drain other nodes, or add nodes.")))
+    count = len(moves) - len(on.moves)
+    return replace(there, moves=moves, least_moves=min(search.bound, count), movable=pods_in(able))
+
+
+def _not_found(message: str, advice: str) -> Finding:
+    return Finding("room-not-found", Severity.WARNING, "", message, advice)
+
+
+def _carried_out(
+    on: Cluster, found: Attempt, release: KubernetesRelease, common: Mapping[str, Any]
+) -> tuple[Cluster, tuple[Move, ...]]:
+    """Return the cluster after the moves of an attempt, with all moves.
+
+    Pods of drained nodes that found no place get what the moves free, before new pods.
+    """
     moves = tuple(_ordered(on, found))
     going = {move.pod for move in moves}
     kept = [pod for pod in on.pods if f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}" not in going]
     pods = (*kept, *moved_pods(moves, running_pods(on)))
     moved = on.with_objects(claims=found.placed.cluster.claims, pods=pods)
-    rest = None if time_limit is None else max(1.0, end - time.monotonic())
-    plan = make_plan(moved, what, time_limit=rest, **final)
-    least = min(search.bound, len(moves))
-    return replace(plan, moves=(*on.moves, *moves), least_moves=least, movable=pods_in(able))
+    names = {pod.name for pod in on.waiting}
+    before = [move for move in on.moves if move.node_to or move.pod not in names]
+    moved = settled(moved.with_objects(leaving=on.waiting, waiting=(), moves=()), release, **common)
+    lost = [move for move in moved.moves if not move.node_to]
+    return moved, (*lost, *before, *moves, *(move for move in moved.moves if move.node_to))
 
 
 def _admitted_alone(

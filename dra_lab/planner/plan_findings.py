@@ -26,7 +26,7 @@ def claim_findings(scan: Scan) -> Iterator[Finding]:
         text, advice = _gives_up(failure), _guard_advice(failure)
         yield Finding("selector-run-time-error", Severity.ERROR, failure.request, text, advice)
     for ask in scan.rules.asks:
-        known = ask.device_class_name in scan.cluster.class_by_name
+        known = ask.device_class_name in scan.rules.matching.classes
         if known and not scan.matched.get(ask.reference) and scan.complete:
             yield Finding(
                 "selector-matches-nothing",

@@ -11,7 +11,6 @@ from msgspec.structs import replace as changed
 
 from dra_lab.checks.taint_validation import ignored_taint_rules
 from dra_lab.findings import sentence_case
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.not_read import not_read
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import goal_order
@@ -79,9 +78,9 @@ def plan_pod(
         return _elsewhere(plan, cluster, pod, node)
     refuse_claim(sketch)
     budget = Budget(None if time_limit is None else began + time_limit, cancel, progress)
-    complete = with_documented_classes(held_cluster(cluster, pod))
-    expansion = expand_pod(pod, complete, release)
-    rules = rules_of(complete, expansion.sketch, release, allowed)
+    held = held_cluster(cluster, pod)
+    expansion = expand_pod(pod, held, release)
+    rules = rules_of(held, expansion.sketch, release, allowed)
     # Part of the time is kept for solving: better the best of the nodes that were seen than none of all of them.
     scan = look_at_nodes(rules, budget.part(budget.shares.first))
     scan.count_matching()
@@ -100,7 +99,7 @@ def plan_pod(
         plan = plan_of_misfit(work, node, early)
     named = (plan.node, node, *(reason.node for reason in plan.shortfalls), *rules.nodes)
     where = next(filter(None, named), "")
-    tracer = PlanTracer(complete, rules.sketch, release, order, expansion.origin, rules.lists, scan.paired, where)
+    tracer = PlanTracer(held, rules.sketch, release, order, expansion.origin, rules.lists, scan.paired, where)
     return replace(plan, seconds=time.monotonic() - began, tracer=tracer if where else None)
 
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from dra_lab.errors import InputError
 from dra_lab.index.catalogue import kind_of
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice, devices_on, pools_of
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, full_name
@@ -141,11 +140,10 @@ def bounds_of(cluster: Cluster, workload: Workload, release: KubernetesRelease) 
 
 
 def _seen(cluster: Cluster, workload: Workload, release: KubernetesRelease) -> dict[str, list[Seen]]:
-    complete = with_documented_classes(cluster)
     found: dict[str, list[Seen]] = {}
     for group in workload.pods:
         for number, claim in enumerate(group.claims):
-            rules = rules_of(complete, claim, release)
+            rules = rules_of(cluster, claim, release)
             for node in rules.nodes:
                 row = Seen(group.name, number, claim, eligibility(rules, node))
                 found.setdefault(node, []).append(row)
@@ -230,8 +228,8 @@ def _keep_asks(
 
 
 def _nics(cluster: Cluster, release: KubernetesRelease) -> dict[DeviceID, PoolDevice]:
-    complete, gates = with_documented_classes(cluster), gates_of(release)
-    every = (item for node in complete.node_names for item in devices_on(pools_of(complete, node, gates)))
+    gates = gates_of(release)
+    every = (item for node in cluster.node_names for item in devices_on(pools_of(cluster, node, gates)))
     return {item.id: item for item in every if kind_of(item) == "nic"}
 
 

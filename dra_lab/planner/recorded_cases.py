@@ -49,7 +49,7 @@ def replay_feasibility(case: Mapping[str, Any]) -> dict[str, Any]:
     drawn = [exact_sketch(claim.spec, claim.metadata.name or "claim") for claim in read.claims]
     several = {str(number): sketch for number, sketch in enumerate(drawn)}
     joined = drawn[0] if len(drawn) == 1 else join_sketches(several, "pod")
-    rules = Rules(read.cluster, joined, release, Matching(read.cluster, release))
+    rules = Rules(read.cluster, joined, release, Matching(read.cluster, release, read.cluster.class_by_name))
     return {"id": read.id, "results": {node.name: _answer(rules, node.name, read.claims) for node in read.nodes}}
 
 
@@ -80,9 +80,9 @@ def _allocations(
 
     Raises AttemptAborted for a device whose node selector has more than one term (docs/semantics.md 3.12).
     """
-    gates = rules.gates
-    pools = pools_of(rules.cluster, found.node, gates)
-    view = view_node(rules.cluster, found.node, pools, held_devices(rules.cluster, gates), gates)
+    cluster, gates = rules.cluster, rules.gates
+    pools, held = pools_of(cluster, found.node, gates), held_devices(cluster, gates)
+    view = view_node(cluster, found.node, pools, held, gates, rules.matching.classes)
     candidates = {candidate.id: candidate for candidate in view.candidates}
     needs = [claim_needs(number, claim, view, gates) for number, claim in enumerate(claims)]
     every = [need for claim in needs for request in claim.requests for need in request]

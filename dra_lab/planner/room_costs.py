@@ -10,7 +10,6 @@ from math import inf
 
 from msgspec.structs import replace
 
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import Bounded
 from dra_lab.model.names import DeviceID
@@ -75,9 +74,8 @@ class RoomCosts:
     @cached_property
     def _rules(self) -> Rules:
         """Return the rules of the claims of one pod as if nothing were in use."""
-        complete = with_documented_classes(self.cluster)
-        pod = expand_pod(read_claims(self.workload), complete, self.release)
-        return replace(rules_of(complete, pod.sketch, self.release), idle=True)
+        pod = expand_pod(read_claims(self.workload), self.cluster, self.release)
+        return replace(rules_of(self.cluster, pod.sketch, self.release), idle=True)
 
     def _counted(self, node: str, units: tuple[Unit, ...]) -> NodeCosts:
         """Return bounds by counting the devices of each request that units would free."""

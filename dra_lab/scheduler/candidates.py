@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from dra_lab.errors import UnsupportedFeature
 from dra_lab.index.counters_left import grouped_sets
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.in_use import held_alone
 from dra_lab.index.pools import Pool
-from dra_lab.model.claims import AllocatedDevices, DeviceToleration, ResourceClaim
+from dra_lab.model.claims import AllocatedDevices, DeviceClass, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceAttribute, DeviceTaint
 from dra_lab.model.names import DeviceID
@@ -75,6 +76,7 @@ class NodeView(Struct, frozen=True):
     candidates: tuple[Candidate, ...]
     allocated: AllocatedDevices
     cluster: Cluster
+    classes: Mapping[str, DeviceClass]
 
     def lookup(self, index: int, name: str) -> DeviceAttribute | None:
         """Return the attribute of a full name of a candidate, or None (docs/semantics.md 3.9.3)."""
@@ -102,9 +104,14 @@ def held_devices(cluster: Cluster, gates: Gates, *, ignore: bool = False) -> All
 
 
 def view_node(
-    cluster: Cluster, node_name: str, pools: tuple[Pool, ...], held: AllocatedDevices, gates: Gates
+    cluster: Cluster,
+    node_name: str,
+    pools: tuple[Pool, ...],
+    held: AllocatedDevices,
+    gates: Gates,
+    classes: Mapping[str, DeviceClass] | None = None,
 ) -> NodeView:
-    """Return a node as the search sees it."""
+    """Return a node as the search sees it; `classes` are those that claims may name, `known_classes` by default."""
     candidates: list[Candidate] = []
     for pool in pools:
         grouped = grouped_sets(cluster, pool, held) if gates.skip_groups and cluster.partitioned else frozenset()
@@ -132,7 +139,8 @@ def view_node(
                     taints=tuple(taint for taint in taints if taint.effect in _BLOCKING) if taints else (),
                 )
             )
-    return NodeView(node_name, pools, tuple(candidates), held, cluster)
+    known = known_classes(cluster) if classes is None else classes
+    return NodeView(node_name, pools, tuple(candidates), held, cluster, known)
 
 
 def check_supported(view: NodeView, claims: Sequence[ResourceClaim], release: KubernetesRelease) -> None:

@@ -15,6 +15,7 @@ from dra_lab.cel.selector import Selector, compile_selector
 from dra_lab.drivers import profile
 from dra_lab.errors import Cancelled, CelError
 from dra_lab.index.device_kinds import keys_read
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.pools import Pool, PoolDevice, pools_of
 from dra_lab.model.claims import AllocatedDevices, ResourceClaim, expressions
 from dra_lab.model.cluster import Cluster
@@ -107,7 +108,7 @@ class NodeStates:
         attributes = {one.match_attribute or one.distinct_attribute or "" for one in constraints}
         requests = [request for claim in claims for request in claim.spec.devices.requests]
         for part in (one for request in requests for one in request.first_available or (request.exactly,) if one):
-            device_class = self._cluster.class_by_name.get(part.device_class_name)
+            device_class = known_classes(self._cluster).get(part.device_class_name)
             if device_class is None:
                 return None
             texts = expressions((*device_class.spec.selectors, *part.selectors))

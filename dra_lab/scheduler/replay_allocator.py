@@ -82,7 +82,7 @@ def _answer(
     cluster: Cluster, node_name: str, claims: tuple[ResourceClaim, ...], gates: Gates, limits: SearchLimits
 ) -> dict[str, Any]:
     pools = pools_of(cluster, node_name, gates)
-    view = view_node(cluster, node_name, pools, held_devices(cluster, gates), gates)
+    view = view_node(cluster, node_name, pools, held_devices(cluster, gates), gates, cluster.class_by_name)
     verdict = search_node(view, claims, gates, limits, recorded=True)
     given_up = verdict.status in (FirstFitStatus.ERROR, FirstFitStatus.STOPPED) or verdict.invalid_pools
     allocation = None if verdict.allocations is None else list(map(msgspec.to_builtins, verdict.allocations))

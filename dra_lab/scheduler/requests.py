@@ -119,7 +119,7 @@ def _need(
     if part.allocation_mode not in ("", EXACT_COUNT, ALL):
         mode = part.allocation_mode
         raise AttemptAborted(f"{where}: the allocation mode {mode!r} is not known; use ExactCount or All")
-    device_class = view.cluster.class_by_name.get(part.device_class_name)
+    device_class = view.classes.get(part.device_class_name)
     if device_class is None:
         raise AttemptAborted(
             f"{where}: the DeviceClass {part.device_class_name!r} does not exist; the pod waits until it does"

@@ -135,13 +135,18 @@ def settled_layers(cluster: Cluster, layers: Sequence[Layer]) -> Layered:
     return Layered(found, layered.refused, notes)
 
 
-def moved_layers(moves: Sequence[Move]) -> tuple[Layer, ...]:
-    """Return the what-if changes that move running pods as a plan says."""
-    return tuple(
+def moved_layers(moves: Sequence[Move], layers: Sequence[Layer] = ()) -> tuple[Layer, ...]:
+    """Return the what-if changes that move running pods as a plan says, those of drained nodes too.
+
+    These go where the plan has them, and not where they would fit after the other moves. Changes that are in `layers`
+    are left out.
+    """
+    made = (
         Layer(
             change="moved",
             subject=f"{move.pod}={','.join(f'{placed.request}:{placed.device}' for placed in move.devices)}",
         )
         for move in moves
-        if move.node_to and not move.drained
+        if move.node_to
     )
+    return tuple(layer for layer in made if layer not in layers)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import InputError
 from dra_lab.index.catalogue import catalogue
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -89,7 +89,7 @@ def by_example(
     was checked: all chosen devices match their request. Raises InputError when nothing was chosen, or a device is not
     one that the node sees, or is of no class.
     """
-    groups = _groups(with_documented_classes(cluster), node, devices, release)
+    groups = _groups(cluster, node, devices, release)
     places = localities(cluster, node)
     plain = ClaimSketch(name=name, requests=tuple(_request(cluster, group, release) for group in groups))
     sorts = _with_selectors(plain, [_sort_selector(group) for group in groups])
@@ -147,7 +147,7 @@ def _class_of(
     if device not in known:
         raise InputError(f"{device} is published, but kube-scheduler ignores it because its pool is not complete")
     found = []
-    for name in sorted(cluster.class_by_name):
+    for name in sorted(known_classes(cluster)):
         members = candidates(cluster, ask_for(name, ()), release)
         if device in members.ids:
             found.append((len(members.devices), name))

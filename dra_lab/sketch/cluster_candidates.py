@@ -15,7 +15,7 @@ from dra_lab.errors import CelError
 from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds, lookup_of
 from dra_lab.index.counters_left import without_counters
 from dra_lab.index.device_kinds import stages_of_kinds
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device, DeviceTaint
@@ -139,7 +139,6 @@ def all_devices(cluster: Cluster) -> tuple[PoolDevice, ...]:
 
 def candidates(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:
     """Return the devices that an ask means; documented classes stand in for missing ones. Never raises for bad CEL."""
-    cluster = with_documented_classes(cluster)
     memo = _matched(cluster)
     # the reference is part of the messages
     key = (str(release), ask.reference, ask.device_class_name, ask.selectors)
@@ -267,10 +266,10 @@ def _sharing(found: Candidates, memo: Mapping[object, Candidates]) -> Candidates
 
 
 def _match(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> Candidates:
-    if ask.device_class_name not in cluster.class_by_name:
-        names = ", ".join(sorted(cluster.class_by_name)) or "none"
+    known, matching = catalogue(cluster), node_index(cluster, release).matching
+    if ask.device_class_name not in matching.classes:
+        names = ", ".join(sorted(matching.classes)) or "none"
         return Candidates(error=f"there is no DeviceClass {ask.device_class_name!r}; classes: {names}")
-    known, matching = catalogue(cluster), Matching(cluster, release)
     try:
         stage_of = stages_of_kinds(matching, ask, known.kinds)
     except CelError as error:

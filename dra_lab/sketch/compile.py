@@ -12,7 +12,7 @@ from dra_lab.cel.selector import unknown_in
 from dra_lab.drivers import documented_class
 from dra_lab.errors import CelError, QuantityError
 from dra_lab.findings import Finding, Severity, sort_findings
-from dra_lab.index.documented_classes import added_classes, with_documented_classes
+from dra_lab.index.documented_classes import documented_classes, known_classes
 from dra_lab.model.claims import (
     ALL,
     EXACT_COUNT,
@@ -296,14 +296,14 @@ def needed_classes(sketch: ClaimSketch, cluster: Cluster) -> tuple[DeviceClass, 
 
     They are documented, also those of drivers that are not in the cluster at all, or come from the claim's files.
     """
-    lacking = added_classes(with_documented_classes(cluster)).keys() | cluster.given_classes
-    known = with_documented_classes(cluster).class_by_name
+    lacking = documented_classes(cluster).keys() | cluster.given_classes
+    known = known_classes(cluster)
     return tuple(known[name] for name in _named(sketch) if name in lacking and is_subdomain(name))
 
 
 def is_known_class(name: str, cluster: Cluster) -> bool:
     """Return whether a cluster has a class, or the documentation of a driver."""
-    return name in with_documented_classes(cluster).class_by_name
+    return name in known_classes(cluster)
 
 
 def class_findings(
@@ -313,8 +313,7 @@ def class_findings(
 
     `done` says what is done with the documented class.
     """
-    whole = with_documented_classes(cluster)
-    added, known = added_classes(whole), whole.class_by_name
+    added, known = documented_classes(cluster), known_classes(cluster)
     findings = []
     for name in _named(sketch):
         if name in added:

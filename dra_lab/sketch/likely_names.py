@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from dra_lab.index.catalogue import catalogue
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import STANDARD_TOPOLOGY
 from dra_lab.model.release import KubernetesRelease
@@ -95,8 +95,7 @@ def likely_attribute(name: str, cluster: Cluster) -> str:
 
 
 def _misspelt(name: str, cluster: Cluster) -> LikelyClass | None:
-    classes = [known.name for known in with_documented_classes(cluster).classes]
-    pairs = ((SequenceMatcher(None, name, known), known) for known in classes)
+    pairs = ((SequenceMatcher(None, name, known), known) for known in known_classes(cluster))
     # Names of very different length are never similar; letter by letter, one of a megabyte takes seconds.
     near = ((pair.ratio(), known) for pair, known in pairs if pair.real_quick_ratio() >= _SIMILAR - _CLEARLY)
     ranked = sorted(near, reverse=True)[:2]

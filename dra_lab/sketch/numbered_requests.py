@@ -9,10 +9,9 @@ from math import gcd
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.cel.matching import Matching
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.catalogue import Shape
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.claims import (
     CapacityRequirements,
@@ -248,8 +247,7 @@ def _parts_of(request: DeviceRequest, cluster: Cluster, release: KubernetesRelea
 
 def _is_enough_soon(ask: Ask, cluster: Cluster, release: KubernetesRelease, key: str, wanted: Fraction) -> bool:
     """Return whether a device of the first nodes is large enough, so that the other nodes need no check."""
-    cluster = with_documented_classes(cluster)
-    matching = Matching(cluster, release)
+    matching = node_index(cluster, release).matching
     return any(
         matching.match(ask, item.driver, item.device) and parse_quantity(item.device.capacity[key].value) >= wanted
         for name in cluster.node_names[:_FIRST_NODES]

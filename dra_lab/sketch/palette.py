@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from dra_lab.drivers import device_label, documented_class, profile
 from dra_lab.index.catalogue import Shape, catalogue
-from dra_lab.index.documented_classes import is_documented_only, with_documented_classes
 from dra_lab.model.claims import (
     CapacityRequirements,
     CELDeviceSelector,
@@ -34,8 +33,6 @@ from dra_lab.sketch.cluster_candidates import (
     lookup_of,
 )
 from dra_lab.sketch.kind_counts import are_partitions
-
-__all__ = ["PaletteEntry", "palette", "request_of", "with_documented_classes"]
 
 _GUESS = "kind guessed from names"
 _KIND_ORDER = {"gpu": 0, "nic": 1, "cpu": 2, "memory": 3, "other": 4}
@@ -157,7 +154,7 @@ def _offer_entry(cluster: Cluster, release: KubernetesRelease, known: DriverProf
     if offer.shareable is not None:
         # whole devices and shares have one class; the stepper of an entry only makes sense for its own sort
         found = found.only(catalogue(cluster), lambda shape: _applies(offer, shape))
-    in_cluster = not is_documented_only(cluster, name)
+    in_cluster = name in cluster.class_by_name
     note = _note(cluster, release, found, in_cluster=in_cluster, name=name)
     matched = len(found.devices)
     if not exact and in_cluster and matched < total:
@@ -187,7 +184,7 @@ def _class_for(cluster: Cluster, release: KubernetesRelease, offer: Offer) -> tu
     The offer's own class if the cluster has it, else another name of the same class, else a class of the cluster that
     together with the offer's selectors selects the same devices, else the documented one.
     """
-    own = {device_class.name for device_class in cluster.classes if not is_documented_only(cluster, device_class.name)}
+    own = cluster.class_by_name
     documented = documented_class(offer.device_class, cluster.profiles)
     for name in (offer.device_class, *(documented[1].aliases if documented else ())):
         if name in own:
@@ -230,7 +227,7 @@ def _fitting_default(offer: Offer, shapes: Collection[Shape]) -> str:
 def _classes(cluster: Cluster, release: KubernetesRelease, covered: set[str]) -> Iterator[Meant]:
     for device_class in cluster.classes:
         name = device_class.name
-        if name in covered or is_documented_only(cluster, name):
+        if name in covered:
             continue
         found = candidates(cluster, ask_for(name), release)
         if not found.devices:
@@ -300,15 +297,11 @@ def _note(cluster: Cluster, release: KubernetesRelease, found: Candidates, *, in
 
 
 def _missing(cluster: Cluster) -> str:
-    return "class not in this cluster" if _has_classes(cluster) else "class not read"
+    return "class not in this cluster" if cluster.classes else "class not read"
 
 
 def _why(cluster: Cluster) -> str:
-    return "is not in this cluster" if _has_classes(cluster) else "was not read (no DeviceClasses in what was read)"
-
-
-def _has_classes(cluster: Cluster) -> bool:
-    return any(not is_documented_only(cluster, device_class.name) for device_class in cluster.classes)
+    return "is not in this cluster" if cluster.classes else "was not read (no DeviceClasses in what was read)"
 
 
 def _join(*parts: str) -> str:

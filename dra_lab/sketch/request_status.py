@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from dra_lab.cel.selector import admit_selector, compile_selector
 from dra_lab.drivers import device_label, documented_class
 from dra_lab.errors import CelError, UnsupportedFeature
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.claims import DeviceRequest
 from dra_lab.model.cluster import Cluster
@@ -67,7 +66,7 @@ def request_status(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRel
 
 def _status(cluster: Cluster, request: DeviceRequest, release: KubernetesRelease) -> RequestStatus:
     own_asks = asks(request)
-    memo = _matched(with_documented_classes(cluster))
+    memo = _matched(cluster)
     key = (str(release), tuple((ask.reference, ask.device_class_name, ask.selectors) for ask in own_asks))
     found = memo.get(key)
     if found is None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dra_lab.cel.selector import admit_selector
 from dra_lab.errors import CelError, QuantityError, UnsupportedFeature
 from dra_lab.index.catalogue import Shape
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.manifests.yaml_text import dump_yaml
 from dra_lab.model.claims import DeviceRequest, OpaqueDeviceConfiguration, expressions
 from dra_lab.model.cluster import Cluster
@@ -114,7 +114,7 @@ def _part(cluster: Cluster, ask: Ask, release: KubernetesRelease) -> PartRow:
 
 
 def _class_words(cluster: Cluster, name: str) -> str:
-    known = with_documented_classes(cluster).class_by_name.get(name)
+    known = known_classes(cluster).get(name)
     if known is None:
         return ""
     texts = expressions(known.spec.selectors)

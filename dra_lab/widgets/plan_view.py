@@ -255,7 +255,8 @@ class Answer(Pane):
         """Apply the suggestion with this number."""
         plan = latest_plan(self.session)
         if number == MAKE_ROOM and self.session.room is not None:
-            self.session.fleet.what_if(*moved_layers(self.session.room.moves))
+            fleet = self.session.fleet
+            fleet.what_if(*moved_layers(self.session.room.moves, fleet.layers))
             return
         if plan is None or not 0 <= number < len(plan.suggestions):
             return

@@ -167,7 +167,8 @@ def fixes(plan: Plan, room: Plan | None = None) -> tuple[Fix, ...]:
     The closest to the drawing comes first.
     """
     found = []
-    moved = [move for move in room.moves if not move.drained] if room is not None and room.fits else []
+    every = room.moves if room is not None and room.fits else ()
+    moved = [move for move in every if not move.drained and move not in plan.moves]
     if moved and room is not None:
         nodes = some(sorted({move.node_from for move in moved}))
         leave = "it leaves" if len(moved) == 1 else "they leave"

@@ -78,7 +78,7 @@ def main() -> None:
     def by_matching() -> int:
         compile_selector.cache_clear()
         everything = DeviceClass(metadata=ObjectMeta(name="any"), spec=DeviceClassSpec())
-        matching = Matching(Cluster(classes=(everything,)), KubernetesRelease("1.36"))
+        matching = Matching(Cluster(), KubernetesRelease("1.36"), {"any": everything})
         asks = [Ask("request", 0, "any", (text,), False, 1, (), {}, False) for text in SELECTORS]
         matched = 0
         for ask in asks:

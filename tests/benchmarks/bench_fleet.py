@@ -5,11 +5,11 @@ from __future__ import annotations
 import resource
 import time
 
-from dra_lab.checks.plans import check_plan
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.planner.fleet import plan_fleet
 from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
+from tests.oracle.referee import check_plan
 
 RELEASE = KubernetesRelease("1.36")
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dra_lab.checks.plans import check_plan
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.node_type import NewDomains, NodeType
@@ -17,6 +16,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.planner.gangs import nodes_to_add, plan_gangs
 from tests.benchmarks.mixed_cluster import mixed_cluster, workloads
+from tests.oracle.referee import check_plan
 
 RELEASE = KubernetesRelease("1.36")
 NODES, RACKS, BLOCKS = 5_000, 300, 20

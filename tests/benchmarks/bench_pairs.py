@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from dra_lab.checks.plans import check_plan
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
@@ -19,6 +18,7 @@ from tests.benchmarks.irregular_cluster import (
     of_different_kinds,
     only_model,
 )
+from tests.oracle.referee import check_plan
 
 RELEASE = KubernetesRelease("1.36")
 

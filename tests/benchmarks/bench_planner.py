@@ -22,7 +22,6 @@ from dra_lab.planner.node.lexicographic import solve_problem
 from dra_lab.planner.node.solver import ENGINES
 from dra_lab.planner.recorded_cases import replay_feasibility
 from dra_lab.planner.scan import scan_nodes
-from dra_lab.sketch.palette import with_documented_classes
 from tests.benchmarks.big_cluster import big_cluster
 
 RELEASE = KubernetesRelease("1.36")
@@ -53,8 +52,7 @@ def sketch(pairs: int) -> ClaimSketch:
 
 def node_milliseconds(cluster: Cluster, drawn: ClaimSketch) -> list[float]:
     """Return the time that one claim takes on one node, for a sample of nodes: model, all goals, proof."""
-    complete = with_documented_classes(cluster)
-    scan = scan_nodes(Rules(complete, drawn, RELEASE, node_index(complete, RELEASE).matching), Budget())
+    scan = scan_nodes(Rules(cluster, drawn, RELEASE, node_index(cluster, RELEASE).matching), Budget())
     times = []
     for name in cluster.node_names[:: NODES // SAMPLE]:
         problem = scan.problem(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 
 import dra_lab
 from dra_lab import ClaimSketch, Link, NewDomains, NodeType, Workload, load_cluster, read_sketch
+from dra_lab.cli import main
 from dra_lab.errors import ExportError, InputError
 from dra_lab.model.claims import CELDeviceSelector, DeviceRequest, DeviceSelector, ExactDeviceRequest
 from dra_lab.model.nodes import NodeSpec
@@ -230,3 +232,13 @@ def test_two_types_with_one_name_are_refused(written):
     twice = (replace(one, type="A b", domain=()), replace(one, type="a-b", domain=()))
     with pytest.raises(InputError, match="other names"):
         written(dataclasses.replace(added, added=twice))
+
+
+@pytest.mark.parametrize(("replicas", "status", "files"), [(20, 1, 4), (2, 0, 0)])
+def test_the_command_writes_files_only_for_nodes_that_are_missing(replicas, status, files, tmp_path, capsys):
+    """The JSON names the files; if everything has a place, there is no folder."""
+    claim, folder = "sample:h100-pod/eight-pairs", tmp_path / "nodes"
+    words = f"plan sample:h100-pod --claim {claim} --replicas {replicas} -o json --export-autoscaler {folder}"
+    assert main(words.split()) == status
+    found = json.loads(capsys.readouterr().out)["files"]
+    assert len(found) == files == len([*folder.glob("*")])

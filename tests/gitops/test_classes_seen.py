@@ -18,7 +18,7 @@ from dra_lab.drivers import all_profiles
 from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.gitops.check_manifests import check_manifests
 from dra_lab.gitops.folder import with_own_classes
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.model.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.scheduler.first_fit import first_fit
@@ -45,7 +45,7 @@ def lacking(sample):
 @cache
 def having(sample):
     """Return the sample with all documented classes as its own."""
-    return replace(lacking(sample), classes=with_documented_classes(lacking(sample)).classes)
+    return replace(lacking(sample), classes=tuple(known_classes(lacking(sample)).values()))
 
 
 def sketch(name, form):
@@ -111,7 +111,7 @@ def test_the_planner_answers_as_if_the_documented_class_were_there(sample, names
 @by_names
 def test_a_class_that_is_used_is_never_said_not_to_exist(sample, names_of, form):
     """First fit knows every documented class, also one whose driver is not in the cluster."""
-    on = with_documented_classes(lacking(sample))
+    on = lacking(sample)
     node = on.node_names[0]
     claims = {name: compiled(claim) for name, claim in claims_of(names_of(sample), form)}
     verdicts = {name: first_fit(on, node, [claim], R136) for name, claim in claims.items()}

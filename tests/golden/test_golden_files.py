@@ -125,6 +125,7 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for scheduler in SCHEDULERS:
         words = f"explain {GANGS['h100-pod-gang']} --scheduler {scheduler} -v"
         yield f"explain/h100-pod-gang-{scheduler}.txt", (words,)
+    yield "export/h100-pod-autoscaler.txt", (f"plan {POD} --replicas 20 --export-autoscaler out",)
     words = f"{GANGS['h100-pod-gang-preferred']} --scheduler kube-scheduler --dir out"
     yield "export/h100-pod-gang-preferred.txt", (f"export {words}",)
     devices = [f"explain {PAIRS} --device {name}" for name in ("gpu-0", "gpu-3", "gpu-4", "gpu-7")]

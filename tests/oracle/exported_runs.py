@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import msgspec
 import yaml
 
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.manifests.documents import decode_documents
 from dra_lab.model.claims import AllocationResult, ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate
 from dra_lab.model.cluster import Cluster
@@ -89,7 +88,7 @@ class Judge:
     """Places pods on a cluster, in any order, on any admitted node where first fit finds devices."""
 
     def __init__(self, cluster: Cluster, release: KubernetesRelease) -> None:
-        self.cluster, self.release = with_documented_classes(cluster), release
+        self.cluster, self.release = cluster, release
         self._known: dict[object, Verdict] = {}
 
     def run(self, pods: Sequence[Pod], rng: random.Random) -> Outcome:

@@ -7,20 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dra_lab.cel.matching import Matching
-from dra_lab.checks.node_devices import InUse, NodeDevices
-from dra_lab.checks.pod_rules import PodRules
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import NODES, UNPLACED, GoalValue
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, How, asks, pod_drawing
+from tests.oracle.referee_devices import InUse, NodeDevices
+from tests.oracle.referee_pods import PodRules
 
 
 def wrong_goals(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iterator[str]:
     """Yield what is wrong with the goals of a plan for one pod, and with those of kube-scheduler's first fits."""
     yield from _wrong_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.placements:
-        node = NodeDevices(cluster, plan.node, Matching(cluster, release), release)
+        node = NodeDevices(cluster, plan.node, Matching(cluster, release, known_classes(cluster)), release)
         pod = PodRules(node, InUse(cluster, release), plan.sketch, plan.placements)
         pairs = asks_for_nics(cluster, plan.sketch, release)
         yield from _wrong_values(plan.goals, goal_values(pod, pairs=pairs), "plan")
@@ -37,7 +38,7 @@ def wrong_sums(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iter
         yield "the plan is called proven without a goal"
     if not plan.pods:
         return
-    matching, in_use = Matching(cluster, release), InUse(cluster, release)
+    matching, in_use = Matching(cluster, release, known_classes(cluster)), InUse(cluster, release)
     sketches = {workload.name: pod_drawing(workload.name, workload.claims) for workload in plan.workloads}
     pairs = {name: asks_for_nics(cluster, sketch, release) for name, sketch in sketches.items()}
     views = {name: NodeDevices(cluster, name, matching, release) for name in plan.on_node}
@@ -100,7 +101,7 @@ def _lost(pod: PodRules, link) -> int:
 
 def asks_for_nics(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> bool:
     """Say whether some request may take a NIC anywhere in the cluster; a claim without has no GPU to pair."""
-    matching = Matching(cluster, release)
+    matching = Matching(cluster, release, known_classes(cluster))
     wanted = [ask for request in sketch.requests for ask in asks(request)]
     for name in cluster.node_names:
         node = NodeDevices(cluster, name, matching, release)

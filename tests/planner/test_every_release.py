@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from random_clusters import SHARING, random_cluster, random_fleet, random_sketch
 
 from dra_lab import KubernetesRelease, make_plan
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.placement import FirstFitStatus
@@ -35,7 +34,7 @@ def case(kind, version, seed):
     release = KubernetesRelease(version, lists)
     if not release.enabled("DRAConsumableCapacity"):
         sketch = replace(sketch, requests=tuple(map(whole, sketch.requests)))
-    return with_documented_classes(cluster), sketch, release
+    return cluster, sketch, release
 
 
 def whole(request):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from running_fleets import DRIVER, Case, Running, cluster_of, drawing, fewest_moves, random_case, replayed
 
-from dra_lab import DeviceID, Movable, Workload, make_room
+from dra_lab import DeviceID, Movable, Workload, make_room, without_nodes
 from dra_lab.errors import InputError
 from dra_lab.model.placement import Placement
 from dra_lab.model.running import Move
@@ -51,6 +51,16 @@ def test_pods_move_in_an_order_in_which_each_has_its_devices_free(tmp_path):
     plan = make_room(cluster_of(tmp_path, case.nodes, pods), drawing(tmp_path, 4))
     assert moved(plan) == [("team/one", "b1"), ("team/big", "a2")]
     assert replayed(case, plan.moves) == []
+
+
+def test_a_pod_of_a_drained_node_comes_before_the_pods_that_need_room(tmp_path):
+    """The only node that moves can free is the place of the pod that left the drained one."""
+    pods = (Running("left", "c1", (0, 1, 2, 3)), *SPREAD)
+    cluster = without_nodes(cluster_of(tmp_path, {**ROOM, "c1": 4}, pods), ["c1"])
+    plan = make_room(cluster, drawing(tmp_path, 4))
+    (found,) = (finding for finding in plan.findings if finding.rule == "room-not-found")
+    assert not plan.fits
+    assert "free devices for team/left of a drained node" in found.message
 
 
 def test_in_a_circle_one_pod_stops_first(tmp_path):

@@ -1,6 +1,7 @@
 """A session with running pods: what a drain says, and the moves that make room for a claim that does not fit."""
 
 import pytest
+from msgspec.structs import replace
 
 from dra_lab import Session, read_sketch
 from dra_lab.session.preparing import moved_layers
@@ -29,6 +30,27 @@ def test_a_claim_that_does_not_fit_gets_the_moves_that_make_room(session):
     ]
     session.undo()
     assert not session.plan().fits
+
+
+def test_what_a_card_says_of_drained_pods_holds_after_it_is_applied(session):
+    """Pods that leave dgx-13 go where the card has them, also if another place is better after the moves."""
+    wanted = (replace(one, exactly=replace(one.exactly, count=6)) for one in session.sketch.requests)
+    session.edit(replace(session.sketch, requests=tuple(wanted)))
+    session.fleet.what_if("drain dgx-13")
+    session.wait()
+    room, before = session.room, session.layer_notes[0]
+    session.fleet.what_if(*moved_layers(room.moves))
+    session.wait()
+    assert session.plan().node == room.node
+    assert {str(move) for move in session.cluster.moves} == {str(move) for move in room.moves}
+    assert (session.refused_layers, session.layer_notes[0]) == ({}, before)
+
+
+def test_moves_that_are_applied_are_not_offered_again(session):
+    """The next card has its own moves alone."""
+    session.fleet.what_if(*moved_layers(session.room.moves))
+    session.wait()
+    assert moved_layers(session.cluster.moves, session.fleet.layers) == ()
 
 
 def test_a_drained_node_says_where_its_pods_go(session):

@@ -6,9 +6,10 @@ import threading
 from contextlib import closing
 
 import pytest
+from checked_plans import broken_rules
 from msgspec.structs import replace
 
-from dra_lab import ClaimSketch, Link, Session, read_sketch
+from dra_lab import ClaimSketch, Link, Session, load_cluster, read_sketch, samples
 from dra_lab.errors import Cancelled, InputError, ManifestError, SketchError, SourceError
 from dra_lab.model.claims import DeviceRequest, DeviceToleration, ExactDeviceRequest
 from dra_lab.model.plan import PlanStatus
@@ -338,3 +339,13 @@ def test_a_drawing_that_is_inconsistent_is_not_opened(session):
     with pytest.raises(SketchError, match="connects 'nic'"):
         session.open(Drawing(sketch=ClaimSketch(requests=CPU.requests, links=(Link("k", ("nic",)),))))
     assert session.sketch is before
+
+
+@pytest.mark.parametrize(
+    ("sample", "example"), [(sample.name, example) for sample in samples() for example in sample.examples]
+)
+def test_the_plan_of_every_example_keeps_every_rule(sample, example):
+    on = load_cluster(f"sample:{sample}")
+    with closing(Session(on, sketch=read_sketch(f"sample:{sample}/{example}"))) as session:
+        session.wait()
+        assert broken_rules(on, session.answer) == []

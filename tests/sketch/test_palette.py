@@ -7,11 +7,12 @@ from small_claims import a_class, holding, request
 from small_nodes import a_slice, cluster, device, gpu, nic, real_cluster
 
 from dra_lab import ClaimSketch, Cluster, KubernetesRelease, load_cluster, samples
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.model.device import DeviceCapacity, DeviceTaint
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.sketch.cluster_candidates import candidates, counts_cpus
 from dra_lab.sketch.compile import class_findings, needed_classes
-from dra_lab.sketch.palette import ask_for, palette, request_of, with_documented_classes
+from dra_lab.sketch.palette import ask_for, palette, request_of
 
 R136 = KubernetesRelease("1.36")
 GPU, NIC = "gpu.nvidia.com", "dra.net"
@@ -103,10 +104,8 @@ def test_a_default_amount_is_never_more_than_a_device_has():
     assert entry(cluster(a_slice("dra.cpu", shared)), "dra.cpu/cpu-group").default_capacity == "4"
 
 
-def test_documented_classes_are_added_once_and_the_same_cluster_comes_back_where_nothing_is_missing():
-    on = with_documented_classes(cluster(a_slice(GPU, gpu(0))))
-    assert with_documented_classes(on) is on
-    assert {c.name for c in on.classes} >= {GPU, "mig.nvidia.com"}
+def test_a_claim_may_name_documented_classes_that_the_cluster_lacks():
+    assert known_classes(cluster(a_slice(GPU, gpu(0)))).keys() >= {GPU, "mig.nvidia.com"}
 
 
 def test_a_class_that_is_not_known_at_all_is_an_error():

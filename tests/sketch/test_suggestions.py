@@ -15,7 +15,6 @@ from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.scheduler.first_fit import first_fit
 from dra_lab.sketch.cluster_candidates import reference_candidates
 from dra_lab.sketch.compile import compile_claim
-from dra_lab.sketch.palette import with_documented_classes
 from dra_lab.sketch.suggestions import suggest
 from dra_lab.topology.locality import localities
 
@@ -31,7 +30,6 @@ def pairs(count=1, where="pcieRoot", how=How.PAIRWISE, nics=None):
 
 
 def allocated(on, sketch, node):
-    on = with_documented_classes(on)
     claim = ResourceClaim(metadata=ObjectMeta(name="c"), spec=compile_claim(sketch, on, R136).spec)
     return first_fit(on, node, [claim], R136).status is FirstFitStatus.ALLOCATED
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dra_lab.errors import InputError
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.node_index import node_index
 from dra_lab.index.not_read import refuse_not_read
 from dra_lab.model.cluster import Cluster
@@ -100,14 +99,13 @@ def look_at(
     """
     check_workloads(workloads)
     refuse_not_read(cluster, (claim for workload in workloads for claim in workload.claims))
-    complete = with_documented_classes(cluster)
-    grown = [[expand(claim, complete, release) for claim in workload.claims] for workload in workloads]
+    grown = [[expand(claim, cluster, release) for claim in workload.claims] for workload in workloads]
     joint = join_sketches(
         {f"{w}.{c}": part.sketch for w, parts in enumerate(grown) for c, part in enumerate(parts)}, "fleet"
     )
     most = max(1, sum(workload.replicas for workload in workloads))
-    only = complete.open_nodes if complete.cordoned and not cordoned else None
-    rules = Rules(complete, joint, release, node_index(complete, release).matching, replicas=most, only=only)
+    only = cluster.open_nodes if cluster.cordoned and not cordoned else None
+    rules = Rules(cluster, joint, release, node_index(cluster, release).matching, replicas=most, only=only)
     for problem in (p for ask in rules.asks for p in rules.matching.problems(ask)):
         raise problem
     seen = survey(rules, budget)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import StrandedKind
 from dra_lab.model.nodes import ObjectMeta
@@ -76,7 +75,7 @@ def why_stranded(
     many = [Workload(workload.name, workload.claims, replicas=most) for workload in workloads]
     more = plan_fleet(part, many, release=release, time_limit=seconds / 4, first_fit=False)
     full = with_pods(part, ((pod, admin[pod.workload]) for pod in more.pods), release, "more-")
-    trial = Trial(with_documented_classes(full), release, Budget(end), nodes=frozenset((node,)))
+    trial = Trial(full, release, Budget(end), nodes=frozenset((node,)))
     every = (change for claim in claims for change in changes(claim, {}) if change.kind in ("link", "level"))
     reasons = ((claim, why_not(full, claim, node, release, seconds=seconds / 8)) for claim in claims)
     return WhyStranded(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dra_lab.cel.matching import Matching
 from dra_lab.errors import InputError, UnsupportedFeature
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -123,7 +122,7 @@ def _candidates(
     cluster: Cluster, claims: Claims, release: KubernetesRelease, devices: Mapping[DeviceID, Device]
 ) -> Iterator[list[DeviceID]]:
     """Yield for each request the devices that match it, or one of its alternatives."""
-    matching = Matching(with_documented_classes(cluster), release)
+    matching = node_index(cluster, release).matching
     for request in (request for claim in claims for request in claim.requests):
         alternatives = asks(request)
         yield [

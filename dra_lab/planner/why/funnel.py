@@ -105,7 +105,7 @@ class _NodeCounter:
     """Counts the devices of nodes; those with the same hardware share what is counted (`Scan.shared_look`)."""
 
     def __init__(self, scan: Scan) -> None:
-        self._scan, self._rules, classes = scan, scan.rules, scan.cluster.class_by_name
+        self._scan, self._rules, classes = scan, scan.rules, scan.rules.matching.classes
         own = (classes.get(ask.device_class_name) for ask in scan.rules.asks)
         # the selectors of each request's class, and its own, as written
         self._selectors = [
@@ -139,7 +139,7 @@ class _NodeCounter:
 
     def _counts_of(self, found: NodeEligibility, number: int) -> _HardwareCounts:
         part, (of_class, own) = found.asks[number], self._selectors[number]
-        known = part.ask.device_class_name in self._scan.cluster.class_by_name
+        known = part.ask.device_class_name in self._rules.matching.classes
         musts = (link for link in self._scan.sketch.links if link.must)
         links = [link for link in musts if any(covers(reference, part.ask) for reference in link.requests)]
         tests = [

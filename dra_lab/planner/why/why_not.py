@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from dra_lab.cel.no_match import plain
 from dra_lab.cel.reads import reads
-from dra_lab.index.documented_classes import with_documented_classes
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import published_amounts
@@ -77,9 +76,8 @@ def why_not(
     if not sketch.requests:
         return WhyNot(node, fits=None)
     refuse_claim(sketch)
-    complete = with_documented_classes(cluster)
-    drawn = expand_pod(read_claims(sketch), complete, release).sketch
-    rules = rules_of(complete, drawn, release, frozenset((node,)))
+    drawn = expand_pod(read_claims(sketch), cluster, release).sketch
+    rules = rules_of(cluster, drawn, release, frozenset((node,)))
     budget = Budget(time.monotonic() + seconds)
     scan = scan_nodes(rules, budget)
     found = eligibility(rules, node)

@@ -13,10 +13,10 @@ from math import ceil
 
 from msgspec import Struct, field
 
-from dra_lab.cel.matching import ERROR, Matching
+from dra_lab.cel.matching import ERROR
 from dra_lab.errors import CelError
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.documented_classes import with_documented_classes
+from dra_lab.index.node_index import node_index
 from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import DeviceRequest, expressions
 from dra_lab.model.cluster import Cluster
@@ -137,9 +137,8 @@ class _Reader:
     def __init__(
         self, cluster: Cluster, covered: Collection[str], release: KubernetesRelease, found: CountedResources
     ) -> None:
-        self.cluster = with_documented_classes(cluster)
         self.covered, self.found = covered, found
-        self.matching = Matching(self.cluster, release)
+        self.cluster, self.matching = cluster, node_index(cluster, release).matching
         self.configuration = configuration_of(cluster)
         resources = self.configuration.resources if self.configuration else None
         self.mappings: dict[str, list[DeviceClassMapping]] = {}
@@ -163,7 +162,7 @@ class _Reader:
         for claim in group.claims:
             for request in claim.requests:
                 for ask in asks(request)[:1]:
-                    of_class = self.cluster.class_by_name.get(ask.device_class_name)
+                    of_class = self.matching.classes.get(ask.device_class_name)
                     own = of_class.spec.extended_resource_name if of_class is not None else None
                     if claim.name != EXTENDED_CLAIM or (own and self.mappings.get(ask.device_class_name)):
                         of = list(self._devices(ask))
@@ -274,11 +273,10 @@ def refused_claims(
 def _failing_selectors(
     cluster: Cluster, requests: Iterable[tuple[str, DeviceRequest]], release: KubernetesRelease
 ) -> Iterator[Finding]:
-    on = with_documented_classes(cluster)
-    matching = Matching(on, release)
+    matching = node_index(cluster, release).matching
     for claim_name, request in requests:
         for ask in asks(request):
-            for slice_ in on.slices:
+            for slice_ in cluster.slices:
                 driver = slice_.spec.driver
                 matches = (matching.match(ask, driver, device) for device in slice_.spec.devices or ())
                 failed = next((found for found in matches if found.stage == ERROR), None)

@@ -9,9 +9,8 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from dra_lab.cel.matching import Matching
-from dra_lab.checks.node_devices import InUse, NodeDevices, broken
-from dra_lab.checks.pod_rules import PodRules
 from dra_lab.findings import Finding, sort_findings
+from dra_lab.index.documented_classes import known_classes
 from dra_lab.index.pools import gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.headroom import NodeFit
@@ -21,6 +20,8 @@ from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, pod_drawing
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
+from tests.oracle.referee_devices import InUse, NodeDevices, broken
+from tests.oracle.referee_pods import PodRules
 
 
 def check_plan(
@@ -98,7 +99,7 @@ def _devices(
 ) -> Iterator[Finding]:
     """The devices of each pod keep the rules with those of all others in use."""
     release = cluster.target_release(release)
-    matching, in_use = Matching(cluster, release), InUse(cluster, release)
+    matching, in_use = Matching(cluster, release, known_classes(cluster)), InUse(cluster, release)
     nodes = {name: NodeDevices(cluster, name, matching, release) for name in {one.node for one in placed}}
     drawings = {key: pod_drawing("pod", claims) for key, claims in plan.claims_of.items()}
     pods: list[tuple[str, PodRules]] = []

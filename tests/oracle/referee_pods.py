@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
-from dra_lab.checks.node_devices import InUse, NodeDevices, broken, draws_of
 from dra_lab.checks.taint_validation import excludes
 from dra_lab.findings import Finding
 from dra_lab.model.claims import ResourceClaim
@@ -19,6 +18,7 @@ from dra_lab.model.nodes import node_matches
 from dra_lab.model.placement import Placement
 from dra_lab.model.quantity import parse_quantity
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, Link, asks, covers
+from tests.oracle.referee_devices import InUse, NodeDevices, broken, draws_of
 
 
 @dataclass(frozen=True)
