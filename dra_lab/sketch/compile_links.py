@@ -383,10 +383,8 @@ def _alpha(link: Link, choice: AttributeChoice) -> Finding:
 
 def _notes(sketch: ClaimSketch, link: Link, choice: AttributeChoice, release: KubernetesRelease) -> Iterator[Finding]:
     for end, count in choice.lacking.items():
-        message = (
-            f"{count} of the devices that match {end} do not publish {choice.name}, so kube-scheduler never "
-            "allocates them"
-        )
+        why = choice.reason or f"{count} of the devices that match {end} do not publish {choice.name}"
+        message = f"{why}, so {'it' if choice.reason else 'kube-scheduler'} never allocates them"
         yield Finding("attribute-missing", Severity.NOTE, link.name, message)
     everything = _all_ends(sketch, link)
     if everything:

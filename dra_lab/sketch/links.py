@@ -111,7 +111,7 @@ def _choose(ends: Ends, where: str, release: KubernetesRelease) -> AttributeChoi
     if where not in LEVELS:
         have = {end: _count(found, where, release) for end, found in ends.items()}
         sides = {end: (where,) * bool(count) for end, count in have.items()}
-        return AttributeChoice(where, "", sides, _missing(ends, have))
+        return AttributeChoice(where, _as_lists(ends, where, release, where), sides, _missing(ends, have))
     published_by = {end: _names_at(found, where, release) for end, found in ends.items()}
     sides = {end: tuple(counts) for end, counts in published_by.items()}
     if any(not found.devices for found in ends.values()):
@@ -162,7 +162,7 @@ def _one_type(ends: Iterable[Candidates], name: str) -> bool:
     return len({shape.attributes[name][0].rstrip("s") for shape in shapes}) == 1
 
 
-def _as_lists(ends: Ends, level: str, release: KubernetesRelease) -> str:
+def _as_lists(ends: Ends, level: str, release: KubernetesRelease, name: str = "it") -> str:
     """Return which ends publish a level as a list that the release's kube-scheduler does not compare; "" for none."""
     if release.matches_lists:
         return ""
@@ -170,11 +170,12 @@ def _as_lists(ends: Ends, level: str, release: KubernetesRelease) -> str:
     if not lists:
         return ""
     verb = "publishes" if len(lists) == 1 else "publish"
-    return f"{listed(lists)} {verb} it as a list, and kube-scheduler {release.version} does not compare lists"
+    return f"{listed(lists)} {verb} {name} as a list, and kube-scheduler {release.version} does not compare lists"
 
 
 def _is_list(shape: Shape, level: str) -> bool:
-    return any(shape.attributes.get(name, ("", 0))[0].endswith("s") for name in shape.profile.attributes_at(level))
+    names = shape.profile.attributes_at(level) or (level,)
+    return any(shape.attributes.get(name, ("", 0))[0].endswith("s") for name in names)
 
 
 def _why_none(ends: Ends, sides: Mapping[str, tuple[str, ...]], level: str) -> str:

@@ -45,6 +45,7 @@ def test_gpus_look_as_the_driver_publishes_them():
         "cudaComputeCapability": "9.0.0",
         "resource.kubernetes.io/pciBusID": "0000:13:00.0",
         "resource.kubernetes.io/pcieRoot": "pci0000:10",
+        "resource.kubernetes.io/numaNode": 0,
     }
 
 
@@ -73,9 +74,10 @@ def test_cpus_come_in_both_modes():
 
 
 def test_what_the_driver_does_not_publish_is_known_and_derived():
-    """The NUMA node and switch of a GPU come from the file, marked, with line and element."""
-    place = places(made(SERVER))["gpu-0"].numa_node
-    assert (place.value, place.derived, place.source) == (0, True, "file: file-0:5, Package 0, nodeset")
+    """The socket and switch of a GPU come from the file, marked, with line and element."""
+    gpu = places(made(SERVER))["gpu-0"]
+    assert (gpu.socket.value, gpu.socket.derived, gpu.socket.source) == (0, True, "file: file-0:5, Package 0, nodeset")
+    assert (gpu.switch.value, gpu.switch.derived) == ("0000:11:00.0", True)
 
 
 def test_what_the_driver_publishes_says_which_line_it_was_made_from():
