@@ -10,7 +10,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.placement import Placement
 from dra_lab.model.running import Move
 from dra_lab.planner.fleet.after import reallocated
-from dra_lab.planner.move_order import UnitMove, ordered_moves
+from dra_lab.planner.make_room import UnitMove, ordered_moves
 
 ROOM = {"a1": 4, "b1": 4}
 SPREAD = (Running("p1", "a1", (0, 1)), Running("p2", "b1", (0,)), Running("p3", "b1", (2,)))
@@ -25,6 +25,12 @@ def test_one_pod_moves_where_its_devices_are_the_only_ones_missing(tmp_path):
     """Four GPUs are wanted on one node; two are in use by one pod there, and the other node has two free."""
     plan = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 4))
     assert (plan.node, moved(plan), plan.least_moves) == ("a1", [("team/p1", "b1")], 1)
+
+
+def test_a_pod_that_ends_on_more_numa_nodes_than_now_is_named(tmp_path):
+    """Its two GPUs are on one NUMA node, and the two that are free elsewhere are on two."""
+    (move,) = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 4)).moves
+    assert move.worse == "2 NUMA nodes instead of 1"
 
 
 def test_nothing_moves_where_it_fits(tmp_path):
