@@ -206,6 +206,13 @@ def _gangs(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
     )
 
 
+def _same(answer: DrawnAnswer, wanted: Collection[str]) -> bool:
+    """Say whether all pods of each gang are bound to the same values of one of these attributes."""
+    plan = answer.gangs
+    bound = {(one.workload, one.replica) for one in plan.same if one.attribute in wanted} if plan is not None else set()
+    return bool(bound) and plan is not None and all((one.workload, one.replica) in bound for one in plan.placed_gangs)
+
+
 def _nodes_in(cluster: Cluster, trees: Sequence[Hierarchy], gang: PlacedReplica) -> Sequence[str]:
     """Return every node on which the pods could have been placed: the level must demand what it achieved."""
     depth = len(gang.domain)
@@ -262,6 +269,7 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
     "nodes": _nodes,
     "placed": _placed,
     "gangs": _gangs,
+    "same": _same,
     "as_planned": _as_planned,
     "prefers": _prefers,
     "untainted": _untainted,
@@ -279,6 +287,7 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
 - `placed`: at least this many pods of the lesson have a place.
 - `gangs`: the claim is that of a gang which starts with at least this many `pods`. It requires one domain, which has at
   most this many domains of each level.
+- `same`: the claim is that of a gang whose pods are bound to the same values of one of these attributes.
 - `asPlanned`: kube-scheduler allocates as well as planned with the manifest, in every simulated order of pods.
 - `prefers`: the manifest prefers one place of this kind for all requests, and does not demand it.
 - `untainted`: no allocated device has a taint with an effect.

@@ -299,7 +299,7 @@ def test_a_preference_is_written_as_alternatives():
 
 
 def test_the_final_exercise_says_what_the_planner_finds():
-    """As lesson 14 explains, every faulty node but the one with missing attributes is in a finding of the cluster."""
+    """As lesson 15 explains, every faulty node but the one with missing attributes is in a finding of the cluster."""
     cluster = load_cluster("sample:trouble")
     found = " ".join(f"{one.subject} {one.message}" for one in check_cluster(cluster))
     assert [node for node in cluster.node_names if node not in found] == ["n1-healthy", "n5-missing-attributes"]
