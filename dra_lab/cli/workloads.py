@@ -117,7 +117,7 @@ class _Reading:
 
     def joined(self) -> Cluster:
         """Return the cluster to plan on: with the classes of all files, and the nodes that all pods admit."""
-        from dra_lab.planner.node_filter import only_nodes
+        from dra_lab.planner.node_tests import only_nodes
 
         if len(self._places) > 1:
             raise InputError(

@@ -17,9 +17,8 @@ from dra_lab.model.queues import ClusterQueue
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.planner.arguments import given, workloads_given
-from dra_lab.planner.budget import Progress
+from dra_lab.planner.budget import Progress, awaited
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
-from dra_lab.planner.waiting import awaited
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 from dra_lab.scheduler.kueue.topology_counts import TopologyCounts, topology_counts
 from dra_lab.topology.hierarchies import hierarchies as levels_of
