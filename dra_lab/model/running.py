@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.device import Value
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, labels_match
 from dra_lab.model.placement import Placement
@@ -141,7 +142,7 @@ def devices_of(claim: ResourceClaim) -> tuple[DeviceID, ...]:
     return tuple(one.id for one in allocation.devices.results if not one.admin_access) if allocation else ()
 
 
-class Movable(Struct, frozen=True, kw_only=True):
+class Movable(Value, frozen=True):
     """Which running pods may move to make room.
 
     Without arguments these are all pods with an owner other than a DaemonSet, outside of kube-system, whose priority
@@ -177,6 +178,7 @@ class Move(Struct, frozen=True):
         stops_first: It has to stop before another pod can move, and it starts again only after that one.
         unit: Pods of one number move together: they share a claim, or are a gang.
         notes: What to know before it moves: budgets, claims that stay, what was not checked.
+        worse: How its devices are spread more than now, such as `2 NUMA nodes instead of 1`; "" if they are not.
 
     Example:
         >>> from dra_lab.model.running import Move
@@ -194,6 +196,7 @@ class Move(Struct, frozen=True):
     stops_first: bool = False
     unit: int = 0
     notes: tuple[str, ...] = ()
+    worse: str = ""
 
     def __str__(self) -> str:
         """Return the move in a few words."""

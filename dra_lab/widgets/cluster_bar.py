@@ -8,6 +8,7 @@ from typing import Any
 import traitlets
 
 from dra_lab.findings import sentence_case
+from dra_lab.model.layers import spans
 from dra_lab.model.pod_reason import PodReason
 from dra_lab.model.release import SHOWN_RELEASES
 from dra_lab.session import MODES, Session
@@ -119,7 +120,7 @@ class ClusterShown(Pane):
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
         leaving = drained_sentence([move for move in cluster.moves if move.drained])
-        self.assign(what_if=[layer.words for layer in session.fleet.layers], leaving=printable(leaving))
+        self.assign(what_if=[one.words for one in spans(session.fleet.layers)], leaving=printable(leaving))
         if known:
             few = len(cluster.node_names) <= MOST_NODES
             self.assign(meters=meter_rows(cluster, session.release))
@@ -188,8 +189,9 @@ class ClusterShown(Pane):
 
     @on
     def undo_what_if(self) -> None:
-        """Undo the last what-if change."""
-        self.session.fleet.remove_layer(len(self.session.fleet.layers) - 1)
+        """Undo the last what-if change; all moves of pods that follow each other."""
+        for last in [*spans(self.session.fleet.layers)][-1:]:
+            self.session.fleet.remove_layer(last.first, last.count)
 
     @on
     def show_use(self) -> None:

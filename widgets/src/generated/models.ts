@@ -550,6 +550,8 @@ export interface Judgement {
 
 export interface LayerRow {
   words: string;
+  first?: number;
+  count?: number;
   problem?: string;
   note?: string;
 }
@@ -615,6 +617,31 @@ export interface MeterRow {
   text: string;
   used: number;
   total: number;
+}
+
+export interface MovableRow {
+  namespaces?: readonly [string, boolean][];
+  labels?: string;
+  lines?: readonly string[];
+}
+
+export interface MoveRow {
+  pod: string;
+  words: string;
+  number?: number;
+  lines?: readonly string[];
+}
+
+export interface MovesRow {
+  sentence?: string;
+  svg?: string;
+  kinds?: readonly [string, string][];
+  steps?: readonly MoveRow[];
+  first?: string;
+  markdown?: string;
+  fix?: number;
+  movable?: MovableRow | null;
+  seeking?: boolean;
 }
 
 export interface NodeUseRow {
@@ -1175,6 +1202,9 @@ export interface PlanViewModel {
   highlight: string;
   kept: number;
   mode: string;
+  moves: MovesRow;
+  moves_kind: string;
+  moves_width: number;
   nodes: readonly FleetItem[];
   outgoing: readonly OutgoingRow[];
   pin_offer: PinOffer;
@@ -1215,12 +1245,13 @@ export type PlanViewMessage =
   | { type: "pin-pods"; name: string; node: string; pods?: number }
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
-  | { type: "remove-layer"; number: number }
+  | { type: "remove-layer"; number: number; count?: number }
   | { type: "remove-node-type"; node: string }
   | { type: "remove-workload"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
   | { type: "set-gang"; name: string; gang: GangDrawing | null }
+  | { type: "set-movable"; namespaces: readonly string[]; labels?: string }
   | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number }
   | { type: "set-node-type"; node: string; cost?: string; places?: string }
   | { type: "set-replicas"; name: string; replicas: number }
