@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from dra_lab.errors import InputError
 from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdict, GangVerdicts
+from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangChoice, GangVerdict, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing
 from dra_lab.model.workload import HOST, workload_of
-from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.fleet_answer import FleetAnswer, hierarchy_of
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
