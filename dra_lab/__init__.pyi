@@ -6,6 +6,7 @@ from .gitops.folder import read_manifests as read_manifests
 from .gitops.gangs_of_file import read_gangs as read_gangs
 from .gitops.migration import migrate as migrate
 from .gitops.pending import explain as explain
+from .gitops.upgrade import check as check
 from .model.cluster import Cluster as Cluster
 from .model.headroom import Bounded as Bounded
 from .model.headroom import Fit as Fit

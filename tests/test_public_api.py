@@ -43,6 +43,7 @@ NAMES = [
     "Session",
     "Workload",
     "chart",
+    "check",
     "check_cluster",
     "class_overview",
     "explain",

@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from dra_lab.cel.matching import CLASS, NO_CLASS, Matching
-from dra_lab.cel.reads import reads
 from dra_lab.cel.selector import Selector
-from dra_lab.cel.syntax_tree import Tree, walk
+from dra_lab.cel.syntax_tree import Tree, reads, walk
 from dra_lab.errors import CelError, CelRuntimeError
 from dra_lab.findings import shortened
 from dra_lab.model.claims import expressions

@@ -11,9 +11,8 @@ from google.protobuf.message import Error as ProtobufError
 
 from dra_lab.cel import cost, hints
 from dra_lab.cel.environment import ATTRIBUTES, CAPACITY, DEFAULTED, DEVICE, DRIVER, SHAREABLE, checker, runner
-from dra_lab.cel.reads import Reads, decided_by_driver, reads
 from dra_lab.cel.rewrite import bad_literal, hidden, inline, prepare
-from dra_lab.cel.syntax_tree import Tree, walk
+from dra_lab.cel.syntax_tree import Reads, Tree, decided_by_driver, reads, walk
 from dra_lab.cel.values import quantity, semver, whole_text
 from dra_lab.errors import CelCompileError, CelRuntimeError, QuantityError, SemverError, UnsupportedFeature
 from dra_lab.model.device import Device, DeviceAttribute, has_empty_attributes, has_lists

@@ -11,8 +11,7 @@ from dra_lab.checks.rules import Errors
 from dra_lab.checks.slice_validation import check_slice
 from dra_lab.checks.taint_validation import check_taint_rule
 from dra_lab.errors import ManifestError
-from dra_lab.manifests.defaults import drop_disabled, fill_defaults
-from dra_lab.manifests.schema import as_stored
+from dra_lab.manifests.schema import as_stored, drop_disabled, fill_defaults
 from dra_lab.manifests.strict import FieldError, decode_strict
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
 from dra_lab.model.release import GATES, KubernetesRelease

@@ -25,7 +25,7 @@ from dra_lab.checks.rules import (
 )
 from dra_lab.checks.taint_validation import check_toleration
 from dra_lab.errors import CelCompileError, UnsupportedFeature
-from dra_lab.manifests.defaults import request_parts
+from dra_lab.manifests.schema import request_parts
 from dra_lab.manifests.strict import FieldError
 from dra_lab.model.claims import ALL, EXACT_COUNT
 from dra_lab.model.release import KubernetesRelease

@@ -102,11 +102,12 @@ def check_cluster(cluster: Cluster) -> tuple[Finding, ...]:
         >>> check_cluster(load_cluster("sample:trouble"))[0].rule
         'pool-incomplete'
     """
-    return sort_findings((*_published(cluster), *_findings_of(cluster, _RULES)))
+    return sort_findings((*_published(cluster, str(cluster.target_release())), *_findings_of(cluster, _RULES)))
 
 
 @once_per_hardware
-def _published(cluster: Cluster) -> tuple[Finding, ...]:
+def _published(cluster: Cluster, _release: str) -> tuple[Finding, ...]:
+    """Return the findings of the hardware; some depend on the release, which the memo does not know."""
     return _findings_of(cluster, _RULES_OF_HARDWARE)
 
 

@@ -8,19 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of, seconds
-from dra_lab.cli.output import FITS, NOT, UNANSWERED, add_output, print_json, print_parts
+from dra_lab.cli.options import add_cluster, add_release, cluster_of, print_answer, release_of, seconds, version
+from dra_lab.cli.output import FITS, NOT, UNANSWERED, add_output, print_json, print_parts, status_of
 from dra_lab.errors import InputError
+from dra_lab.model.release import RELEASES, KubernetesRelease, can_set, read_gates
 
 if TYPE_CHECKING:
     from dra_lab.gitops.compare import Comparison
     from dra_lab.gitops.folder import Manifests
     from dra_lab.gitops.review import FitState, Review
+    from dra_lab.model.upgrade import Upgrade
 
 EXAMPLES = (
     "dra-lab check cluster/ manifests/",
     "dra-lab check cluster/ manifests/ -o sarif > dra-lab.sarif",
     "dra-lab check cluster/ manifests/ --baseline main -o markdown > summary.md",
+    "dra-lab check cluster/ manifests/ --upgrade 1.37",
 )
 
 
@@ -28,12 +31,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = _DESCRIPTION
     add_cluster(parser)
-    about_rule = any(word.partition("=")[0] == "--rule" for word in getattr(parser, "words", ()))
+    without = any(word.partition("=")[0] in ("--rule", "--upgrade") for word in getattr(parser, "words", ()))
     text = "files, folders, or - for the output of kustomize"
-    parser.add_argument("paths", metavar="PATH", nargs="*" if about_rule else "+", help=text)
+    parser.add_argument("paths", metavar="PATH", nargs="*" if without else "+", help=text)
     text = "instead of PATH: what the DeviceTaintRule of this file would do, and where the pods that it evicts can go"
     parser.add_argument("--rule", metavar="FILE", help=text)
     add_release(parser)
+    text = (
+        "report which answers about the cluster and the manifests change up to this release; PATH is optional, and "
+        "the upgrade starts at --release"
+    )
+    parser.add_argument("--upgrade", type=version, choices=RELEASES, default="", help=text)
     parser.add_argument("--now", action="store_true", help="count the devices that are in use")
     add_output(parser, "sarif", "markdown", all_of_it="print every object and every finding")
     parser.add_argument(
@@ -67,7 +75,8 @@ _DESCRIPTION = (
     "not checked if a claim or template that "
     "it names is neither in the files nor in the cluster, or if a device plugin serves its devices. Exit status "
     "0: valid, and everything fits; 1: something does not; 2: something is not checked. With --rule, 0: every pod "
-    "that the rule evicts fits elsewhere; 1: one has no place."
+    "that the rule evicts fits elsewhere; 1: one has no place. With --upgrade, 0: nothing stops working; 1: something "
+    "does; 2: something is not decided."
 )
 
 
@@ -77,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
     if options.rule:
         return _explain_rule(options)
+    if options.upgrade:
+        return _check_upgrade(options)
     if options.dir and not (options.baseline and options.format == "markdown"):
         raise InputError("--dir needs --baseline REF and -o markdown, because it writes that summary")
     if options.fix:
@@ -109,6 +120,7 @@ def _explain_rule(options: argparse.Namespace) -> int:
         "--dir": options.dir,
         "--fix": options.fix,
         "--now": options.now,
+        "--upgrade": options.upgrade,
         f"-o {options.format}": options.format not in ("text", "json"),
     }
     for name, given in refused.items():
@@ -118,6 +130,50 @@ def _explain_rule(options: argparse.Namespace) -> int:
     found = explain(cluster, rule=options.rule, release=release, time_limit=options.time_limit)
     answer = partial(explanation_json, found)
     return print_answer(options, answer, explanation_parts(found), cluster.findings, rule_outcome(found))
+
+
+def _check_upgrade(options: argparse.Namespace) -> int:
+    """Print what changes up to a newer release; return the exit status. Raises InputError for one that is not newer."""
+    from dra_lab.gitops.folder import read_manifests
+    from dra_lab.gitops.upgrade import compare_releases, refuse_older
+
+    for name, given in {"--baseline": options.baseline, "--dir": options.dir, "--fix": options.fix}.items():
+        if given:
+            raise InputError(f"{name} is for one release; leave it out with --upgrade")
+    cluster, gates = cluster_of(options), read_gates(options.feature_gates)
+    older = KubernetesRelease(options.release or cluster.default_release)
+    kept = {gate: value for gate, value in gates.items() if can_set(older.version, gate, on=value)}
+    start = cluster.target_release(KubernetesRelease(older.version, kept))
+    target = cluster.target_release(KubernetesRelease(options.upgrade, gates))
+    refuse_older(start, target, cluster.name)
+    manifests = read_manifests(options.paths)
+    upgrade = compare_releases(
+        cluster,
+        manifests,
+        start,
+        target,
+        now=options.now,
+        allow_worse=options.allow_worse,
+        time_limit=options.time_limit,
+    )
+    _print_upgrade(options, upgrade)
+    return FITS if options.allow_unchecked and upgrade.outcome == "stopped" else status_of(upgrade.outcome)
+
+
+def _print_upgrade(options: argparse.Namespace, upgrade: Upgrade) -> None:
+    from dra_lab.gitops.report import sarif_log
+    from dra_lab.version import __version__
+    from dra_lab.words import upgrade_document
+    from dra_lab.words.document import as_markdown
+
+    if options.format == "text":
+        print_parts(upgrade_document.upgrade_parts(upgrade, options.detail), upgrade.outcome)
+    elif options.format == "json":
+        print_json(upgrade_document.upgrade_json(upgrade))
+    elif options.format == "sarif":
+        print_json(sarif_log(upgrade_document.upgrade_findings(upgrade), __version__, upgrade.outcome))
+    else:
+        sys.stdout.write(f"### dra-lab check\n\n{as_markdown(upgrade_document.upgrade_markdown(upgrade))}\n")
 
 
 def _review(options: argparse.Namespace, manifests: Manifests) -> Review:

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dra_lab.cli.completion import complete_with, drawing_words
 from dra_lab.cli.options import CLAIM_HELP, POD_HELP, plan_files, whole
+from dra_lab.cli.parser import complete_with, drawing_words
 from dra_lab.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from msgspec.structs import replace as replace_fields
 
-from dra_lab.cli.completion import complete_with, drawing_words
 from dra_lab.cli.one_pod import plan_pod
 from dra_lab.cli.options import (
     CLAIM_HELP,
@@ -20,6 +19,7 @@ from dra_lab.cli.options import (
     print_answer,
 )
 from dra_lab.cli.output import add_output
+from dra_lab.cli.parser import complete_with, drawing_words
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan

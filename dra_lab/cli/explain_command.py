@@ -32,7 +32,7 @@ from dra_lab.model.pod_reason import Explanation
 from dra_lab.model.release import gates_of, release_of_text
 from dra_lab.model.trace import Trace
 from dra_lab.model.workload import Workload
-from dra_lab.planner.waiting import command_waits
+from dra_lab.planner.budget import command_waits
 from dra_lab.topology.locality import device_names
 from dra_lab.words.document import Sentence
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED

@@ -35,7 +35,7 @@ from dra_lab.cli.workloads import GangInput, asked_of
 from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.plan import Plan
-from dra_lab.planner.waiting import command_waits
+from dra_lab.planner.budget import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.exports.bundle import Bundle, Wanted

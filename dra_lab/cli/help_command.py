@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dra_lab.cli.completion import complete_with
 from dra_lab.cli.output import FITS
+from dra_lab.cli.parser import complete_with
 
 EXAMPLES = (
     "dra-lab help clusters",

@@ -28,7 +28,7 @@ _TRACEBACK = "DRA_LAB_TRACEBACK"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: an error becomes a line and status 2, a defect becomes one too."""
     if "_ARGCOMPLETE" in os.environ:
-        from dra_lab.cli.completion import complete
+        from dra_lab.cli.parser import complete
 
         complete(parser_of)
     arguments = list(sys.argv[1:] if argv is None else argv)

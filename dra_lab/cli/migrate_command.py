@@ -109,7 +109,7 @@ def _parts(options: argparse.Namespace, found: Migration, files: tuple[Path, ...
 def _refuse_templates(manifests: Manifests) -> None:
     """Raise SourceError if the files hold templates alone, so that nothing of them can be migrated."""
     from dra_lab.gitops.folder import TEMPLATE_RULE
-    from dra_lab.manifests.not_yaml import NO_MANIFEST
+    from dra_lab.manifests.file_text import NO_MANIFEST
 
     unread = next((finding for finding in manifests.findings if finding.rule == TEMPLATE_RULE), None)
     if unread is not None and not manifests.documents:

@@ -25,7 +25,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch, claims_of
-from dra_lab.planner.waiting import command_waits
+from dra_lab.planner.budget import command_waits
 
 if TYPE_CHECKING:
     from dra_lab.exports.manifests import ManifestText

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from dra_lab.cli.completion import cluster_words, complete_with
 from dra_lab.cli.output import print_findings, print_json, print_parts, status_of
+from dra_lab.cli.parser import cluster_words, complete_with
 from dra_lab.errors import InputError, SketchError
 from dra_lab.findings import Finding, Origin, sort_findings
 from dra_lab.model.cluster import Cluster

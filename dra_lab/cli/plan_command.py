@@ -41,7 +41,7 @@ from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.waiting import command_waits
+from dra_lab.planner.budget import command_waits
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_outcome
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dra_lab.errors import InputError
 from dra_lab.findings import Finding
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
-from dra_lab.model.workload import PodGroup, Workload, workload_of
+from dra_lab.model.workload import PodGroup, Workload, asked_name, workload_of
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
@@ -65,13 +65,12 @@ class Asked(Struct, frozen=True):
         if not any(one.gang.same for one in self.gangs):
             return self
         names = {one.name for one in self.every}
-        gangs = []
-        for one in self.gangs:
-            for gang in plan.gangs:
-                base, _, number = gang.name.rpartition("-")
-                is_part = gang.name not in names and base == one.gang.name and number.isdigit()
-                if gang.name == one.gang.name or is_part:
-                    gangs.append(changed(one, gang=gang))
+        gangs = (
+            changed(one, gang=gang)
+            for one in self.gangs
+            for gang in plan.gangs
+            if asked_name(gang.name, names) == one.gang.name
+        )
         return changed(self, gangs=tuple(gangs))
 
 
@@ -118,7 +117,7 @@ class _Reading:
 
     def joined(self) -> Cluster:
         """Return the cluster to plan on: with the classes of all files, and the nodes that all pods admit."""
-        from dra_lab.planner.node_filter import only_nodes
+        from dra_lab.planner.node_tests import only_nodes
 
         if len(self._places) > 1:
             raise InputError(

@@ -25,8 +25,8 @@ from dra_lab.model.sketch import Ask, ClaimSketch, Drawing, PodDrawing, asks
 from dra_lab.model.workload import Workload, workload_of
 from dra_lab.pinning.plan_replay import replay_plan
 from dra_lab.planner.fleet import plan_fleet
-from dra_lab.planner.gangs import plan_gangs
 from dra_lab.planner.plan_pod import plan_pod
+from dra_lab.planner.rails import plan_same
 from dra_lab.sketch.compile import compile_claim
 from dra_lab.topology.hierarchies import hierarchies
 
@@ -72,7 +72,7 @@ class DrawnAnswer:
     def gangs(self) -> Plan | None:
         """Return the plan of the gang of the drawn claim, None if it is no gang."""
         pod = self.gang_pod
-        return plan_gangs(self.cluster, [workload_of(pod)]) if pod and pod.gang else None
+        return plan_same(self.cluster, [workload_of(pod)]) if pod and pod.gang else None
 
     @property
     def gang_pod(self) -> PodDrawing | None:

@@ -63,7 +63,7 @@ def check_manifests(
     then open is not decided.
     """
     target = release_of(cluster.target_release(release), "", lists=shows_lists(manifests))
-    read = with_classes(cluster if now else replace(when_idle(cluster), name=cluster.name), manifests)
+    read = with_classes(cluster if now else when_idle(cluster).with_objects(name=cluster.name), manifests)
     deadline = time.monotonic() + time_limit
     findings = [*manifests.findings, *_api_findings(manifests, target), *_snapshot_findings(cluster, now=now)]
     findings += [*_version_findings(manifests), *renamed_findings(manifests)]

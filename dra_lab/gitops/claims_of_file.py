@@ -43,7 +43,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.planner.allowed_nodes import allowed_nodes
-from dra_lab.planner.node_filter import only_nodes
+from dra_lab.planner.node_tests import only_nodes
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.read_back import sketch_of
 

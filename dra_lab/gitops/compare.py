@@ -85,7 +85,7 @@ class Comparison(Struct, frozen=True):
 
 def compare_reviews(before: Review, after: Review, since: str) -> Comparison:
     """Return what changed from one review to another. Files that were renamed are the same if their objects are."""
-    left, right = dict(_states(before)), dict(_states(after))
+    left, right = dict(states(before)), dict(states(after))
     subjects = dict.fromkeys((*right, *left))
     changes = (Change(key[0], left.get(key), right.get(key)) for key in subjects)
     telling = tuple(change for change in changes if any(one and one.sentence for one in (change.before, change.after)))
@@ -111,7 +111,7 @@ def _key(finding: Finding) -> tuple[str, ...]:
     return finding.rule, finding.severity, finding.subject, finding.message, origin.object if origin else ""
 
 
-def _states(review: Review) -> Iterator[tuple[tuple[str, int], Reviewed]]:
+def states(review: Review) -> Iterator[tuple[tuple[str, int], Reviewed]]:
     """Yield the workloads and claims with an answer, then the other objects; equal names are numbered."""
     seen: Counter[str] = Counter()
     sentences = {item.sentence for item in review.reviewed}
@@ -207,17 +207,20 @@ def _row(change: Change) -> tuple[str, ...]:
 def _cells(state: Reviewed | None) -> tuple[str, str, str, str]:
     if state is None:
         return "", "", "", ""
-    fits = OUTCOME_WORDS[state.fit]
-    if state.fit is FitState.FITS and state.times is not None:
-        nodes = counted(len(state.nodes), "node")
-        fits = f"{'at least ' if state.capped else ''}{counted(state.times, 'time')} on {nodes}"
-    plan = state.plan
+    fits, plan = fit_words(state), state.plan
     if plan is None or not plan.fits:
         return fits, "", "", ""
     goals = [*telling(plan.goals)]
     paired = next((goal_number(goal)[0] for goal in goals if goal.goal == "unpaired"), "")
     others = [goal_words(goal) for goal in goals if goal.goal != "unpaired"]
     return fits, plan.node, paired, ", ".join((*others, proof_words(plan)))
+
+
+def fit_words(state: Reviewed) -> str:
+    """Return how often a workload or claim fits and on how many nodes, or its outcome."""
+    if state.fit is not FitState.FITS or state.times is None:
+        return OUTCOME_WORDS[state.fit]
+    return f"{'at least ' if state.capped else ''}{counted(state.times, 'time')} on {counted(len(state.nodes), 'node')}"
 
 
 def _state(state: Reviewed | None) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from dra_lab.gitops.folder import NOT_RENDERED, TEMPLATE_RULE, Document, Manifes
 from dra_lab.gitops.object_pods import PodTemplate, files_of
 from dra_lab.gitops.references import KUSTOMIZE, Claims, WrittenClaim, every_claim
 from dra_lab.index.not_read import not_read
-from dra_lab.manifests.not_yaml import RENDER, has_variables
+from dra_lab.manifests.file_text import RENDER, has_variables
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, ClaimSketch, asks

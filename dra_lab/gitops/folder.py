@@ -16,8 +16,16 @@ from dra_lab.errors import DraLabError, ManifestError, SourceError
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.index.documented_classes import with_given_classes
 from dra_lab.manifests.documents import decode_object, hub_document, is_read
-from dra_lab.manifests.file_text import STANDARD_INPUT, expanded, json_texts, read_bytes, up_to, utf8_text
-from dra_lab.manifests.not_yaml import NO_MANIFEST, RENDER
+from dra_lab.manifests.file_text import (
+    NO_MANIFEST,
+    RENDER,
+    STANDARD_INPUT,
+    expanded,
+    json_texts,
+    read_bytes,
+    up_to,
+    utf8_text,
+)
 from dra_lab.manifests.plan_files import is_drawing
 from dra_lab.manifests.versions import written_path
 from dra_lab.manifests.yaml_text import YamlDocument, load_yaml

@@ -31,7 +31,7 @@ from dra_lab.model.pods import Pod
 from dra_lab.model.quantity import unsigned_number
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import PodGroup, Workload
-from dra_lab.planner.node_filter import only_nodes
+from dra_lab.planner.node_tests import only_nodes
 from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.topology.hierarchies import hierarchies
 

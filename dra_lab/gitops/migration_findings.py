@@ -10,7 +10,7 @@ from dra_lab.drivers.device_plugins import PluginResource, plugin_resource
 from dra_lab.findings import Finding, Severity
 from dra_lab.gitops.extended_resources import PluginRequest, unreadable_amounts
 from dra_lab.gitops.object_pods import PodTemplate
-from dra_lab.manifests.not_yaml import has_variables
+from dra_lab.manifests.file_text import has_variables
 from dra_lab.manifests.pod_templates import RUNTIMES, value_at
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import unsigned_number

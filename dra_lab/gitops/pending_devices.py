@@ -25,8 +25,7 @@ from dra_lab.model.sketch import Ask, ClaimSketch, asks
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import GIVES_UP, OPEN, never_starts
 from dra_lab.planner.allowed_nodes import AllowedNodes
-from dra_lab.planner.node_filter import only_nodes
-from dra_lab.planner.node_tests import counted_nodes
+from dra_lab.planner.node_tests import counted_nodes, only_nodes
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.links import listed

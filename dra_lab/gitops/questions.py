@@ -32,8 +32,7 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.planner.allowed_nodes import allowed_nodes
-from dra_lab.planner.node_filter import admitted_nodes
-from dra_lab.planner.node_tests import node_tests, why_no_node
+from dra_lab.planner.node_tests import admitted_nodes, node_tests, why_no_node
 from dra_lab.planner.pod_claims import PodClaims
 from dra_lab.sketch.read_back import sketch_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -162,13 +162,18 @@ def review_sarif(review: Review, version: str) -> dict[str, Any]:
             if item.outcome.is_open
         ),
     ]
+    return sarif_log(findings, version, review.outcome.value)
+
+
+def sarif_log(findings: Sequence[Finding], version: str, outcome: str) -> dict[str, Any]:
+    """Return findings as a SARIF 2.1.0 log."""
     rules = sorted({finding.rule for finding in findings})
     driver = {"name": "dra-lab", "version": version, "rules": [_described(rule) for rule in rules]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, rules) for finding in findings],
-        "properties": {"outcome": review.outcome.value},
+        "properties": {"outcome": outcome},
     }
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 

@@ -80,15 +80,28 @@ def rule_explanation(
     cancel: threading.Event | None = None,
 ) -> Explanation:
     """Return what a rule would do in a cluster; one of its name that is there already is replaced."""
+    effect = rule_effect(cluster, rule, release)
+    running = {pod.name: pod for pod in running_pods(cluster)}
+    seconds = {one.pod: one.toleration_seconds for one in effect.pods if one.evicted and not one.why}
+    moves: Sequence[Move] = ()
+    if seconds:
+        tainting, leaving = _Tainting(rule, release), [running[name] for name in seconds]
+        planned = settled(tainting.without(cluster, leaving), release, time_limit=time_limit, cancel=cancel)
+        mine = (move for move in planned.moves if move.pod in seconds)
+        moves = [tainting.with_notes(move, running[move.pod], seconds[move.pod]) for move in mine]
+    effect = replace(effect, sentence=rule_sentence(effect, moves))
+    return Explanation(cluster.name, rule=effect, moves=tuple(moves))
+
+
+def rule_effect(cluster: Cluster, rule: DeviceTaintRule, release: KubernetesRelease) -> RuleEffect:
+    """Return which devices and pods a rule concerns in a release, without the sentence and the places of the pods."""
     gates = [gate for gate in ("DRADeviceTaints", "DRADeviceTaintRules") if not release.enabled(gate)]
     if gates:
-        effect = RuleEffect(rule, str(release), gate=",".join(gates))
-        return Explanation(cluster.name, rule=replace(effect, sentence=rule_sentence(effect, ())))
+        return RuleEffect(rule, str(release), gate=",".join(gates))
     tainting = _Tainting(rule, release)
-    running = {pod.name: pod for pod in running_pods(cluster)}
-    tainted = [found for pod in running.values() if (found := tainting.pod(pod)) is not None]
+    tainted = [found for pod in running_pods(cluster) if (found := tainting.pod(pod)) is not None]
     claims = [claim for claim in cluster.claims if any(tainting.selects(one.id) for one in _results(claim))]
-    effect = RuleEffect(
+    return RuleEffect(
         rule,
         str(release),
         sum(map(tainting.selects, _published(cluster))),
@@ -96,15 +109,6 @@ def rule_explanation(
         tuple(sorted(f"{claim.metadata.namespace or 'default'}/{claim.metadata.name}" for claim in claims)),
         tuple(sorted(tainted, key=lambda one: (not one.evicted, one.pod))),
     )
-    leaving = [running[one.pod] for one in tainted if one.evicted and not one.why]
-    moves: Sequence[Move] = ()
-    if leaving:
-        planned = settled(tainting.without(cluster, leaving), release, time_limit=time_limit, cancel=cancel)
-        seconds = {one.pod: one.toleration_seconds for one in tainted if one.evicted and not one.why}
-        mine = (move for move in planned.moves if move.pod in seconds)
-        moves = [tainting.with_notes(move, running[move.pod], seconds[move.pod]) for move in mine]
-    effect = replace(effect, sentence=rule_sentence(effect, moves))
-    return Explanation(cluster.name, rule=effect, moves=tuple(moves))
 
 
 def _results(claim: ResourceClaim) -> tuple[DeviceRequestAllocationResult, ...]:

@@ -21,7 +21,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.node_search import start_findings
 from dra_lab.pinning.pod_start import OPEN, never_starts, with_start
 from dra_lab.planner.fleet import plan_fleet
-from dra_lab.planner.node_filter import only_nodes
+from dra_lab.planner.node_tests import only_nodes
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.questions import how_many_more
 from dra_lab.words.answer_sentence import answer_sentence

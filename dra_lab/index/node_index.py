@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from dra_lab.cel.matching import ERROR, Match, Matching
 from dra_lab.drivers import attributes_of_machines
-from dra_lab.index.counters_left import consumption, counted_pools
 from dra_lab.index.device_kinds import device_kinds, guessed_kinds, keys_beside_kind
 from dra_lab.index.documented_classes import known_classes
+from dra_lab.index.in_use import consumption, counted_pools
 from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
 from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster

@@ -17,7 +17,7 @@ from dra_lab.model.goals import goal_order
 from dra_lab.model.layers import check_layer
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease
 from dra_lab.model.sketch import DRAWING_VERSION, ClaimSketch, Drawing, Kept, pod_drawing
-from dra_lab.model.sketch_rules import check_pods, check_sketch
+from dra_lab.model.sketch_rules import check_pods, check_same, check_sketch
 
 FIRST_VERSION = "dra-lab/v1"
 """The version of files with one drawing."""
@@ -105,6 +105,9 @@ def _checks(drawing: Drawing) -> Mapping[str, Callable[[], object]]:
         "sketch": partial(check_sketch, drawing.sketch),
         "release": partial(KubernetesRelease, drawing.release or DEFAULT_RELEASE),
         "goals": partial(goal_order, drawing.goals),
+    }
+    checks |= {
+        f"workloads[{number}].gang.same": partial(check_same, pod) for number, pod in enumerate(drawing.workloads)
     }
     checks |= {
         f"workloads[{number}]": partial(check_pods, drawing.workloads[: number + 1])

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dra_lab.errors import ManifestError
 from dra_lab.findings import Origin
-from dra_lab.manifests.not_yaml import NO_MANIFEST, RENDER, is_template
+from dra_lab.manifests.file_text import NO_MANIFEST, RENDER, is_template
 from dra_lab.model.decoding import too_many, values_allowed
 from dra_lab.model.quantity import unsigned_number
 
@@ -209,7 +209,7 @@ def _documents(
 
 def _refuse_shell_lines(text: str, source: str, number: int, above: int) -> None:
     """Raise ManifestError where a text that is no YAML object has lines of a terminal: they are the reason."""
-    from dra_lab.manifests.not_yaml import shell_lines, shell_message
+    from dra_lab.manifests.file_text import shell_lines, shell_message
 
     lines = tuple((above + line, words) for line, words in shell_lines(text))
     if lines:
@@ -223,7 +223,7 @@ def is_flow_yaml(data: bytes) -> bool:
     """
     if len(data) > MAX_FLOW_BYTES:
         return False
-    from dra_lab.manifests.not_yaml import shell_lines
+    from dra_lab.manifests.file_text import shell_lines
 
     try:
         text = data.decode()

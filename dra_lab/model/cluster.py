@@ -44,7 +44,8 @@ class Cluster:
     server (`v1.36.2`), "" if it is not known. `profiles` are the person's own profiles of drivers, which come before
     those of dra_lab. `leaving` are pods that ran on nodes which are gone, and that every question plans
     again, before anything else (`without_nodes`); `moves` says where such pods went, and `waiting` are those that found
-    no place. `memo` keeps what is derived from the other fields; it is no part of the value.
+    no place. `feature_gates` are those that differ from the defaults of its release. `memo` keeps what is derived from
+    the other fields; it is no part of the value.
 
     Example:
         >>> from dra_lab import load_cluster
@@ -74,6 +75,7 @@ class Cluster:
     leaving: tuple[RunningPod, ...] = ()
     moves: tuple[Move, ...] = ()
     waiting: tuple[RunningPod, ...] = ()
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
     memo: Memo = field(default_factory=Memo, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -225,7 +227,8 @@ class Cluster:
         Raises:
             InputError: The text is not a release.
         """
-        return release_of(given or None, self.default_release, lists=self.publishes_lists)
+        own = KubernetesRelease(self.default_release, self.feature_gates) if self.feature_gates else None
+        return release_of(given or own, self.default_release, lists=self.publishes_lists)
 
     @property
     @once_per_devices
@@ -298,7 +301,7 @@ class Cluster:
     @once_per_snapshot
     def rules_taint(self) -> CountedRules:
         """Say whether DeviceTaintRules count where only the cluster is known: in its default release they do."""
-        return KubernetesRelease(self.default_release).counted_rules
+        return KubernetesRelease(self.default_release, self.feature_gates).counted_rules
 
     def taints_of(
         self, device_id: DeviceID, device: Device, *, rules: CountedRules | bool | None = None

@@ -253,7 +253,10 @@ def pod_drawing(name: str, claims: Iterable[ClaimSketch]) -> ClaimSketch:
 
 
 class GangDrawing(Value, frozen=True):
-    """`size` pods of a workload that start together, with their levels; `queue` is their LocalQueue of Kueue."""
+    """`size` pods of a workload that start together, with their levels; `queue` is their LocalQueue of Kueue.
+
+    `same` are attributes of which all pods use the same values, as in `Workload`.
+    """
 
     size: int = 1
     min: int | None = None
@@ -261,6 +264,7 @@ class GangDrawing(Value, frozen=True):
     prefer_level: str = ""
     hierarchy: str = ""
     queue: str = ""
+    same: tuple[str, ...] = ()
 
 
 class PodDrawing(Value, frozen=True):

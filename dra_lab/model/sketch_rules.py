@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dra_lab.errors import SketchError
 from dra_lab.model.names import MARK, is_label, part_of
 from dra_lab.model.sketch import LEVELS, Ask, ClaimSketch, GangDrawing, Link, PodDrawing, asks, claims_of
+from dra_lab.model.workload import RAIL
 
 MOST_PODS = 1_000_000
 """Most pods of one workload."""
@@ -49,6 +50,17 @@ def _check_gang(pod: PodDrawing, gang: GangDrawing) -> None:
         raise SketchError(f"the gang {pod.pod!r} needs {gang.min:,} of its pods; give 1 to {gang.size:,}")
     if pod.pins:
         raise SketchError(f"the gang {pod.pod!r} has pins; the planner chooses the nodes of a gang, so remove them")
+    check_same(pod)
+
+
+def check_same(pod: PodDrawing) -> None:
+    """Raise SketchError for what cannot be the name of an attribute of which all pods of a gang use the same values."""
+    for number, name in enumerate(pod.gang.same if pod.gang is not None else ()):
+        if not all(name.partition("/")) and name != RAIL:
+            raise SketchError(
+                f"same[{number}] of the gang {pod.pod!r} is {name!r}; write the full name of an attribute, such as "
+                f"nvidia.com/rail, or {RAIL} for the rails of NICs"
+            )
 
 
 def check_sketch(sketch: ClaimSketch) -> None:

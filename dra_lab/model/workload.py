@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,6 +14,9 @@ T = TypeVar("T")
 HOST = "host"
 HOSTS = (HOST, "hostname", "node", "kubernetes.io/hostname")
 """Names of the level below all others: the node itself."""
+
+RAIL = "rail"
+"""The name in `Workload.same` that stands for the rails of NICs, published or inferred."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -203,7 +206,17 @@ def workload_of(drawn: PodDrawing) -> Workload:
         level=gang.level,
         prefer_level=gang.prefer_level,
         hierarchy=gang.hierarchy,
+        same=gang.same,
     )
+
+
+def asked_name(planned: str, asked: Collection[str]) -> str:
+    """Return the workload of a question that a workload of its plan belongs to: `train` for `train-2`.
+
+    Replicas that use other values of `same` are a workload of their own, with a number that no other name has.
+    """
+    base, _, number = planned.rpartition("-")
+    return base if planned not in asked and base in asked and number.isdigit() else planned
 
 
 def _listed(name: str, values: Any, kind: type[T]) -> tuple[T, ...]:

@@ -11,8 +11,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from dra_lab.index.counters_left import without_counters
-from dra_lab.index.in_use import UNHEALTHY, Amount, device_health, shares_in_use
+from dra_lab.index.in_use import UNHEALTHY, Amount, device_health, shares_in_use, without_counters
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device

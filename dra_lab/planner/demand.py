@@ -25,7 +25,7 @@ from dra_lab.model.slices import ResourceSlice
 from dra_lab.model.workload import PodGroup, Workload
 from dra_lab.planner.allowed_nodes import allowed_nodes
 from dra_lab.planner.fleet.after import reallocated
-from dra_lab.planner.node_filter import only_nodes
+from dra_lab.planner.node_tests import only_nodes
 from dra_lab.planner.pod_claims import exact_sketch
 
 Named = tuple[str, ResourceClaim]

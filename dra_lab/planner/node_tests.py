@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +21,7 @@ from dra_lab.model.decoding import from_builtins
 from dra_lab.model.nodes import Node, NodeSelector, NodeSelectorTerm, ObjectMeta, node_matches
 from dra_lab.model.pods import Pod
 from dra_lab.model.quantity import format_quantity, parse_quantity
-from dra_lab.model.what_if import UNSCHEDULABLE
+from dra_lab.model.what_if import UNSCHEDULABLE, uncordoned
 from dra_lab.scheduler.kueue.assignment import pod_requests
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
@@ -126,6 +125,8 @@ def _label_values(nodes: Mapping[str, Node], key: str, names: Collection[str]) -
         named = [f"{value} on {counted_nodes(count)}" for value, count in rows]
         more = [f"{len(values) - _MOST_VALUES} other values"] if len(values) > _MOST_VALUES else []
         return f"its value is {listed([*named, *more])}"
+    from difflib import get_close_matches
+
     keys = {label for name in names for label in nodes[name].metadata.labels}
     near = get_close_matches(key, keys, 1, 0.75)
     hint = f" (did you mean {near[0]}={_some_value(nodes, near[0], names)}?)" if near else ""
@@ -334,3 +335,43 @@ def _bytes(amount: Fraction) -> str:
 
 _SHORT = 6
 _UNITS = (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
+
+
+# --------------------------------------------------------------------- nodes to which a pod may go
+
+
+def admitted_nodes(cluster: Cluster, spec: Mapping[str, Any], *, per_node: bool = False) -> tuple[str, ...]:
+    """Return the names of the nodes that a pod's spec admits, sorted.
+
+    These are kube-scheduler's filters NodeName, NodeAffinity (`nodeSelector`, required `nodeAffinity`),
+    NodeUnschedulable and TaintToleration, and what a node can allocate of CPUs, memory and the like; `per_node` adds
+    the tolerations that a DaemonSet's pods get. Spreading and other filters are not looked at, nor what other pods
+    request.
+    Nodes of which only slices are known have no labels but their name's.
+    """
+    # Reading manifests takes a while, and a session needs `only_nodes` alone.
+    from dra_lab.manifests.device_asks import is_extended
+    from dra_lab.planner.node_tests import node_tests
+
+    left = frozenset(cluster.node_names)
+    # the controller of a DaemonSet makes a pod for a node that is too small, too
+    counts = (lambda _: False) if per_node else (lambda name: not is_extended(name))
+    for test in node_tests(cluster, spec, per_node=per_node, resource=counts):
+        left &= test.passing
+    return tuple(sorted(left))
+
+
+def only_nodes(cluster: Cluster, names: Sequence[str], *, tolerant: bool = True) -> Cluster:
+    """Return the cluster with the nodes that admit a pod alone; network-attached slices stay.
+
+    If the pod's tolerations had a say (`tolerant`), a cordoned node that admits it is not cordoned there.
+    """
+    kept = frozenset(names)
+    cluster = uncordoned(cluster, kept) if tolerant else cluster
+    if len(kept) == len(cluster.node_names):
+        return cluster
+    return replace(
+        cluster,
+        nodes=tuple(node for node in cluster.nodes if node.name in kept),
+        slices=tuple(s for s in cluster.slices if not s.spec.node_name or s.spec.node_name in kept),
+    )

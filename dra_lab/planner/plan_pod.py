@@ -18,13 +18,12 @@ from dra_lab.model.headroom import CORDONED, NodeClass, NodeFit
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.reasons import Shortfall
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.node.eligible import refuse_claim, rules_of
 from dra_lab.planner.node.variables import check_solver
 from dra_lab.planner.plan_findings import cordoned_nodes, cordoned_shortfall
 from dra_lab.planner.pod_claims import Planned, PodClaims, expand_pod, held_cluster, pod_findings, read_claims
 from dra_lab.planner.scan import look_at_nodes
-from dra_lab.planner.waiting import awaited
 
 
 @awaited

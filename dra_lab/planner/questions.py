@@ -20,11 +20,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given, several_pods, workload_given
-from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.plan_pod import plan_pod
 from dra_lab.planner.plan_workloads import plan_workloads
 from dra_lab.planner.pod_claims import PodClaims
-from dra_lab.planner.waiting import awaited
 from dra_lab.sources import own_profiles
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 

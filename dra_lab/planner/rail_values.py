@@ -16,7 +16,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID, full_name
 from dra_lab.model.release import KubernetesRelease, gates_of
 from dra_lab.model.sketch import Ask, ClaimSketch, asks
-from dra_lab.model.workload import HOSTS, Workload
+from dra_lab.model.workload import HOSTS, RAIL, Workload
 from dra_lab.planner.gangs.levels import hierarchy_of
 from dra_lab.planner.node.device_tests import Stage
 from dra_lab.planner.node.eligible import NodeEligibility, eligibility, rules_of
@@ -26,9 +26,6 @@ Value = str | int | bool
 Values = tuple[Value, ...]
 AskKey = tuple[str, int, str]
 """Group, number of the claim and reference of an ask."""
-
-RAIL = "rail"
-"""The name that stands for the rails of NICs, published or inferred."""
 
 MOST_SETS = 20_000
 """More sets of values are not counted."""

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dra_lab.index.counters_left import Counter
+from dra_lab.index.in_use import Counter
 from dra_lab.index.node_index import Failure, NodeIndex, node_index, shape_key
 from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.claims import AllocatedDevices

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from dra_lab.errors import UnsupportedFeature
-from dra_lab.index.counters_left import grouped_sets
 from dra_lab.index.documented_classes import known_classes
+from dra_lab.index.in_use import grouped_sets
 from dra_lab.index.pools import Pool
 from dra_lab.model.claims import AllocatedDevices, DeviceClass, DeviceToleration, ResourceClaim
 from dra_lab.model.cluster import Cluster

@@ -16,11 +16,11 @@ from dra_lab.exports.manifests import manifest_yaml
 from dra_lab.model.cluster import cluster_fingerprint
 from dra_lab.model.plan import Plan
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.sketch import Kept, KnownValue, claims_of
+from dra_lab.model.sketch import Kept, KnownValue, PodDrawing, claims_of
 from dra_lab.model.workload import Workload
 from dra_lab.session.answering import Answering
 from dra_lab.session.fleet import SessionFleet, numbered
-from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, fleet_yaml, values_of_amounts, with_amounts
+from dra_lab.session.fleet_answer import FleetAnswer, FleetQuestion, values_of_amounts, with_amounts
 from dra_lab.session.fleet_files import fleet_cluster
 from dra_lab.session.history import MOST_KEPT
 from dra_lab.session.job import Job, Run
@@ -190,7 +190,7 @@ class Comparing(Job[None]):
             workloads=answer.question.pods,
             sentence=answer.sentence,
             figures={**answer.figures, **values_of_amounts(answer.amounts)},
-            yaml=fleet_yaml(answer.question),
+            yaml=fleet_yaml(answer),
         )
 
     def _kept(self, name: str, **fields: Any) -> Kept:
@@ -307,6 +307,26 @@ class Comparing(Job[None]):
     def _change(self, kept: tuple[Kept, ...]) -> None:
         self._session.change(replace(self._content, kept=kept))
         self._session.events.emit("compare")
+
+
+def fleet_yaml(answer: FleetAnswer) -> str:
+    """Return the claims of the workloads as they are planned, as manifests, each under a comment with its pods."""
+    question, parts = answer.question, []
+    for one in answer.plan.workloads or question.workloads:
+        words = _pods_words(replace(answer.drawn(one.name), replicas=one.replicas))
+        parts += [
+            f"# {words} of {one.name}\n{manifest_yaml(claim, question.cluster, question.release).text}"
+            for claim in one.claims
+            if claim.requests
+        ]
+    return "---\n".join(parts)
+
+
+def _pods_words(pod: PodDrawing) -> str:
+    """Return how many pods or gangs of a workload are wanted: `3 pods`, `2 gangs of 16 pods`."""
+    if pod.gang is None:
+        return counted(pod.replicas, "pod")
+    return f"{counted(pod.replicas, 'gang')} of {counted(pod.gang.size, 'pod')}"
 
 
 def more_values(kept: Kept, cluster: Cluster, stop: threading.Event) -> dict[str, KnownValue]:

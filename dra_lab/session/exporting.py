@@ -21,10 +21,12 @@ from dra_lab.session.outputs import Runs, bundle, drawn_of, fleet_of, not_select
 from dra_lab.sketch.claim_objects import Target
 from dra_lab.sketch.object_names import object_name
 from dra_lab.topology.gang_levels import gang_with_levels
+from dra_lab.words.workload_words import same_words
 
 if TYPE_CHECKING:
     from dra_lab.session.answering import Answering
     from dra_lab.session.fleet import SessionFleet
+    from dra_lab.session.fleet_answer import FleetAnswer
 
 DEFAULT_FOLDER = "manifests"
 FLEET_FOLDER = "manifests-fleet"
@@ -299,9 +301,10 @@ class Exporting:
             raise InputError("these gangs are not planned yet; continue planning in Fleet, then export")
         on = answer.question.cluster
         known = {gang.name: gang_with_levels(gang, on, gang.name) for gang in answer.plan.gangs}
+        name = _planned_name(answer, self.gang)
         plan = replace(answer.plan, workloads=tuple(known.get(one.name, (one,))[0] for one in answer.plan.workloads))
         self.planned = planned = PlannedGang(
-            *known[self.gang],
+            *known[name],
             plan,
             on,
             self._session.cluster,
@@ -354,6 +357,18 @@ class Exporting:
             for name, value in values.items():
                 setattr(self, name, value)
             self._session.events.emit("export")
+
+
+def _planned_name(answer: FleetAnswer, gang: str) -> str:
+    """Return the workload of a plan that has the gangs. Raises InputError if several have some, for other values."""
+    parts = [one for one in answer.plan.gangs if answer.drawn(one.name).pod == gang and answer.plan.placed[one.name]]
+    if len(parts) > 1:
+        words = same_words(drawn.same) if (drawn := answer.drawn(gang).gang) is not None else ""
+        raise InputError(
+            f"the gangs of {gang} do not all use the same {words}, and one file has one set; ask for "
+            f"{parts[0].replicas:,} of them in Fleet, and draw the others as a workload of their own"
+        )
+    return parts[0].name if parts else gang
 
 
 def drawn_gangs(fleet: SessionFleet) -> tuple[str, ...]:

@@ -16,16 +16,15 @@ from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import GangChoice, GangVerdicts
 from dra_lab.model.goals import UNPLACED
-from dra_lab.model.headroom import NODE, Headroom, Stranded
+from dra_lab.model.headroom import NODE, Bounded, Headroom, Stranded
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.placement import FirstFitStatus, with_measured
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.what_if import uncordoned, when_idle
-from dra_lab.model.workload import HOST, Workload, workload_of
+from dra_lab.model.workload import HOST, Workload, asked_name, workload_of
 from dra_lab.session.job import Run
-from dra_lab.words.facts import counted
 from dra_lab.words.plan_json import plain_value, values_of_bandwidth
 
 if TYPE_CHECKING:
@@ -86,6 +85,12 @@ class FleetQuestion(Struct, frozen=True):
         """Say whether a workload is drawn as a gang, if only of one pod."""
         return any(pod.gang is not None for pod in self.pods)
 
+    def has_same(self, planned: str) -> bool:
+        """Say whether all pods of a workload of the plan have the same values of an attribute."""
+        gangs = {pod.pod: pod.gang for pod in self.pods}
+        gang = gangs[asked_name(planned, gangs)]
+        return gang is not None and bool(gang.same)
+
     @property
     def pins(self) -> Mapping[str, Mapping[str, int]]:
         """Return how many pods of a workload must run on a node."""
@@ -112,6 +117,11 @@ class FleetAnswer(Struct, frozen=True):
     amounts: tuple[Amounts, ...] = ()
     complete: bool = False
     gangs: GangAnswer | None = None
+
+    def drawn(self, planned: str) -> PodDrawing:
+        """Return the workload of the question that a workload of the plan is, or is a part of."""
+        pods = {pod.pod: pod for pod in self.question.pods}
+        return pods[asked_name(planned, pods)]
 
     @property
     def is_planned(self) -> bool:
@@ -163,29 +173,9 @@ def values_of_amounts(amounts: Iterable[Amounts]) -> dict[str, KnownValue]:
     return {key: KnownValue(value=round(value), bound=round(value)) for key, value in sums.items() if round(value)}
 
 
-def fleet_yaml(question: FleetQuestion) -> str:
-    """Return the claims of the workloads as manifests, each under a comment with its pods."""
-    from dra_lab.exports.manifests import manifest_yaml
-
-    parts = [
-        f"# {_pods_words(pod)} of {pod.pod}\n{manifest_yaml(claim, question.cluster, question.release).text}"
-        for pod in question.pods
-        for claim in pod.claims
-        if claim.requests
-    ]
-    return "---\n".join(parts)
-
-
 def pods_of(pod: PodDrawing) -> int:
     """Return how many pods of a workload are wanted, those of all its gangs together."""
     return pod.replicas * (pod.gang.size if pod.gang is not None else 1)
-
-
-def _pods_words(pod: PodDrawing) -> str:
-    """Return how many pods or gangs of a workload are wanted: `3 pods`, `2 gangs of 16 pods`."""
-    if pod.gang is None:
-        return counted(pod.replicas, "pod")
-    return f"{counted(pod.replicas, 'gang')} of {counted(pod.gang.size, 'pod')}"
 
 
 def with_amounts(answer: FleetAnswer) -> FleetAnswer:
@@ -326,9 +316,10 @@ def known_of_gangs(question: FleetQuestion, plan: Plan, common: Mapping[str, Any
     headrooms = {gang.name: _node_headroom(question, gang, plan, common) for gang in plan.gangs}
     yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
-        more = how_many_more(question.cluster, gang, after=plan, **common)
+        at_least = _on_other_values if question.has_same(gang.name) else lambda found: found
+        more = at_least(how_many_more(question.cluster, gang, after=plan, **common))
         yield (known := replace(known, more={**known.more, gang.name: more}))
-        total = how_many_more(question.cluster, gang, **common) if plan.pods else more
+        total = at_least(how_many_more(question.cluster, gang, **common)) if plan.pods else more
         yield (known := replace(known, total={**known.total, gang.name: total}))
     for gang in plan.gangs:
         known = replace(
@@ -337,6 +328,12 @@ def known_of_gangs(question: FleetQuestion, plan: Plan, common: Mapping[str, Any
             verdicts={**known.verdicts, gang.name: _verdicts(question, gang, plan, stop)},
         )
         yield known
+
+
+def _on_other_values(found: Headroom) -> Headroom:
+    """Return how many gangs fit with the chosen values of `same`, when others may fit with other values."""
+    levels = {name: Bounded(count.value) for name, count in found.levels.items()}
+    return replace(found, count=Bounded(found.count.value), levels=levels)
 
 
 def _node_headroom(question: FleetQuestion, gang: Workload, fleet: Plan, common: Mapping[str, Any]) -> NodeHeadroom:
@@ -375,7 +372,8 @@ def _verdicts(question: FleetQuestion, gang: Workload, plan: Plan, stop: threadi
     """Return what the quota of Kueue's queue says of a gang; a text if that is not known, "" without queues."""
     from dra_lab.planner.gangs.gang_verdicts import gang_verdicts
 
-    queue = next((pod.gang.queue for pod in question.pods if pod.pod == gang.name and pod.gang is not None), "")
+    name = asked_name(gang.name, [pod.pod for pod in question.pods])
+    queue = next((pod.gang.queue for pod in question.pods if pod.pod == name and pod.gang is not None), "")
     if stop.is_set() or not (queue or question.cluster.queues):
         return ""
     try:

@@ -59,7 +59,7 @@ def fleet_cluster(cluster: Cluster, pods: Sequence[PodDrawing]) -> Cluster:
     Nodes without devices are left out of the comparison, because no pod with a claim is placed there. Raises InputError
     if the workloads admit different nodes.
     """
-    from dra_lab.planner.node_filter import only_nodes
+    from dra_lab.planner.node_tests import only_nodes
 
     for pod in pods:
         cluster = with_given_classes(cluster, pod.classes)
@@ -79,7 +79,7 @@ def fleet_cluster(cluster: Cluster, pods: Sequence[PodDrawing]) -> Cluster:
 
 def admitted(cluster: Cluster, pod: PodDrawing) -> frozenset[str]:
     """Return the nodes that the spec of a workload's pods admits; for claims without a pod, those not cordoned."""
-    from dra_lab.planner.node_filter import admitted_nodes
+    from dra_lab.planner.node_tests import admitted_nodes
 
     return cluster.open_nodes if pod.nodes is None else frozenset(admitted_nodes(cluster, pod.nodes))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from dra_lab.errors import Cancelled, DraLabError
-from dra_lab.planner.waiting import WaitingBar
+from dra_lab.planner.budget import WaitingBar
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR, Matching
 from dra_lab.errors import CelError
 from dra_lab.index.catalogue import Catalogue, Shape, catalogue, count_kinds, lookup_of
-from dra_lab.index.counters_left import without_counters
 from dra_lab.index.device_kinds import stages_of_kinds
+from dra_lab.index.in_use import without_counters
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster

@@ -14,11 +14,12 @@ from dra_lab.manifests.documents import Documents, decode_documents
 from dra_lab.manifests.file_text import expanded
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.driver_profile import Profiles
-from dra_lab.sources.assemble import KUBECTL, assemble
 from dra_lab.sources.drawing_files import read_claim, read_drawing, write_drawing, write_whole
 from dra_lab.sources.files import (
     CHOICES,
     CONTEXT,
+    KUBECTL,
+    assemble,
     folder_info,
     is_archive,
     is_pipe,

@@ -27,7 +27,7 @@ from dra_lab.model.nodes import NodeSelector, ObjectMeta
 from dra_lab.model.topologies import HyperNode
 from dra_lab.sources.pseudonyms import DOMAINS, Pseudonyms, in_machine, is_plain, is_word, level_in
 from dra_lab.sources.snapshot_info import renamed_places
-from dra_lab.sources.snapshots_kept import REQUIRED, portable
+from dra_lab.sources.snapshots import REQUIRED, portable
 
 
 def _by_field(fields_of_kind: Mapping[str, str]) -> dict[str, str]:
@@ -115,7 +115,7 @@ def anonymise(cluster: Cluster) -> Anonymised:
 
     Kept: names of drivers, classes, attributes, capacities, counters and requests; models, modes, versions and places
     inside a machine that drivers with a data file publish; labels that many clusters have; numbers and quantities.
-    Literals of selectors are replaced in the same way. Only what `snapshots_kept` keeps is in the result.
+    Literals of selectors are replaced in the same way. Only what a snapshot keeps is in the result.
     """
     hyper_nodes = [item.name for item in cluster.topologies if isinstance(item, HyperNode)]
     exact = (

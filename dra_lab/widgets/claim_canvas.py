@@ -15,13 +15,13 @@ from dra_lab.errors import DraLabError, ManifestError, SketchError
 from dra_lab.manifests.yaml_text import load_yaml
 from dra_lab.model.claims import DeviceClaimConfiguration, OpaqueDeviceConfiguration
 from dra_lab.model.decoding import from_builtins
-from dra_lab.model.sketch import ClaimSketch, PodDrawing
+from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session import Session
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.history import History
 from dra_lab.widgets.canvas_rows import CanvasStatus, PaletteRow, ProblemRow, palette_rows, problem_rows, status_rows
-from dra_lab.widgets.gang_rows import GangRow, first_gang, gang_row
+from dra_lab.widgets.gang_rows import GangRow, first_gang, gang_row, same_values_words
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import drawing_parts
@@ -104,15 +104,17 @@ class CanvasGang(Pane):
     gang = traitlets.Dict().tag(sync=True, value=GangRow)
 
     def _begin(self) -> None:
-        self.when(self._show_gang, "history", "cluster", "sketch")
+        self.when(self._show_gang, "history", "cluster", "sketch", "fleet")
 
     def _show_gang(self) -> None:
-        drawn = self.session.fleet.drawn_gang
+        fleet = self.session.fleet
+        drawn = fleet.drawn_gang
         if drawn is None:
             self.view.gang = {}
             return
-        pods = self.session.fleet.workload(self.session.fleet.editing).replicas
-        self.assign(gang=gang_row(self.session.cluster, PodDrawing(pod="", replicas=pods), drawn, None))
+        values = same_values_words(fleet.answer if fleet.is_current else None, fleet.editing)
+        row = gang_row(self.session, fleet.workload(fleet.editing), drawn, None)
+        self.assign(gang=replace(row, values=values))
 
     @on
     def make_gang(self) -> None:

@@ -49,8 +49,9 @@ class Bars:
             if amount.total:
                 self.by_kind[amount.kind][amount.node] = amount.values
         self._pods: dict[str, Counter[str]] = defaultdict(Counter)
-        for replica in answer.plan.pods if answer is not None else ():
-            self._pods[replica.node][replica.workload] += 1
+        if answer is not None:
+            for replica in answer.plan.pods:
+                self._pods[replica.node][answer.drawn(replica.workload).pod] += 1
 
     @property
     def kinds(self) -> tuple[tuple[str, str], ...]:
@@ -328,11 +329,10 @@ class FleetBars(Pane):
         from dra_lab.pictures.hardware import hardware_svg
 
         answer, workloads = self.session.fleet.answer, self.session.fleet.workloads
-        pods = {
-            placement.device: replica.workload
-            for replica in (answer.plan.on_node.get(node, ()) if answer is not None else ())
-            for placement in replica.devices
-        }
+        pods = {}
+        if answer is not None:
+            here = answer.plan.on_node.get(node, ())
+            pods = {one.device: answer.drawn(pod.workload).pod for pod in here for one in pod.devices}
         return hardware_svg(bars.cluster, node, pods=pods, workloads=[pod.pod for pod in workloads])
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import traitlets
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.workload import Workload
+from dra_lab.model.workload import RAIL, Workload
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import (
@@ -20,12 +20,14 @@ from dra_lab.session.gang_domains import (
     changes,
     gang_domains,
 )
+from dra_lab.session.same_values import ValueRow, value_rows
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.gang_rows import (
     first_gang,
 )
 from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane
+from dra_lab.words.document import printable
 from dra_lab.words.facts import counted
 from dra_lab.words.why_not_document import Bar, TestBars
 from dra_lab.words.workload_words import (
@@ -33,6 +35,7 @@ from dra_lab.words.workload_words import (
     headroom_words,
     lacking_words,
     level_word,
+    same_words,
 )
 
 DomainState = Literal["chosen", "fits", "refused", "unknown", "outer"]
@@ -82,6 +85,27 @@ class DomainCard(Row, frozen=True):
     boxes: tuple[NodePods, ...] = ()
 
 
+class RailRow(Row, frozen=True):
+    """One value, such as a rail: whether it is chosen, and its devices on each node, in `boxes` if they are few."""
+
+    value: str
+    chosen: bool = False
+    words: str = ""
+    boxes: tuple[NodePods, ...] = ()
+
+
+class RailTable(Row, frozen=True):
+    """The values of an attribute of which all pods of a gang use the same; `note` says what is left out."""
+
+    title: str
+    rows: tuple[RailRow, ...] = ()
+    note: str = ""
+
+
+MOST_RAILS = 16
+"""Values that are shown."""
+
+
 class FleetDomains(Pane):
     """The part of the Fleet mode about gangs; without gangs its table has no names of gangs.
 
@@ -90,6 +114,7 @@ class FleetDomains(Pane):
     """
 
     fleet_domains = traitlets.Dict().tag(sync=True, value=DomainTable)
+    fleet_rails: traitlets.List[Any] = traitlets.List().tag(sync=True, value=list[RailTable])
     fleet_domain_card = traitlets.Dict().tag(sync=True, value=DomainCard)
     fleet_gang = traitlets.Unicode("").tag(sync=True)
     fleet_domain = traitlets.Unicode("").tag(sync=True)
@@ -110,7 +135,8 @@ class FleetDomains(Pane):
         if not names or fleet.refusal is not None or answer is None or answer.gangs is None:
             note = "No answer." if fleet.refusal is not None else "Planning …"
             self._domains = None
-            self.assign(fleet_domains=DomainTable(gangs=names, note=note), fleet_domain_card=DomainCard())
+            table = DomainTable(gangs=names, note=note)
+            self.assign(fleet_domains=table, fleet_domain_card=DomainCard(), fleet_rails=[])
             return
         gangs = answer.plan.gangs
         gang = next((one for one in gangs if one.name == self.view.fleet_gang), gangs[0] if gangs else None)
@@ -123,9 +149,9 @@ class FleetDomains(Pane):
         word = level_word(found.level)
         table = DomainTable(
             gang=gang.name,
-            gangs=names,
+            gangs=tuple(one.name for one in gangs),
             level=word,
-            title=f"Pods of {gang.name} that each {word} holds" if word else f"Pods of {gang.name} that the nodes hold",
+            title=_table_title(answer, gang, word),
             rows=domain_rows(found, len(answer.question.cluster.node_names)),
             heat=domain_heat(found) if gang.level else HeatMap(),
         )
@@ -136,7 +162,10 @@ class FleetDomains(Pane):
         found, chosen = self._domains, self.view.fleet_domain
         domains = found.domains if found is not None else ()
         domain = next((one for one in domains if domain_id(one.path) == chosen), None)
-        self.assign(fleet_domain_card=DomainCard() if domain is None or found is None else domain_card(found, domain))
+        self.assign(
+            fleet_domain_card=DomainCard() if domain is None or found is None else domain_card(found, domain),
+            fleet_rails=rail_tables(self._domains_of[0], found, domain) if found and self._domains_of else [],
+        )
 
     @on
     def make_gang(self, name: str) -> None:
@@ -146,6 +175,42 @@ class FleetDomains(Pane):
         self.view.fleet_gang, self.view.fleet_side = name, "domains"
 
     set_gang = calls(SessionFleet.set_gang, "fleet", tag="set-gang")
+
+
+def _table_title(answer: FleetAnswer, gang: Workload, word: str) -> str:
+    pods = f"Pods of {gang.name} that {f'each {word} holds' if word else 'the nodes hold'}"
+    drawn = answer.drawn(gang.name).gang
+    if drawn is None or not drawn.same:
+        return pods
+    chosen = any(one.workload == gang.name for one in answer.plan.same)
+    return f"{pods} on {'these' if chosen else 'the closest'} {same_words(drawn.same)}"
+
+
+def rail_tables(answer: FleetAnswer, found: GangDomains, domain: DomainPods | None) -> list[RailTable]:
+    """Return the values that all pods of a gang use, in a domain, or in those where it has its place."""
+    name = found.gang.name
+    chosen = (one for one in found.domains if domain_state(found, one) == "chosen")
+    domains = [*chosen] if domain is None else [domain]
+    nodes = tuple(dict.fromkeys(box.node for one in domains for box in one.nodes))
+    tables = []
+    for same in {one.attribute: one for one in answer.plan.same if one.workload == name}.values():
+        every = value_rows(answer, found.gang, same, nodes)
+        rows = sorted(every, key=lambda row: not row.is_chosen)[:MOST_RAILS]
+        tables.append(
+            RailTable(
+                title=f"{same_words((RAIL,) if same.inferred else (same.attribute,)).capitalize()} of {name}: "
+                f"{same.attribute}{' (inferred)' if same.inferred else ''}",
+                rows=tuple(_rail_row(row) for row in every if row in rows),
+                note=f"{len(every) - MOST_RAILS:,} more are not shown." if len(every) > MOST_RAILS else "",
+            )
+        )
+    return tables
+
+
+def _rail_row(row: ValueRow) -> RailRow:
+    words = f"free on {row.free:,} of {counted(len(row.nodes), 'node')}"
+    boxes = row.nodes if len(row.nodes) <= MOST_IN_A_ROW else ()
+    return RailRow(value=printable(row.value), chosen=row.is_chosen, words=words, boxes=boxes)
 
 
 MOST_BOXES = 700

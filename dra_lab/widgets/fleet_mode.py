@@ -27,7 +27,7 @@ from dra_lab.widgets.compare_mode import ScenarioRow, scenario_columns, scenario
 from dra_lab.widgets.gang_rows import GangRow, gang_row, is_kueue, scheduler_row
 from dra_lab.widgets.messages import Row, calls, on
 from dra_lab.widgets.session_view import Pane
-from dra_lab.words.answer_sentence import proof_sentence, verdict_sentence
+from dra_lab.words.answer_sentence import proof_sentence, verdict_and_values
 from dra_lab.words.document import printable
 from dra_lab.words.facts import FLEET_TERMS, GLOSSARY, counted, sentence
 from dra_lab.words.scheduler_sentences import scheduler_sentences
@@ -38,6 +38,7 @@ from dra_lab.words.workload_words import (
     more_words,
     quota_words,
     request_words,
+    same_words,
     stranded_words,
 )
 
@@ -80,10 +81,11 @@ def fleet_answer_row(session: Session) -> FleetAnswerRow:
     if fleet.stale:
         working = "Planning" if not is_current else _working_words(answer, fleet.progress)
     placed = answer.figures["placed"]
+    verdict, values = verdict_and_values(answer.plan, answer.question.cluster)
     return FleetAnswerRow(
         state=_state(answer),
-        verdict=verdict_sentence(answer.plan, answer.question.cluster),
-        proof=_proof(answer.plan, pins),
+        verdict=verdict,
+        proof=" ".join(filter(None, (values, _proof(answer.plan, pins)))),
         scheduler=_scheduler(answer.plan, answer.gangs) if answer.gangs is not None and is_current else "",
         tiles=_tiles(answer),
         stale=not is_current,
@@ -145,7 +147,7 @@ def _tiles(answer: FleetAnswer) -> tuple[Tile, ...]:
         head, comma, proof = more_words(headroom).partition(" more")
         name = f" {headroom.workload}" if len(answer.headroom) > 1 else ""
         tiles.append(_tile(f"{head}{name}", f"more fit{proof}" if comma else "", "More pods that fit", "more"))
-    tiles += _gang_tiles(answer.gangs) if answer.gangs is not None else []
+    tiles += _gang_tiles(answer, answer.gangs) if answer.gangs is not None else []
     for value, caption in stranded_words(answer.stranded)[:2] if answer.stranded is not None else ():
         tones: Tone = "plain" if value.startswith("0 ") else "warn"
         tiles.append(_tile(value, caption, "Stranded devices", "stranded", tones))
@@ -156,18 +158,15 @@ def _tile(value: str, caption: str, title: str, term: str, tone: Tone = "plain")
     return Tile(value=value, caption=caption, tone=tone, title=title, lines=(GLOSSARY[term],))
 
 
-def _gang_tiles(gangs: GangAnswer) -> list[Tile]:
-    several = len(gangs.more) > 1
-    found = [(name, count) for name, count in gangs.more.items()][:2]
-    return [
-        _tile(
-            f"{count.count} more{f' {name}' if several else ''}",
-            f"gangs fit{', proven' if count.proven else ''}",
-            "More gangs",
-            "more gangs",
-        )
-        for name, count in found
-    ]
+def _gang_tiles(answer: FleetAnswer, gangs: GangAnswer) -> list[Tile]:
+    several, tiles = len(gangs.more) > 1, []
+    for name, more in [*gangs.more.items()][:2]:
+        drawn = answer.drawn(name).gang
+        same = f" on these {same_words(drawn.same)}" if drawn is not None and drawn.same else ""
+        head = f"{more.count.value if same else more.count} more{f' {name}' if several else ''}"
+        proof = ", proven" if more.proven else ""
+        tiles.append(_tile(head, f"gangs fit{same}{proof}", "More gangs", "more gangs"))
+    return tiles
 
 
 class WorkloadRow(Row, frozen=True):
@@ -297,18 +296,21 @@ def letters_of(pods: tuple[PodDrawing, ...]) -> Mapping[str, str]:
 
 def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
     fleet, answer = session.fleet, session.fleet.answer
-    placed = answer.plan.placed if answer is not None else {}
+    placed = Counter[str]()
+    if answer is not None:
+        for name, count in answer.plan.placed.items():
+            placed[answer.drawn(name).pod] += count
     more = {headroom.workload: more_number(headroom) for headroom in answer.headroom} if answer is not None else {}
     gangs = answer.gangs if answer is not None else None
     if gangs is not None:
-        more |= {name: str(count.count) for name, count in gangs.more.items()}
+        more |= {name: more_number(count) for name, count in gangs.more.items()}
     letters, devices = letters_of(fleet.workloads), _devices(session)
     return tuple(
         WorkloadRow(
             name=pod.pod,
             detail=workload_words(session.cluster, pod),
             wanted=pod.replicas,
-            placed=placed.get(pod.pod, 0),
+            placed=placed[pod.pod],
             more=more.get(pod.pod, ""),
             pins=tuple(sorted(pod.pins.items())),
             editing=pod.pod == fleet.editing,
@@ -316,7 +318,7 @@ def _workload_rows(session: Session) -> tuple[WorkloadRow, ...]:
             colour=PALETTE[at % len(PALETTE)].fill,
             ink=PALETTE[at % len(PALETTE)].text,
             devices=devices.get(pod.pod, {}),
-            gang=None if pod.gang is None else gang_row(session.cluster, pod, pod.gang, answer),
+            gang=None if pod.gang is None else gang_row(session, pod, pod.gang, answer),
         )
         for at, pod in enumerate(fleet.workloads)
     )

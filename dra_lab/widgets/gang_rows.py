@@ -14,12 +14,15 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangChoice, GangVerdict, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
-from dra_lab.model.sketch import GangDrawing, PodDrawing
-from dra_lab.model.workload import HOST, workload_of
+from dra_lab.model.sketch import GangDrawing, PodDrawing, pod_drawing
+from dra_lab.model.workload import HOST, RAIL, workload_of
+from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer, hierarchy_of
+from dra_lab.session.same_values import SameOption, same_options
 from dra_lab.topology.hierarchies import hierarchies
 from dra_lab.topology.hierarchy_findings import preferred_rules
 from dra_lab.widgets.messages import Row
+from dra_lab.words.document import printable
 from dra_lab.words.facts import sentence
 from dra_lab.words.workload_words import (
     KUEUE_NOTE,
@@ -27,8 +30,10 @@ from dra_lab.words.workload_words import (
     frame_words,
     gang_words,
     level_word,
+    same_words,
     scheduler_words,
     trapped_words,
+    values_words,
 )
 
 
@@ -67,8 +72,20 @@ class StopRow(Row, frozen=True):
     text: str = ""
 
 
+class SameRow(Row, frozen=True):
+    """An attribute that a gang can have the same values of; `reason` says why not, `requests` are those it binds."""
+
+    name: str
+    label: str
+    reason: str = ""
+    requests: tuple[str, ...] = ()
+
+
 class GangRow(Row, frozen=True):
     """The gang of a workload: its size, the least that start (0: all), its levels and the queue of Kueue.
+
+    `same` are attributes of which all pods use the same values, `sames` those to choose from. `link` is what they are
+    in short, and `values` what the plan chose, in words.
 
     `words` are what it is, and `frame` the same in short. `levels` are what `level` can be, `prefers` what `prefer` can
     be, `queues` those of Kueue. `note` says why there are no levels, or that the preferred one has no effect.
@@ -80,6 +97,10 @@ class GangRow(Row, frozen=True):
     hierarchy: str = ""
     prefer: str = ""
     queue: str = ""
+    same: tuple[str, ...] = ()
+    sames: tuple[SameRow, ...] = ()
+    link: str = ""
+    values: str = ""
     words: str = ""
     frame: str = ""
     levels: tuple[LevelRow, ...] = ()
@@ -133,8 +154,9 @@ def _several(cluster: Cluster, row: LevelRow) -> bool:
     return len(tree.at(row.level)) > 1
 
 
-def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: FleetAnswer | None) -> GangRow:
+def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: FleetAnswer | None) -> GangRow:
     """Return the gang of a workload with what is known of its level and of schedulers."""
+    cluster = session.cluster
     levels = level_rows(cluster, gang.hierarchy)
     prefers = [row for row in levels if row.hierarchy and row.hierarchy == (gang.hierarchy or row.hierarchy)]
     found = None if answer is None or answer.gangs is None else answer.gangs
@@ -154,6 +176,10 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
         hierarchy=gang.hierarchy,
         prefer=named(gang.prefer_level),
         queue=gang.queue,
+        same=gang.same,
+        sames=_same_rows(session, pod, gang),
+        link=f"same {same_words(gang.same)} in all pods" if gang.same else "",
+        values=same_values_words(answer, pod.pod),
         words=gang_words(gang, pod.replicas),
         frame=frame_words(gang, pod.replicas),
         levels=levels,
@@ -167,6 +193,28 @@ def gang_row(cluster: Cluster, pod: PodDrawing, gang: GangDrawing, answer: Fleet
         queues=tuple(f"{one.metadata.namespace}/{one.name}" for one in cluster.queues if isinstance(one, LocalQueue)),
         note=_note(cluster, pod, gang) if any(row.hierarchy for row in levels) else _NO_LEVELS,
     )
+
+
+def _same_rows(session: Session, pod: PodDrawing, gang: GangDrawing) -> tuple[SameRow, ...]:
+    """Return the attributes that can be chosen, and those that are."""
+    found = same_options(session.cluster, pod_drawing(pod.pod, pod.claims), session.release)
+    unknown = (SameOption(name, (), "no device that is requested has it") for name in gang.same)
+    rows = {one.name: one for one in (*found, *unknown)} | {one.name: one for one in found}
+    return tuple(
+        SameRow(
+            name=one.name,
+            label="rail, inferred from the NICs" if one.name == RAIL else printable(one.name),
+            reason=one.reason,
+            requests=one.requests,
+        )
+        for one in rows.values()
+    )
+
+
+def same_values_words(answer: FleetAnswer | None, name: str) -> str:
+    """Return which values the plan chose for a workload: `rails 2 and 6`, "" before that."""
+    own = [one for one in answer.plan.same if answer.drawn(one.workload).pod == name] if answer is not None else []
+    return "; ".join(dict.fromkeys(map(values_words, own)))
 
 
 def _note(cluster: Cluster, pod: PodDrawing, drawn: GangDrawing) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.goals import BEYOND, GANGS, UNPLACED, GoalValue
@@ -18,9 +20,7 @@ from dra_lab.words.facts import counted, goal_meaning, goal_words, proof_words, 
 from dra_lab.words.moves_document import moves_sentence
 from dra_lab.words.scheduler_sentences import scheduler_sentences
 from dra_lab.words.verdict import cause
-
-_MOST_VALUES = 4
-"""More values of an attribute are not all named in a sentence."""
+from dra_lab.words.workload_words import values_words
 
 PLACED_GOALS = (GANGS, BEYOND, UNPLACED)
 """Goals that count what has no place."""
@@ -35,7 +35,9 @@ def answer_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     moves = printable(moves_sentence(plan))
     if moves and plan.status is PlanStatus.EMPTY:
         return moves
-    return " ".join(filter(None, (moves, verdict_sentence(plan, cluster), proof_sentence(plan), *_scheduler(plan))))
+    same = map(printable, (*_same_values(plan), *_inferred(plan)))
+    parts = (moves, verdict_sentence(plan, cluster), *same, proof_sentence(plan), *_scheduler(plan))
+    return " ".join(filter(None, parts))
 
 
 def headline(plan: Plan, cluster: Cluster | None = None, named: Callable[[str], str] = str) -> str:
@@ -70,9 +72,18 @@ def verdict_sentence(plan: Plan, cluster: Cluster | None = None) -> str:
     elif plan.status is PlanStatus.INFEASIBLE:
         words = " ".join((_no_place(plan, cluster), *_help(plan)))
     else:
-        placed = _where(plan, cluster) if plan.is_one_pod else _placed(plan)
-        words = " ".join((placed, *_same_values(plan)))
+        words = _where(plan, cluster) if plan.is_one_pod else _placed(plan)
     return printable(words)
+
+
+def verdict_and_values(plan: Plan, cluster: Cluster | None = None) -> tuple[str, str]:
+    """Return the verdict with the values that all pods of the only gang use, and what else is to say of such values."""
+    verdict, chosen = verdict_sentence(plan, cluster), {values_words(one) for one in plan.same}
+    if len(plan.workloads) > 1 or len(chosen) != 1:
+        return verdict, printable(" ".join((*_same_values(plan), *_inferred(plan))))
+    values = chosen.pop()
+    how = "on" if values.startswith("rail") else "with the"
+    return f"{verdict.removesuffix('.')}, {how} {values}.", printable(" ".join(_inferred(plan)))
 
 
 def allocated_words(plan: Plan) -> str:
@@ -184,14 +195,11 @@ def _placed(plan: Plan) -> str:
 
 def _same_values(plan: Plan) -> Iterator[str]:
     """Yield which values all pods of a replica use."""
-    for workload, attribute, values, inferred in dict.fromkeys(
-        (one.workload, one.attribute, one.values, one.inferred) for one in plan.same
-    ):
-        texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
-        named = listed(texts) if len(texts) <= _MOST_VALUES else some(texts)
-        is_rail = inferred or "rail" in attribute.rpartition("/")[2].lower()
-        noun = ("rail" if is_rail else "value") + ("s" if len(texts) > 1 else "")
-        yield f"All pods of {workload} use the {noun} {named} ({attribute})."
+    for one in dict.fromkeys(replace(one, replica=0) for one in plan.same):
+        yield f"All pods of {one.workload} use the {values_words(one)} ({one.attribute})."
+
+
+def _inferred(plan: Plan) -> Iterator[str]:
     for attribute in dict.fromkeys(one.attribute for one in plan.same if one.inferred):
         yield f"The rails are inferred from {attribute}, because no device publishes its rail."
 

@@ -22,6 +22,7 @@ from dra_lab.model.placement import PathShare, PlacedPod
 from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import format_quantity
 from dra_lab.model.trace import Trace
+from dra_lab.model.upgrade import Upgrade
 from dra_lab.planner.scenarios import ScenarioAnswer
 from dra_lab.sketch.cluster_candidates import device_use
 from dra_lab.topology.locality import Locality, Place, localities, skipped_devices
@@ -29,6 +30,7 @@ from dra_lab.words.capacity_document import added_table
 from dra_lab.words.document import as_frame, frame_of
 from dra_lab.words.plan_document import goals_table, workloads_table
 from dra_lab.words.trace_words import trace_frame
+from dra_lab.words.upgrade_document import upgrade_table
 from dra_lab.words.workload_words import questions_table
 
 if TYPE_CHECKING:
@@ -174,6 +176,7 @@ def frame(answer: Any, view: str = "") -> pd.DataFrame:
     - `stranded`, `nodes_to_add`: nodes.
     - `gang_verdicts`: questions.
     - `plan_scenarios`: scenarios.
+    - `check` with `upgrade`: changes.
     - a trace: steps.
     - findings: findings.
 
@@ -395,6 +398,7 @@ _OF_ONE: Mapping[type, _Views] = {
     AddedNodes: {"nodes": lambda added: as_frame(added_table(added))},
     GangVerdicts: {"questions": lambda found: as_frame(questions_table(found))},
     Trace: {"steps": trace_frame},
+    Upgrade: {"changes": lambda upgrade: as_frame(upgrade_table(upgrade))},
 }
 _OF_SEVERAL: Mapping[type, _Views] = {
     Finding: {"findings": _findings},

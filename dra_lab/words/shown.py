@@ -19,6 +19,7 @@ from dra_lab.model.pod_reason import Explanation, PodReason
 from dra_lab.model.reasons import Reasons, Relaxation, Shortfall, Suggestion
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.trace import Trace
+from dra_lab.model.upgrade import Upgrade
 from dra_lab.words.document import Item, Lines, Part, Picture, Words, as_html, as_text, escaped
 
 SHOWN = (
@@ -40,6 +41,7 @@ SHOWN = (
     "dra_lab.model.placement.Regret",
     "dra_lab.model.sketch.ClaimSketch",
     "dra_lab.model.trace.Trace",
+    "dra_lab.model.upgrade.Upgrade",
     "dra_lab.planner.scenarios.ScenarioAnswer",
 )
 """The types of which `parts_of` returns a document."""
@@ -90,6 +92,7 @@ def _documents() -> Mapping[type, Callable[[Any], Iterable[Part]]]:
     from dra_lab.planner.scenarios import ScenarioAnswer
     from dra_lab.words import capacity_document, cluster_document, explain_document, reason_words, workload_words
     from dra_lab.words.trace_words import trace_parts
+    from dra_lab.words.upgrade_document import upgrade_parts
 
     return {
         Cluster: cluster_document.cluster_parts,
@@ -110,6 +113,7 @@ def _documents() -> Mapping[type, Callable[[Any], Iterable[Part]]]:
         Explanation: explain_document.explanation_parts,
         PodReason: explain_document.reason_parts,
         Trace: trace_parts,
+        Upgrade: upgrade_parts,
     }
 
 

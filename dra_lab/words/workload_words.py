@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from dra_lab.findings import sentence_case
 from dra_lab.model.gang_verdicts import COUNTS, DEVICES, QUOTA, STOPS, GangVerdicts, QuotaAmount, Says
 from dra_lab.model.headroom import Bounded, Fit, Headroom, Stranded, counted_to
+from dra_lab.model.placement import SameValues
 from dra_lab.model.plan import Plan
 from dra_lab.model.sketch import ClaimSketch, GangDrawing, PodDrawing, asks
-from dra_lab.model.workload import HOST, HOSTS, Workload
+from dra_lab.model.workload import HOST, HOSTS, RAIL, Workload
 from dra_lab.scheduler.kueue.quota_verdict import amount_words
-from dra_lab.topology.hierarchy_findings import plural
+from dra_lab.sketch.links import listed
+from dra_lab.topology.hierarchy_findings import plural, some
 from dra_lab.words.document import Lines, Part, Sentence, Table, Words, printable
 from dra_lab.words.facts import KINDS, counted, sentence
 
@@ -78,9 +80,32 @@ def gang_words(gang: GangDrawing, number: int) -> str:
     least = f" (at least {gang.min:,})" if gang.min is not None and gang.min < gang.size else ""
     where = f"in one {level_word(gang.level)}" if gang.level else ""
     prefer = f"in as few {plural(level_word(gang.prefer_level))} as possible" if gang.prefer_level else ""
-    each = ", " + ("all " if number == 1 else "each ") if where or prefer else ""
-    places = ", ".join(filter(None, (where, prefer)))
+    each = ", " + ("all " if number == 1 else "each ") if where or prefer or gang.same else ""
+    same = f"on the same {same_words(gang.same)}" if gang.same else ""
+    places = ", ".join(filter(None, (where, prefer, same)))
     return f"{counted(number, 'gang')} of {counted(gang.size, 'pod')}{least}{each}{places}"
+
+
+def same_words(attributes: Sequence[str]) -> str:
+    """Return what people call attributes of which all pods use the same values: `rails`, `ifName and rails`."""
+    return printable(listed(dict.fromkeys("rails" if is_rail(one) else one.rpartition("/")[2] for one in attributes)))
+
+
+_MOST_VALUES = 4
+"""More values of an attribute are not all named in a sentence."""
+
+
+def values_words(same: SameValues) -> str:
+    """Return the values that all pods of a replica use: `rails 2 and 6`."""
+    texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in same.values]
+    noun = "rail" if same.inferred or is_rail(same.attribute) else "value"
+    named = listed(texts) if len(texts) <= _MOST_VALUES else some(texts)
+    return printable(f"{noun}{'s' if len(texts) > 1 else ''} {named}")
+
+
+def is_rail(attribute: str) -> bool:
+    """Say whether an attribute has a rail by its name."""
+    return RAIL in attribute.rpartition("/")[2].lower()
 
 
 def frame_words(gang: GangDrawing, number: int) -> str:

@@ -86,6 +86,7 @@ MOVES = {
 }
 RAILS = {"h100-pod-rails": f"sample:h100-pod --claim two-pairs.dralab.yaml --gang 3 {LEAF} --same rail"}
 RULE = "check sample:h100-busy --rule taint-rule.yaml"
+UPGRADE = "check sample:trouble one-gpu.yaml all-gpus.yaml --upgrade"
 DIFFERENT = (
     ("claims", PAIRS, EXAMPLES["eks-p4d-five-pairs"]),
     ("gangs", GANGS["h100-pod-gang"], GANGS["h100-pod-gangs"]),
@@ -141,6 +142,7 @@ def answers() -> Iterator[tuple[str, tuple[str, ...]]]:
     for suffix, option in (("txt", "-v"), ("json", "-o json"), ("markdown", "-o markdown"), ("sarif", "-o sarif")):
         yield f"check/eks-p4d-faults.{suffix}", (f"check {EKS} faults {option}",)
         yield f"check/h100-pod-kueue-job.{suffix}", (f"check sample:h100-pod kueue-job.yaml {option}",)
+        yield f"check/trouble-upgrade.{suffix}", (f"{UPGRADE} 1.38 {option}", f"{UPGRADE} 1.36 --release 1.34 {option}")
     yield "check/h100-busy-rule.txt", (RULE, f"{RULE} --release 1.37")
     yield "check/h100-busy-rule.json", (f"{RULE} --release 1.37 -o json",)
     yield from of_workloads()

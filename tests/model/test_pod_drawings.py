@@ -67,12 +67,13 @@ def test_a_plan_file_keeps_the_claims_of_a_pod(editing):
 
 def test_a_gang_is_written_and_read_back_with_its_workload() -> None:
     """A workload of a plan file keeps its gang, and `workload_of` gives what the planner takes."""
-    drawn = GangDrawing(size=16, min=8, level="rack", prefer_level="block", queue="team")
+    drawn = GangDrawing(size=16, min=8, level="rack", prefer_level="block", queue="team", same=("nvidia.com/rail",))
     pod = PodDrawing(pod="trainer", claims=(TRAIN,), replicas=2, gang=drawn)
     read = decode_drawing(encode_drawing(Drawing(sketch=TRAIN, workloads=(pod,)))).workloads[0]
     assert read.gang == drawn
     gang = workload_of(read)
     assert (gang.size, gang.least, gang.replicas, gang.level, gang.prefer_level) == (16, 8, 2, "rack", "block")
+    assert gang.same == drawn.same
 
 
 @pytest.mark.parametrize(("gang", "words"), [(GangDrawing(size=0), "0 pods"), (GangDrawing(size=4, min=5), "needs 5")])
@@ -80,3 +81,23 @@ def test_a_gang_that_cannot_be_is_refused(gang: GangDrawing, words: str) -> None
     """A gang has one pod at least, and needs no more pods than it has."""
     with pytest.raises(SketchError, match=words):
         check_pods((PodDrawing(pod="trainer", claims=(TRAIN,), gang=gang),))
+
+
+@pytest.mark.parametrize(
+    ("same", "line", "words"),
+    [
+        ("rail", 9, "expected `array`, got `str`|a list"),
+        ("[nvidia.com/rail, 3]", 9, "str"),
+        ("[rail, rails]", 9, r"same\[1\] of the gang 'train' is 'rails'; write the full name of an attribute"),
+        ("[rail, /rail]", 9, r"same\[1\] .* '/rail'"),
+    ],
+)
+def test_bad_attributes_of_a_gang_are_named_with_their_line(same: str, line: int, words: str) -> None:
+    """The error has the path and the line of the field in the plan file."""
+    lines = ["apiVersion: dra-lab/v2", "kind: Drawing", "workloads:", "- pod: train", "  claims:"]
+    lines += ["  - {name: c, requests: [{name: r, exactly: {deviceClassName: nic}}]}", "  gang:", "    size: 2"]
+    with pytest.raises(SketchError, match=words) as error:
+        decode_drawing("\n".join([*lines, f"    same: {same}"]), "a.dralab.yaml")
+    origin = error.value.origin
+    assert origin is not None
+    assert (origin.line, origin.path.startswith("workloads[0].gang.same")) == (line, True)

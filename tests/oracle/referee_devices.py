@@ -11,7 +11,7 @@ from itertools import combinations
 
 from dra_lab.cel.matching import Matching
 from dra_lab.findings import Finding, Severity
-from dra_lab.index.counters_left import grouped_sets
+from dra_lab.index.in_use import grouped_sets
 from dra_lab.index.pools import Pool, PoolDevice, devices_on, gather_pools
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device

@@ -8,8 +8,7 @@ from sharing_nodes import counted, node, part
 from small_nodes import a_slice, cluster
 
 from dra_lab import DeviceID, load_cluster
-from dra_lab.index.counters_left import without_counters
-from dra_lab.index.in_use import Amount
+from dra_lab.index.in_use import Amount, without_counters
 from dra_lab.index.pools import devices_on, gather_pools
 from dra_lab.model.device import Device, DeviceCapacity
 from dra_lab.model.quantity import parse_quantity

@@ -25,7 +25,7 @@ from dra_lab.model.headroom import CORDONED, NodeFit
 from dra_lab.model.layers import read_layer
 from dra_lab.model.plan import PlanStatus
 from dra_lab.model.what_if import uncordoned
-from dra_lab.planner.node_filter import admitted_nodes, only_nodes
+from dra_lab.planner.node_tests import admitted_nodes, only_nodes
 from dra_lab.topology.layered import with_layers
 
 RELEASE = KubernetesRelease("1.37")

@@ -10,7 +10,7 @@ from dra_lab.errors import InputError
 from dra_lab.model.placement import Placement
 from dra_lab.model.running import Move
 from dra_lab.planner.fleet.after import reallocated
-from dra_lab.planner.move_order import UnitMove, ordered_moves
+from dra_lab.planner.make_room import UnitMove, ordered_moves
 
 ROOM = {"a1": 4, "b1": 4}
 SPREAD = (Running("p1", "a1", (0, 1)), Running("p2", "b1", (0,)), Running("p3", "b1", (2,)))

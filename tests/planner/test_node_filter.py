@@ -4,7 +4,7 @@ import pytest
 
 from dra_lab import Cluster, load_cluster
 from dra_lab.model.nodes import Node, NodeSpec, ObjectMeta
-from dra_lab.planner.node_filter import admitted_nodes, only_nodes
+from dra_lab.planner.node_tests import admitted_nodes, only_nodes
 
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 NODES = Cluster(

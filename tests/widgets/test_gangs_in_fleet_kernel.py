@@ -222,7 +222,7 @@ def test_the_plan_file_keeps_the_gang(tmp_path):
     """A session that opens the file has the gang with its level."""
     file = tmp_path / "plan.yaml"
     session = Session("sample:h100-pod", sketch=read_sketch("sample:h100-pod/eight-pairs"), file=file)
-    drawn = GangDrawing(size=3, min=2, level="leaf switch", hierarchy="h100-pod", queue="team-a")
+    drawn = GangDrawing(size=3, min=2, level="leaf switch", hierarchy="h100-pod", queue="team-a", same=("rail",))
     session.fleet.set_gang(POD, drawn)
     session.close()
     other = Session("sample:h100-pod", file=file)

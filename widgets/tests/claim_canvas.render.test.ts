@@ -143,6 +143,23 @@ test("the frame of a gang says what is kept together, and Delete removes it", as
   end();
 });
 
+test("the link between all pods of a gang is tied to the requests that it binds, and Delete removes it", async () => {
+  const sames = [{ name: "rail", label: "rail", requests: ["nic"] }];
+  const own = { link: "same rails in all pods", values: "rails 2 and 6", same: ["rail"], sames };
+  const gang = { size: 4, words: "1 gang of 4 pods, all on the same rails", levels: [], ...own };
+  const { model, el, end } = mount({ sketch: SKETCH, gang });
+  const knot = await shown(el, '.react-flow__node[data-id="s:"]');
+  expect(knot.getAttribute("aria-label")).toBe(
+    "Link: same rails in all pods, rails 2 and 6. Enter edits it, Delete removes it.",
+  );
+  (await shown(el, ".dra-knot.is-same")).click();
+  expect((await shown(el, ".dra-inspector h3")).textContent).toBe("Link: same rails in all pods");
+  expect(el.querySelector(".dra-inspector .dra-note")?.textContent).toContain("The plan uses the rails 2 and 6.");
+  (await shown(el, ".dra-delete")).click();
+  expect(model.sent.at(-1)).toMatchObject({ type: "set-gang", gang: { size: 4, same: [] } });
+  end();
+});
+
 test("G asks for a frame around what is drawn", async () => {
   const { model, el, end } = mount({ sketch: SKETCH });
   await shown(el, ".dra-box");

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, expect, it, vi } from "vitest";
 import { kept } from "../src/fleet/domains";
-import type { DomainRow } from "../src/generated/models";
+import type { DomainRow, PlanViewModel } from "../src/generated/models";
 import * as widget from "../src/plan/plan_view";
 import { mount } from "./fake_model";
 import { PLAN } from "./plan_view_model";
@@ -36,13 +36,14 @@ const GANG = {
 
 afterEach(() => document.body.replaceChildren());
 
-function fleet(rows: readonly DomainRow[] = ROWS) {
+function fleet(rows: readonly DomainRow[] = ROWS, more: Partial<PlanViewModel> = {}) {
   const shown = mount(widget, {
     ...PLAN,
     mode: "fleet",
     fleet_answer: { state: "fits", verdict: "All 4 pods fit in rack r1." },
     fleet_workloads: [{ name: "train", detail: "4 gpu", wanted: 1, placed: 1, more: "1", gang: GANG }],
     fleet_domains: { gang: "train", gangs: ["train"], level: "rack", title: "Pods of train", rows: [...rows] },
+    ...more,
   });
   return { ...shown, send: vi.spyOn(shown.model, "send") };
 }
@@ -90,6 +91,44 @@ it("asks for another level of the gang on a click", () => {
   expect(send).toHaveBeenCalledWith({
     type: "set-gang",
     name: "train",
-    gang: { size: 4, min: 0, level: "block", hierarchy: "fabric", preferLevel: "", queue: "" },
+    gang: { size: 4, min: 0, level: "block", hierarchy: "fabric", preferLevel: "", queue: "", same: [] },
   });
+});
+
+it("marks the rails that the plan chose, with the devices of each node", () => {
+  const { el } = fleet(ROWS, {
+    fleet_rails: [
+      {
+        title: "Rails of train: nvidia.com/rail",
+        rows: [
+          { value: "1", words: "free on 0 of 1 node", boxes: [["n1", 0, 0, 0, 1, false]] },
+          { value: "2", chosen: true, words: "free on 1 of 1 node", boxes: [["n1", 1, 0, 0, 0, false]] },
+        ],
+      },
+    ],
+  });
+  const rows = [...el.querySelectorAll('[aria-label="Rails of train: nvidia.com/rail"] tbody tr')];
+  expect(rows.map((row) => [row.textContent, row.className])).toEqual([
+    ["1free on 0 of 1 node", ""],
+    [" 2 chosenfree on 1 of 1 node", "is-now"],
+  ]);
+  expect(rows[1]?.querySelector(".dra-pods-node")?.getAttribute("title")).toBe("n1: 1 placed");
+});
+
+it("asks for the same values of an attribute in all pods, and removes it again", () => {
+  const sames = [
+    { name: "rail", label: "rail, inferred from the NICs" },
+    { name: "a/mac", label: "a/mac", reason: "unique" },
+  ];
+  const { el, send } = fleet(ROWS, {
+    fleet_workloads: [{ name: "train", detail: "", wanted: 1, gang: { ...GANG, same: ["a/b"], sames } }],
+  });
+  const choice = el.querySelector<HTMLSelectElement>('select[aria-label^="Attribute with the same"]');
+  expect(choice?.querySelector("option[value='a/mac']")?.matches(":disabled")).toBe(true);
+  if (choice) choice.value = "rail";
+  choice?.dispatchEvent(new Event("change", { bubbles: true }));
+  const sent = { size: 4, min: 0, level: "rack", hierarchy: "fabric", preferLevel: "", queue: "" };
+  expect(send).toHaveBeenCalledWith({ type: "set-gang", name: "train", gang: { ...sent, same: ["a/b", "rail"] } });
+  el.querySelector<HTMLElement>('[aria-label="Allow other values of a/b"]')?.click();
+  expect(send).toHaveBeenCalledWith({ type: "set-gang", name: "train", gang: { ...sent, same: [] } });
 });

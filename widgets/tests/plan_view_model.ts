@@ -18,6 +18,7 @@ export const PLAN: PlanViewModel = {
   fleet_answer: {},
   fleet_domain: "",
   fleet_domain_card: {},
+  fleet_rails: [],
   fleet_domains: {},
   fleet_gang: "",
   fleet_side: "domains",

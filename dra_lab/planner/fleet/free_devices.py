@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from dra_lab.cel.matching import ERROR, MATCH, SELECTOR
 from dra_lab.index.catalogue import kind_of
-from dra_lab.index.counters_left import Counter as Drawn
-from dra_lab.index.counters_left import Draws, consumption, counted_pools
+from dra_lab.index.in_use import Counter as Drawn
+from dra_lab.index.in_use import Draws, consumption, counted_pools
 from dra_lab.index.pools import PoolDevice, pools_of
 from dra_lab.model.names import DeviceID
 from dra_lab.model.quantity import parse_quantity

@@ -23,11 +23,10 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import MAX_DEVICES, Ask, ClaimSketch, asks
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import given
-from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.headroom import headroom_of_claim, pods_on
 from dra_lab.planner.fleet.question import Question, Work, look_at
-from dra_lab.planner.waiting import awaited
 
 _NO_LIMIT = 10**9
 

@@ -17,13 +17,12 @@ from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import workloads_given
-from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.question import Clock, FleetProblem, Question, Work, look_at
 from dra_lab.planner.fleet.unplaced import unplaced
 from dra_lab.planner.kube_scheduler import fleet_regret
 from dra_lab.planner.plan_findings import cordoned_nodes
 from dra_lab.planner.scan import coupled_devices
-from dra_lab.planner.waiting import awaited
 
 OBJECTIVES = ("replicas", "nodes")
 

@@ -17,12 +17,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import listed
-from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.after import cluster_after
 from dra_lab.planner.fleet.free_devices import KINDS, PARTITIONS, CounterCapacity, FreeDevices
 from dra_lab.planner.fleet.question import FleetProblem, look_at
 from dra_lab.planner.fleet.together import shared_nodes
-from dra_lab.planner.waiting import awaited
 
 
 @awaited

@@ -19,9 +19,8 @@ from dra_lab.model.queues import DEVICE_CHECK, ClusterQueue, kueue_gate
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.planner.arguments import given, workloads_given
-from dra_lab.planner.budget import Progress
+from dra_lab.planner.budget import Progress, awaited
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
-from dra_lab.planner.waiting import awaited
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 from dra_lab.scheduler.kueue.topology_counts import TopologyCounts, nodes_with_devices, topology_counts
 from dra_lab.sketch.compile import compile_claim

@@ -21,7 +21,7 @@ from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.what_if import when_idle, without_nodes
 from dra_lab.model.workload import Workload
 from dra_lab.planner.arguments import listed, workloads_given, workloads_of
-from dra_lab.planner.budget import Budget, Progress
+from dra_lab.planner.budget import Budget, Progress, awaited
 from dra_lab.planner.fleet.question import Clock
 from dra_lab.planner.gangs.goals import counts_pods
 from dra_lab.planner.gangs.greedy import greedy
@@ -40,7 +40,6 @@ from dra_lab.planner.gangs.new_nodes import (
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
 from dra_lab.planner.gangs.problem import GangProblem, problem_of
 from dra_lab.planner.plan_pod import plan_pod
-from dra_lab.planner.waiting import awaited
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 from dra_lab.topology.new_nodes import NewNode, hierarchies_with, with_new_nodes
 from dra_lab.topology.presets import ATTRIBUTES

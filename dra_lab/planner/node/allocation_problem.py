@@ -10,8 +10,8 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.index.counters_left import Counter as Drawn
-from dra_lab.index.counters_left import Draws
+from dra_lab.index.in_use import Counter as Drawn
+from dra_lab.index.in_use import Draws
 from dra_lab.index.pools import Tie
 from dra_lab.model.device import Device
 from dra_lab.model.goals import GOALS, GoalValue

@@ -9,7 +9,7 @@ from math import gcd
 
 from msgspec import Struct, field
 
-from dra_lab.index.counters_left import Counter, Draws, consumption, counted_pools, grouped_sets
+from dra_lab.index.in_use import Counter, Draws, consumption, counted_pools, grouped_sets
 from dra_lab.index.pools import Pool, PoolDevice
 from dra_lab.model.claims import AllocatedDevices
 from dra_lab.model.cluster import Cluster

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dra_lab.index.counters_left import Counter as Drawn
+from dra_lab.index.in_use import Counter as Drawn
 from dra_lab.index.pools import Tie
 from dra_lab.model.sketch import MAX_DEVICES
 from dra_lab.planner.budget import Budget

@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import add, le
 from typing import Any
 
-from dra_lab.index.counters_left import Counter
+from dra_lab.index.in_use import Counter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.places.levels import Levels, in_one_order, parts_of, with_siblings
 from dra_lab.planner.places.shapes import PodAsk, Slot, Vector

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dra_lab.index.counters_left import Counter
+from dra_lab.index.in_use import Counter
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
 from dra_lab.planner.node_classes import Layout
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from dra_lab.index.counters_left import Counter, consumption, counted_pools
+from dra_lab.index.in_use import Counter, consumption, counted_pools
 from dra_lab.index.node_index import NodeIndex, node_index, shape_key
 from dra_lab.index.pools import Tie
 from dra_lab.model.names import DeviceID, part_of

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from dra_lab.findings import sentence_case
-from dra_lab.index.counters_left import counted_pools
+from dra_lab.index.in_use import counted_pools
 from dra_lab.index.pools import Tie
 from dra_lab.model.names import part_of
 from dra_lab.model.reasons import Shortfall

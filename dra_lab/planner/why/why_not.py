@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dra_lab.cel.no_match import plain
-from dra_lab.cel.reads import reads
+from dra_lab.cel.syntax_tree import reads
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.names import DeviceID

@@ -5,7 +5,7 @@ import { type Action, actionOf, CANVAS_KEYS, type Direction, type PlainAction } 
 import { shortName } from "./claims";
 import type { Editor } from "./editor";
 import { candidatesFrom, candidateWords, type Linking } from "./edits";
-import { claimOfNode, GANG, isClaimId, isFrame, isRequestId, nameOf, placeKey, placesOf, sizesOf } from "./flow";
+import { claimOfNode, GANG, isClaimId, isFrame, isRequestId, nameOf, placeKey, placesOf, SAME, sizesOf } from "./flow";
 import { apart } from "./layout";
 import { step } from "./sketch";
 import type { Flow } from "./use_flow";
@@ -132,7 +132,7 @@ const focusAt = (flow: Flow, index: number) => {
 
 function beginLink({ editor, flow, setLinking }: KeyTargets): void {
   const from = flow.active;
-  if (!from || editor.readOnly || isClaimId(from) || from === GANG) return;
+  if (!from || editor.readOnly || isClaimId(from) || from === GANG || from === SAME) return;
   const candidates = candidatesFrom(editor.sketch, from);
   if (!candidates.length) {
     editor.say(`${shortName(nameOf(from))} ties every request already`);
@@ -151,7 +151,8 @@ function changeCount({ editor, flow }: KeyTargets, by: 1 | -1, alone: boolean): 
 
 function go({ flow }: KeyTargets, to: Direction): void {
   // A frame with boxes is where they are; an empty one can be reached.
-  const isSpot = (node: (typeof flow.nodes)[number]) => !isFrame(node) || node.data.detail !== "" || node.id === GANG;
+  const isSpot = (node: (typeof flow.nodes)[number]) =>
+    !isFrame(node) || node.data.detail !== "" || node.id === GANG || node.id === SAME;
   const spots = flow.nodes.filter(isSpot).map(({ id, position, measured }) => ({
     id,
     x: position.x + (measured?.width ?? 0) / 2,
@@ -169,7 +170,7 @@ function move({ editor, flow }: KeyTargets, to: Direction): void {
   if (editor.readOnly) return;
   const [dx, dy] = strideTo(to);
   const known = flow.selected.length ? flow.selected.map((node) => node.id) : [flow.active];
-  const chosen = known.filter((id) => id !== GANG);
+  const chosen = known.filter((id) => id !== GANG && id !== SAME);
   const claims = chosen.filter(isClaimId).map(nameOf);
   const inside = flow.nodes.filter((node) => claims.includes(claimOfNode(node.id))).map((node) => node.id);
   const ids = new Set([...chosen, ...inside]);

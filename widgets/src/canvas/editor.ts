@@ -57,8 +57,8 @@ export function useEditor() {
   }, [channel]);
   /** Keep several such pods together, or change how; a size of 0 ends it. */
   const changeGang = useCallback(
-    ({ size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" }: GangRow) => {
-      const gang = size ? { size, min, level, hierarchy, preferLevel: prefer, queue } : null;
+    ({ size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "", same = [] }: GangRow) => {
+      const gang = size ? { size, min, level, hierarchy, preferLevel: prefer, queue, same } : null;
       if (!isFixed(channel)) channel.send({ type: "set-gang", gang });
     },
     [channel],

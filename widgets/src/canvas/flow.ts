@@ -18,6 +18,7 @@ import {
   placed,
   podFrame,
   type Sizes,
+  sameKnot,
 } from "./layout";
 import { linksOf, mustOf, partsOf, requestOf, requestsOf, selectorsOf } from "./sketch";
 import { type Badge, badgeOf, describeLink, describeRequest, linkTitle } from "./wording";
@@ -54,6 +55,9 @@ interface FrameData extends Record<string, unknown> {
   detail: string;
   /** What is kept together, for the frame of a gang. */
   gang?: string;
+  /** What all pods of the gang have the same of, and the values that the plan chose: the knot on its frame. */
+  same?: string;
+  values?: string;
 }
 export type FrameNode = Node<FrameData, "frame">;
 export type CanvasNode = BoxNode | KnotNode | FrameNode;
@@ -65,6 +69,8 @@ const endId = (link: string, reference: string): string => `e:${link}:${referenc
 export const claimId = (name: string): string => `c:${name}`;
 const POD = "p:";
 export const GANG = "g:";
+/** The link between all pods of a gang. */
+export const SAME = "s:";
 export const nameOf = (id: string): string => id.slice(2);
 export const isRequestId = (id: string): boolean => id.startsWith("r:");
 export const isLinkId = (id: string): boolean => id.startsWith("l:");
@@ -178,9 +184,17 @@ function frameNodes({ editor, places, sizes, common }: Making): FrameNode[] {
   }
   const inside = pod ?? around(sketch, sketch, places, sizes);
   if (gang.words && inside) {
-    const own = frame(GANG, gangFrame(inside), 4, { claim: "", name: "", detail: "", gang: gang.frame || gang.words });
+    const around = gangFrame(inside);
+    const outer = gang.link ? { ...around, height: around.height + KNOT.height / 2 } : around;
+    const own = frame(GANG, outer, 4, { claim: "", name: "", detail: "", gang: gang.frame || gang.words });
     const ariaLabel = `Gang: ${gang.words}. Enter edits it, Delete removes it.`;
     nodes.push({ ...own, draggable: false, ariaLabel });
+    const { link = "", values = "" } = gang;
+    const bound = requestsOf(sketch).flatMap(({ name }) => (isBound(gang, name) && places[name] ? [places[name]] : []));
+    const knot = sameKnot(rectOf(own), bound, `${link}${values && `, ${values}`}`.length);
+    const data = { claim: "", name: "", detail: "", same: link, values };
+    const said = `Link: ${link}${values && `, ${values}`}. Enter edits it, Delete removes it.`;
+    if (link) nodes.push({ ...frame(SAME, knot, 0, data), draggable: false, ariaLabel: said });
   }
   return nodes;
 }
@@ -226,6 +240,30 @@ function boxData(editor: Known, request: DeviceRequest, candidate: boolean): Box
 
 export function toEdges(editor: Known, old: readonly EndEdge[]): EndEdge[] {
   const selected = new Set(old.filter((edge) => edge.selected).map((edge) => edge.id));
+  return [...sameEdges(editor), ...linkEdges(editor, selected)];
+}
+
+/** Whether devices of a request have an attribute of which all pods use the same values. */
+const isBound = ({ same = [], sames = [] }: Known["gang"], request: string): boolean =>
+  sames.some((row) => same.includes(row.name) && row.requests?.includes(request));
+
+/** The lines from the link between all pods to the requests that it binds. */
+function sameEdges({ sketch, gang }: Known): EndEdge[] {
+  if (!gang.words) return [];
+  return requestsOf(sketch)
+    .filter((request) => isBound(gang, request.name))
+    .map(({ name }) => ({
+      id: endId("", name),
+      type: "end",
+      source: SAME,
+      target: requestId(name),
+      focusable: false,
+      selectable: false,
+      data: { must: true, alternative: "", problem: false },
+    }));
+}
+
+function linkEdges(editor: Known, selected: ReadonlySet<string>): EndEdge[] {
   return linksOf(editor.sketch).flatMap((link) =>
     link.requests.map((reference): EndEdge => {
       const id = endId(link.name, reference);
@@ -255,7 +293,7 @@ export const placeKey = (sketch: ClaimSketch, id: string): string =>
 export function placesOf(editor: Pick<Editor, "sketch">, nodes: readonly CanvasNode[]): Places {
   return Object.fromEntries(
     nodes
-      .filter(({ id }) => id !== POD && id !== GANG)
+      .filter(({ id }) => id !== POD && id !== GANG && id !== SAME)
       .map(({ id, position }) => [
         placeKey(editor.sketch, id),
         [Math.round(position.x), Math.round(position.y)] as const,

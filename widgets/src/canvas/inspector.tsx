@@ -5,6 +5,7 @@ import { Button, Icon, Strength } from "../components/button";
 import { Callout, Chip } from "../components/content";
 import { type FieldRow, Form, Wrong } from "../components/form";
 import { Select } from "../components/inputs";
+import { sameField } from "../components/same_values";
 import {
   type ClaimSketch,
   type GangRow,
@@ -15,7 +16,18 @@ import {
 } from "../generated/models";
 import { claimOf, claimsOf, partOf, renameClaim, renamedPlaces, shortName } from "./claims";
 import { useCanvas } from "./editor";
-import { type CanvasNode, claimId, GANG, isClaimId, isLinkId, isRequestId, linkId, nameOf, requestId } from "./flow";
+import {
+  type CanvasNode,
+  claimId,
+  GANG,
+  isClaimId,
+  isLinkId,
+  isRequestId,
+  linkId,
+  nameOf,
+  requestId,
+  SAME,
+} from "./flow";
 import { claimKey } from "./layout";
 import { RequestForm, wrongName } from "./request_form";
 import {
@@ -77,9 +89,22 @@ function GangForm() {
             if (row) change({ level: row.level ?? "", hierarchy: row.hierarchy ?? "", prefer: "" });
           },
         },
+        sameField(gang, (same) => change({ same }), readOnly),
       ]}
     >
-      <p className="dra-hint">Plan answers for one pod. Fleet answers for the gang.</p>
+      <p className="dra-hint">{FLEET}</p>
+    </Form>
+  );
+}
+
+const FLEET = "Plan answers for one pod. Fleet answers for the gang.";
+
+/** The card of the link between all pods of a gang. */
+function SameForm() {
+  const { gang, readOnly, changeGang } = useCanvas();
+  return (
+    <Form readOnly={readOnly} fields={[sameField(gang, (same) => changeGang({ ...gang, same }), readOnly)]}>
+      <p className="dra-hint">{FLEET}</p>
     </Form>
   );
 }
@@ -243,7 +268,7 @@ export function Inspector(props: Props) {
 }
 
 function Title({ one, count, ends }: { one: CanvasNode | undefined; count: number; ends: number }) {
-  const { sketch, status, problems } = useCanvas();
+  const { sketch, status, problems, gang } = useCanvas();
   if (!one) {
     const whole = claimsOf(sketch).length ? "This pod" : "This claim";
     const words = count === 0 ? whole : ends === 1 && count === 1 ? "One end of a link" : `${count} selected`;
@@ -252,6 +277,7 @@ function Title({ one, count, ends }: { one: CanvasNode | undefined; count: numbe
   const name = nameOf(one.id);
   if (isClaimId(one.id)) return <h3>{`Claim ${name}`}</h3>;
   if (one.id === GANG) return <h3>Pods that start together</h3>;
+  if (one.id === SAME) return <h3>{`Link: ${gang.link ?? ""}`}</h3>;
   const kind = isRequestId(one.id) ? "request" : "link";
   const link = kind === "link" ? linkNamed(sketch, name) : undefined;
   const cause = problems.find((problem) => problem.kind === kind && problem.name === name)?.text;
@@ -284,6 +310,7 @@ function One({ id, onSelect, onLink, onMove }: OneProps) {
   const request = isRequestId(id) ? requestNamed(sketch, name) : undefined;
   const link = isLinkId(id) ? linkNamed(sketch, name) : undefined;
   if (id === GANG) return <GangForm />;
+  if (id === SAME) return <SameForm />;
   if (isClaimId(id)) return <ClaimForm key={id} claim={name} onSelect={onSelect} />;
   const renamed = (to: string) => {
     const { [name]: place, ...others } = positions;

@@ -259,6 +259,21 @@ export const podFrame = (frames: readonly Frame[]): Frame => padded(boundsOf(fra
 /** The frame of a gang, around everything that is drawn. */
 export const gangFrame = (inside: Frame): Frame => padded(inside, GANG_PAD, GANG_HEAD);
 
+const SAME_TEXT = 7;
+/** The knot on the lower edge of the frame of a gang, below the boxes that it ties, with a text of so many letters. */
+export function sameKnot({ x, y, width, height }: Frame, boxes: readonly Place[], letters: number): Frame {
+  const own = Math.min(300, SAME_TEXT * letters + 44);
+  const middle = boxes.reduce((sum, [left]) => sum + left + BOX.width / 2, 0) / boxes.length;
+  const left = (boxes.length ? middle : x + width / 2) - own / 2;
+  const most = Math.max(x, x + width - own - GANG_PAD);
+  return {
+    x: Math.min(Math.max(left, x + GANG_PAD), most),
+    y: y + height - KNOT.height / 2,
+    width: own,
+    height: KNOT.height,
+  };
+}
+
 /** The rectangle around the boxes and links of a part of the drawing; null for an empty one. */
 export function around(part: ClaimSketch, sketch: ClaimSketch, places: Places, sizes: Sizes): Frame | null {
   const knots = new Map(linksOf(part).map((link) => [linkKey(sketch, link.name), link]));

@@ -189,9 +189,20 @@ function Stepper({ name }: { name: string }) {
   );
 }
 
-/** The frame of a claim, or of the pod. */
+/** The frame of a claim, a pod or a gang, and the link on the frame of a gang. */
 export function ClaimFrame({ data, selected }: NodeProps<FrameNode>) {
-  const { claim, name, detail, gang } = data;
+  const { claim, name, detail, gang, same, values } = data;
+  if (same)
+    return (
+      <div className={classes("dra-knot is-must is-same", selected && "is-selected")} title={values || undefined}>
+        <Handles sides={[Position.Top]} />
+        <Strength must />
+        <span className="dra-knot-words dra-cut">
+          {same}
+          {values && <i>, {values}</i>}
+        </span>
+      </div>
+    );
   const marks = [gang ? "is-gang" : claim ? "is-claim" : "is-pod", selected && "is-selected"];
   return (
     <div className={classes("dra-frame", ...marks)}>

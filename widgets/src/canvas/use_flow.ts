@@ -13,6 +13,7 @@ import {
   linkId,
   nameOf,
   requestId,
+  SAME,
   toEdges,
   toNodes,
 } from "./flow";
@@ -77,6 +78,10 @@ export function useFlow(editor: Editor, candidate: string, root: RefObject<HTMLE
 
   const deleteSelected = useCallback(() => {
     const removal = removalOf(selected, selectedEnds);
+    if (selected.some((node) => node.id === SAME)) {
+      editor.changeGang({ ...editor.gang, same: [] });
+      focus(GANG);
+    }
     if (selected.some((node) => node.id === GANG)) {
       editor.changeGang({ size: 0 });
       root.current?.querySelector<HTMLElement>(".dra-board")?.focus();

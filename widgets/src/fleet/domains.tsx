@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import { Button, classes, Icon, type IconName } from "../components/button";
 import { Bar, Card, Legend, Lines, type Tone } from "../components/content";
 import { Choice, named, Search } from "../components/inputs";
-import { LongTable, type Row, RowList } from "../components/table";
+import { LongTable, type Row, RowList, Table } from "../components/table";
 import type { DomainRow } from "../generated/models";
 import { HeatMap } from "../hardware/heat_map";
 import { useChannel, useTrait } from "../plan/model";
@@ -18,7 +18,6 @@ const MOST_PARTS = 8;
 const BOX_PARTS = ["placed", "free", "plan", "used", "closed"] as const;
 const BOX_WORDS: Readonly<Record<string, string>> = {
   placed: "placed",
-  free: "fit",
   plan: "kept away by the rest of the plan",
   used: "kept away by devices in use",
   closed: "on a cordoned node",
@@ -29,15 +28,30 @@ function partsOf([, placed, free, byPlan, used, isClosed]: BoxRow): readonly num
   return isClosed ? [0, 0, 0, 0, free + used] : [placed, free, byPlan, used, 0];
 }
 
-const boxInWords = (counts: readonly number[]) =>
-  counts.flatMap((count, at) => (count ? [`${number(count)} ${BOX_WORDS[BOX_PARTS[at] ?? ""] ?? ""}`] : [])).join(", ");
+const boxInWords = (counts: readonly number[], fit = IN_PODS.fit) =>
+  counts
+    .flatMap((count, at) =>
+      count ? [`${number(count)} ${at === 1 ? fit : (BOX_WORDS[BOX_PARTS[at] ?? ""] ?? "")}`] : [],
+    )
+    .join(", ");
 
-function Boxes({ rows, isNamed = false }: { rows: readonly BoxRow[]; isNamed?: boolean }) {
+/** The nodes of a rail: what is counted are its devices. */
+const IN_DEVICES = { fit: "free", none: "has none of these devices" };
+const IN_PODS = { fit: "fit", none: "holds no pod" };
+
+interface BoxesProps {
+  rows: readonly BoxRow[];
+  isNamed?: boolean;
+  counted?: typeof IN_PODS;
+}
+
+function Boxes({ rows, isNamed = false, counted = IN_PODS }: BoxesProps) {
   return (
     <span className={classes("dra-pods-boxes", isNamed && "is-named")}>
       {rows.map((row) => {
         const counts = partsOf(row);
-        const title = `${row[0]}: ${boxInWords(counts) || "holds no pod"}${row[5] ? " (cordoned)" : ""}`;
+        const words = boxInWords(counts, counted.fit) || counted.none;
+        const title = `${row[0]}: ${words}${row[5] ? " (cordoned)" : ""}`;
         return (
           <span key={row[0]} className="dra-pods-node" title={title}>
             <Box counts={counts} isClosed={row[5]} />
@@ -103,6 +117,31 @@ function DomainCard() {
       )}
     </div>
   );
+}
+
+// The values that all pods of the gang use, such as rails: the chosen ones are marked, each node is a box.
+function Rails() {
+  return useTrait("fleet_rails").map(({ title, rows = [], note }) => (
+    <Card key={title} title={title} className="dra-rails">
+      <Table
+        isCaptionHidden
+        caption={title}
+        rows={rows.map(({ value, chosen, words = "", boxes = [] }) => ({
+          key: value,
+          head: chosen ? (
+            <>
+              <Icon name="pin" /> {value} <span className="dra-sr">chosen</span>
+            </>
+          ) : (
+            value
+          ),
+          cells: [boxes.length ? <Boxes key="boxes" rows={boxes} counted={IN_DEVICES} /> : "", words],
+          className: chosen ? "is-now" : undefined,
+        }))}
+      />
+      {note && <p className="dra-dim">{note}</p>}
+    </Card>
+  ));
 }
 
 const ROW = 36;
@@ -205,6 +244,7 @@ export function Domains() {
         />
       )}
       {view === "table" && <AsTable rows={rows} title={title} level={level} onChoose={choose} />}
+      <Rails />
       <DomainCard />
       {!chosen && every > 1 && <p className="dra-dim">Choose a row to see what fits there, or why it does not.</p>}
     </section>

@@ -4,6 +4,7 @@ import { Callout } from "../components/content";
 import { Form } from "../components/form";
 import { Choice, named, Stepper } from "../components/inputs";
 import { Term, useMenu } from "../components/popover";
+import { sameField } from "../components/same_values";
 import { Table } from "../components/table";
 import type { GangRow, LevelRow, WorkloadRow } from "../generated/models";
 import { useChannel, useTrait } from "../plan/model";
@@ -27,8 +28,8 @@ const VERDICTS = {
 
 /** What is changed of a gang; a level of another hierarchy has no preferred level of the one before. */
 function changed(gang: GangRow, by: Partial<GangRow>) {
-  const { size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "" } = { ...gang, ...by };
-  return { size, min: min >= size ? 0 : min, level, hierarchy, preferLevel: prefer, queue };
+  const { size = 1, min = 0, level = "", hierarchy = "", prefer = "", queue = "", same = [] } = { ...gang, ...by };
+  return { size, min: min >= size ? 0 : min, level, hierarchy, preferLevel: prefer, queue, same };
 }
 
 function Gang({ workload }: { workload: WorkloadRow }) {
@@ -93,6 +94,7 @@ function Gang({ workload }: { workload: WorkloadRow }) {
             options: named(queues),
             onSet: (value) => send({ queue: value.trim() }),
           },
+          (gang.sames ?? []).length > 0 && sameField(gang, (same) => send({ same })),
         ]}
       />
       {price.length > 0 && (

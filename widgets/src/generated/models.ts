@@ -459,6 +459,7 @@ export interface GangDrawing {
   preferLevel?: string;
   hierarchy?: string;
   queue?: string;
+  same?: readonly string[];
 }
 
 export interface GangRow {
@@ -468,6 +469,10 @@ export interface GangRow {
   hierarchy?: string;
   prefer?: string;
   queue?: string;
+  same?: readonly string[];
+  sames?: readonly SameRow[];
+  link?: string;
+  values?: string;
   words?: string;
   frame?: string;
   levels?: readonly LevelRow[];
@@ -725,6 +730,19 @@ export interface ProgressRow {
   bestText?: string;
 }
 
+export interface RailRow {
+  value: string;
+  chosen?: boolean;
+  words?: string;
+  boxes?: readonly [string, number, number, number, number, boolean][];
+}
+
+export interface RailTable {
+  title: string;
+  rows?: readonly RailRow[];
+  note?: string;
+}
+
 export interface ReasonRow {
   rule: string;
   message: string;
@@ -751,6 +769,13 @@ export interface RequestRow {
   field?: string;
   note?: string;
   parts?: readonly PartRow[];
+}
+
+export interface SameRow {
+  name: string;
+  label: string;
+  reason?: string;
+  requests?: readonly string[];
 }
 
 export interface ScenarioRow {
@@ -1140,6 +1165,7 @@ export interface PlanViewModel {
   fleet_kind: string;
   fleet_layers: readonly LayerRow[];
   fleet_picture: boolean;
+  fleet_rails: readonly RailTable[];
   fleet_scenarios: ScenarioTable;
   fleet_side: string;
   fleet_terms: Readonly<Record<string, string>>;

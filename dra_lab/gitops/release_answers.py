@@ -1,0 +1,336 @@
+"""Every answer about a cluster and manifests in one release, so that two releases can be compared."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from dra_lab.checks.cluster_checks import check_cluster
+from dra_lab.checks.in_use_audit import audit_claims
+from dra_lab.errors import DraLabError
+from dra_lab.findings import Finding, Origin, Severity
+from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.compare import fit_words, states
+from dra_lab.gitops.folder import Manifests
+from dra_lab.gitops.object_pods import PodTemplate, namespace_of
+from dra_lab.gitops.pending import explain, template_of
+from dra_lab.gitops.questions import Question, questions_of
+from dra_lab.gitops.references import HeldClaims
+from dra_lab.gitops.review import OUTCOME_WORDS, FitState, Reviewed
+from dra_lab.gitops.taint_rule import rule_effect
+from dra_lab.gitops.workload_fit import WorkloadFit
+from dra_lab.index.pools import pools_of
+from dra_lab.model.claims import DeviceRequest, ExactDeviceRequest, ResourceClaimSpec
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import Device
+from dra_lab.model.headroom import NodeFit
+from dra_lab.model.names import DeviceID
+from dra_lab.model.release import Gates, KubernetesRelease, gates_of
+from dra_lab.model.running import RunningPod
+from dra_lab.model.running_pods import running_pods
+from dra_lab.model.sketch import Ask, asks
+from dra_lab.model.what_if import when_idle
+from dra_lab.planner.node.device_tests import is_hidden
+from dra_lab.sketch.cluster_candidates import candidates, keeps_away
+from dra_lab.sketch.read_back import sketch_of
+from dra_lab.topology.hierarchy_findings import some
+from dra_lab.words.facts import counted
+
+MOST_PLANNED = 64
+"""Kinds of running pods and of claims whose next start is planned."""
+
+HARDWARE, RULES, SELECTORS = "pools and slices", "taint rules", "selectors"
+ALLOCATED, PENDING, STARTS = "allocated claims", "pending pods", "the next start of claims and running pods"
+FILES = "manifests"
+"""The parts of the check."""
+
+_OF_POOLS = ("pool-incomplete", "pool-invalid")
+_CHANGES = "docs/semantics.md 1.2 and 5.2"
+
+Key = tuple[str, ...]
+"""The part of the check, the kind and the name of what an answer is about, and what tells several of them apart."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer in one release.
+
+    `value` has the parts that are compared; a part that is None is unknown and equals every other one. `works` is None
+    if it is not checked, and `ended` says that time, or a search, ended before it was decided.
+    """
+
+    words: str
+    value: tuple[Any, ...] = ()
+    works: bool | None = True
+    ended: bool = False
+    rule: str = ""
+    source: str = _CHANGES
+    advice: str = ""
+    origin: Origin | None = None
+
+
+Found = Iterator[tuple[Key, Answer]]
+
+
+@dataclass(frozen=True)
+class ReleaseAnswers:
+    """The answers about a cluster and manifests in one release.
+
+    `masked` replaces what names a release in a text, `deadline` (`time.monotonic`) ends all planning together, and
+    `step` is called with the name of each part before it begins. `only` are the keys that are wanted, None for all;
+    others may be among the answers.
+    """
+
+    cluster: Cluster
+    manifests: Manifests
+    release: KubernetesRelease
+    masked: Callable[[str], str]
+    deadline: float
+    step: Callable[[str], None]
+    now: bool = False
+    allow_worse: bool = False
+    only: frozenset[Key] | None = None
+
+    def every(self) -> Mapping[Key, Answer]:
+        """Return every answer by what it is about."""
+        parts: Mapping[str, Callable[[], Found]] = {
+            HARDWARE: self._hardware,
+            RULES: self._taint_rules,
+            SELECTORS: self._selectors,
+            ALLOCATED: self._audit,
+            PENDING: self._pending,
+            STARTS: self._starts,
+            FILES: self._files,
+        }
+        found: dict[Key, Answer] = {}
+        for name, part in parts.items():
+            if self.only is None or any(key[0] == name for key in self.only):
+                self.step(name)
+                found |= {(name, *key): answer for key, answer in part()}
+        return found
+
+    def _is_wanted(self, *key: str) -> bool:
+        return self.only is None or key in self.only
+
+    @property
+    def _left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+    @cached_property
+    def _at(self) -> Cluster:
+        """Return the cluster as if it had the release, for answers that take the release from it."""
+        release = self.release
+        return self.cluster.with_objects(server_version=f"v{release.version}", feature_gates=release.gates)
+
+    @cached_property
+    def _audited(self) -> frozenset[str]:
+        return frozenset(row.rule for row in audit_claims(self._at))
+
+    # ---------------------------------------------------------------- pools, slices and other objects
+
+    def _hardware(self) -> Found:
+        """Yield what kube-scheduler sees of each pool, and the findings about the cluster."""
+        findings = check_cluster(self._at)
+        yield from self._pools({f.subject: f for f in findings if f.rule in _OF_POOLS})
+        others = (f for f in findings if f.rule not in _OF_POOLS and f.rule not in self._audited)
+        yield from self._findings(others, fails=(Severity.ERROR, Severity.WARNING))
+
+    def _pools(self, broken: Mapping[str, Finding]) -> Found:
+        """Yield how many devices of each pool kube-scheduler may allocate, or why it skips the pool."""
+        gates, seen = gates_of(self.release), set[int]()
+        devices: dict[tuple[str, str], dict[DeviceID, Device]] = {key: {} for key in self.cluster.slices_by_pool}
+        for node in self.cluster.node_names:
+            for pool in pools_of(self.cluster, node, gates):
+                if id(pool) not in seen:  # nodes share pools
+                    seen.add(id(pool))
+                    own = devices[pool.driver, pool.name]
+                    own |= {item.id: item.device for item in pool.here if _is_usable(gates, item.device)}
+        for (driver, name), own in devices.items():
+            subject, finding = f"{driver}/{name}", broken.get(f"{driver}/{name}")
+            if finding is not None and not own:
+                value = 0, 0, self.masked(finding.message)
+                yield ("pool", subject), _of_finding(finding, finding.message, value, works=False)
+                continue
+            tainted = sum(gates.device_taints and any(map(keeps_away, device.taints)) for device in own.values())
+            words = f"kube-scheduler uses {counted(len(own), 'device')}" + (f", {tainted:,} tainted" if tainted else "")
+            answer = Answer(words, (len(own), tainted, ""), bool(own), source="docs/semantics.md 3.2 and 3.8")
+            yield ("pool", subject), answer
+
+    def _findings(self, findings: Iterable[Finding], *, fails: Collection[Severity]) -> Found:
+        """Yield findings as answers; one of a severity of `fails` says that something does not work."""
+        for finding in findings:
+            origin = finding.origin or Origin()
+            kind = "slice" if origin.path and not origin.source else "object"
+            place = (origin.source, str(origin.document), origin.object, origin.path)
+            message = self.masked(finding.message)
+            key = (kind, finding.subject or origin.object or finding.rule, finding.rule, *place)
+            yield key, _of_finding(finding, finding.message, (message,), works=finding.severity not in fails)
+
+    # ---------------------------------------------------------------- taint rules and selectors
+
+    def _taint_rules(self) -> Found:
+        for rule in self.cluster.taint_rules:
+            effect = rule_effect(self.cluster, rule, self.release)
+            evicted = tuple(pod.pod for pod in effect.pods if pod.evicted)
+            words = f"taints {counted(effect.devices, 'device')}, evicts {counted(len(evicted), 'pod')}"
+            if effect.gate:
+                words = f"does nothing, because {effect.gate.replace(',', ' and ')} is off"
+            shows = f"dra-lab check CLUSTER --rule FILE --release {self.release.version} shows where these pods can go."
+            value = effect.devices, effect.claims, evicted
+            answer = Answer(
+                words, value, not evicted, source="docs/semantics.md 1.9 and 3.8", advice=shows if evicted else ""
+            )
+            yield ("taint rule", rule.metadata.name), answer
+
+    def _selectors(self) -> Found:
+        """Yield how many devices each class matches, and each request that has selectors of its own."""
+        classes = [(f"class {name}", _ask_of(name)) for name in self.cluster.class_by_name]
+        claims = [(f"claim {_name(claim)}", claim.spec) for claim in self.cluster.claims]
+        claims += [(f"template {_name(one)}", one.spec.spec) for one in self.cluster.templates or ()]
+        requests = [
+            (f"{name}, request {ask.reference}", ask)
+            for name, spec in claims
+            for request in spec.devices.requests
+            for ask in asks(request)
+            if ask.selectors
+        ]
+        seen: set[tuple[str, tuple[str, ...]]] = set()
+        for name, ask in (*classes, *requests):
+            if (ask.device_class_name, ask.selectors) not in seen:
+                seen.add((ask.device_class_name, ask.selectors))
+                if self._is_wanted(SELECTORS, "selector", name):
+                    yield ("selector", name), self._selected(ask)
+
+    def _selected(self, ask: Ask) -> Answer:
+        if not self._left:
+            return Answer("not decided", works=None, ended=True)
+        found = candidates(self.cluster, ask, self.release)
+        words = f"matches {counted(len(found.devices), 'device')}"
+        if found.failed:
+            device, why = next(iter(found.failed.items()))
+            words = f"{words} and fails on {counted(len(found.failed), 'device')} ({device}: {why.rstrip('.')})"
+        words = found.error.rstrip(".") or words
+        value = hash(tuple(item.id for item in found.devices)), len(found.failed), self.masked(found.error)
+        works = bool(found.devices) and not found.failed
+        return Answer(words, value, works, source="docs/semantics.md 1.6 and 4")
+
+    # ---------------------------------------------------------------- claims and pods of the cluster
+
+    def _audit(self) -> Found:
+        """Yield why an allocated claim would not be allocated again."""
+        for row in audit_claims(self._at):
+            words = f"would not be allocated again: {row.why}"
+            value = (self.masked(row.why),)
+            key = ("claim", row.claim, row.rule, row.request, str(row.device or ""))
+            yield key, Answer(words, value, False, rule=row.rule, advice=row.advice)
+
+    def _pending(self) -> Found:
+        if not self.cluster.pods:
+            return
+        for reason in explain(self.cluster, release=self.release, time_limit=max(1.0, self._left)).pods:
+            ended = reason.rule == "unknown"
+            words = reason.sentence.removeprefix(reason.pod).strip().rstrip(".")
+            works = None if ended else not reason.blocked
+            yield ("pod", reason.pod), Answer(words, (reason.rule,), works, ended)
+
+    def _starts(self) -> Found:
+        """Yield whether each kind of running pod, and each other kind of claim, fits if nothing is in use."""
+        idle, held = when_idle(self.cluster), HeldClaims(self.cluster, idle=True)
+        running = [pod for pod in running_pods(self.cluster) if pod.known]
+        used = {msgspec.json.encode(claim.spec) for pod in running for _, claim in pod.claims}
+        questions = [*self._of_running(running, idle, held), *self._of_claims(used, held)]
+        fit = WorkloadFit(idle, self.release, self.deadline)
+        for question in questions[:MOST_PLANNED]:
+            key = ("pod" if question.spec else "claim", question.subject)
+            if self._is_wanted(STARTS, *key):
+                (reviewed,), findings = fit.answers([question])
+                yield key, replace(self._fit(reviewed, findings), origin=None)
+
+    def _of_running(self, running: Iterable[RunningPod], idle: Cluster, held: HeldClaims) -> Iterator[Question]:
+        """Yield a question for each kind of running pod: pods that differ in their names and nodes are one kind."""
+        kinds: dict[bytes, list[PodTemplate]] = {}
+        for one in running:
+            pod = template_of(one.pod, self.cluster)
+            spec = {key: part for key, part in pod.spec.items() if key not in ("nodeName", "volumes")}
+            claims = [claim.spec for _, claim in one.claims]
+            kinds.setdefault(msgspec.json.encode((namespace_of(pod), spec, claims)), []).append(replace(pod, spec=spec))
+        for pods in islice(kinds.values(), MOST_PLANNED):
+            subject = some([f"{namespace_of(pod)}/{pod.document.name}" for pod in pods])
+            for question in questions_of(pods[:1], {}, idle, self.release, [], held):
+                yield replace(question, subject=subject)
+
+    def _of_claims(self, used: Collection[bytes], held: HeldClaims) -> Iterator[Question]:
+        """Yield a question for each kind of claim and template of the cluster that no running pod uses."""
+        kinds: dict[bytes, tuple[ResourceClaimSpec, list[str]]] = {}
+        named = [(f"{space}/{name}", one.spec) for (space, name), one in held.by_name.items()]
+        named += [(f"template {space}/{name}", one.spec.spec) for (space, name), one in held.templates.items()]
+        for name, spec in named:
+            kinds.setdefault(msgspec.json.encode(spec), (spec, []))[1].append(name)
+        for encoded, (spec, names) in islice(kinds.items(), MOST_PLANNED):
+            if spec.devices.requests and encoded not in used:
+                with suppress(DraLabError):  # it cannot be planned in any release
+                    yield Question(some(names), Origin(), {"claim": sketch_of(spec, "claim")})
+
+    # ---------------------------------------------------------------- manifests
+
+    def _files(self) -> Found:
+        if not self.manifests.texts:
+            return
+        review = check_manifests(
+            self.cluster,
+            self.manifests,
+            release=self.release,
+            now=self.now,
+            allow_worse=self.allow_worse,
+            time_limit=self._left,
+        )
+        of_workloads = {(item.origin, item.subject) for item in review.reviewed}
+        planned = {item.subject for item in review.reviewed}
+        own = [f for f in review.findings if any((f.origin, one) in of_workloads for one in f.subject.split(", "))]
+        for (subject, number), state in states(review):
+            if subject in planned or state.fit.is_open:
+                about = [f for f in own if f.origin == state.origin and subject in f.subject.split(", ")]
+                yield ("workload", subject, str(number)), self._fit(state, about)
+        yield from self._findings((f for f in review.findings if f not in own), fails=(Severity.ERROR,))
+
+    def _fit(self, state: Reviewed, findings: Iterable[Finding]) -> Answer:
+        """Return whether a workload or claim fits, how many times, and on which nodes, as far as that is proven."""
+        plan, fits = state.plan, state.fit is FitState.FITS
+        known = plan is not None and not plan.not_examined
+        known = known and plan is not None and all(one.fit is not NodeFit.UNKNOWN for one in plan.node_classes)
+        times = state.times if state.proven and not state.capped else None
+        finding = next(iter(sorted(findings, key=lambda f: f.severity is not Severity.ERROR)), None)
+        rule = finding.rule if finding is not None else ""
+        value = (state.fit, times if fits else None, state.nodes if fits and known else None, "" if fits else rule)
+        words = f"fits {fit_words(state)}" if fits and state.times is not None else state.sentence.rstrip(".")
+        if finding is not None and not fits:
+            words = f"{OUTCOME_WORDS[state.fit]}: {finding.message}"
+        works, ended = None if state.fit.is_open else fits, state.fit is FitState.NOT_DECIDED
+        if finding is None:
+            return Answer(words, value, works, ended, origin=state.origin)
+        return Answer(words, value, works, ended, rule, _CHANGES, finding.advice, state.origin)
+
+
+def _ask_of(class_name: str) -> Ask:
+    """Return a request for one device of a class."""
+    return asks(DeviceRequest(name="any", exactly=ExactDeviceRequest(device_class_name=class_name)))[0]
+
+
+def _is_usable(gates: Gates, device: Device) -> bool:
+    """Say whether the gates of a release let kube-scheduler allocate a device (docs/semantics.md 3.5.2, 3.10)."""
+    return not is_hidden(gates, device) and (gates.partitionable_devices or not device.consumes_counters)
+
+
+def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> Answer:
+    return Answer(words, value, works, rule=finding.rule, advice=finding.advice, origin=finding.origin)
+
+
+def _name(item: Any) -> str:
+    return f"{item.metadata.namespace or 'default'}/{item.metadata.name}"

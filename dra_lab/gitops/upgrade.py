@@ -1,0 +1,264 @@
+"""`check`: manifests against a cluster, and what an upgrade of Kubernetes changes: the difference of two answers."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import overload
+
+from dra_lab.errors import Cancelled, InputError
+from dra_lab.gitops.check_manifests import check_manifests
+from dra_lab.gitops.folder import Manifests, read_manifests
+from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Key, ReleaseAnswers
+from dra_lab.gitops.review import Review
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, can_set
+from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
+from dra_lab.words.rule_catalogue import rule_catalogue
+
+_LEAST_SECONDS = 2.0
+"""Seconds for finding since when answers change, if comparing them took less than twice that."""
+
+_NO_FINDING, _NOT_CHECKED = Answer("no finding"), Answer("not checked", works=None)
+_ABSENT = {ALLOCATED: Answer("would be allocated again"), PENDING: _NOT_CHECKED, STARTS: _NOT_CHECKED}
+
+
+@overload
+def check(
+    cluster: Cluster,
+    paths: Iterable[str | Path],
+    *,
+    release: KubernetesRelease | str | None = ...,
+    upgrade: None = ...,
+    now: bool = ...,
+    time_limit: float = ...,
+) -> Review: ...
+@overload
+def check(
+    cluster: Cluster,
+    paths: Iterable[str | Path] = ...,
+    *,
+    release: KubernetesRelease | str | None = ...,
+    upgrade: KubernetesRelease | str,
+    now: bool = ...,
+    time_limit: float = ...,
+) -> Upgrade: ...
+def check(
+    cluster: Cluster,
+    paths: Iterable[str | Path] = (),
+    *,
+    release: KubernetesRelease | str | None = None,
+    upgrade: KubernetesRelease | str | None = None,
+    now: bool = False,
+    time_limit: float = 60.0,
+) -> Review | Upgrade:
+    """Return whether manifests are valid and fit, or with `upgrade` which answers a newer release changes.
+
+    Args:
+        cluster: The cluster.
+        paths: Files and folders of manifests, or "-" for standard input; an upgrade needs none.
+        release: The release of Kubernetes; default: that of the cluster. An upgrade starts there.
+        upgrade: The release where the upgrade ends; default None: manifests are checked in one release.
+        now: Whether manifests get only devices that are not in use; default: all devices.
+        time_limit: Seconds for all planning together.
+
+    Returns:
+        The review of the manifests, or the changes by the upgrade: those of pools, slices, taint rules, selectors,
+        claims and pods of the cluster, and of the manifests.
+
+    Raises:
+        InputError: A release is not known, or `upgrade` is not newer than the other one.
+        SourceError: There is no file or folder at a path.
+
+    Example:
+        >>> from dra_lab import check, load_cluster
+        >>> check(load_cluster("sample:two-sockets"), release="1.36.2", upgrade="1.36.3").outcome
+        'fits'
+    """
+    manifests = read_manifests(paths)
+    start = cluster.target_release(release)
+    if upgrade is None:
+        return check_manifests(cluster, manifests, release=start, now=now, time_limit=time_limit)
+    target = cluster.target_release(upgrade)
+    refuse_older(start, target, cluster.name)
+    return compare_releases(cluster, manifests, start, target, now=now, time_limit=time_limit)
+
+
+def refuse_older(start: KubernetesRelease, target: KubernetesRelease, name: str) -> None:
+    """Raise InputError for an upgrade to a release that is not newer."""
+    if RELEASES.index(target.version) <= RELEASES.index(start.version):
+        message = f"Kubernetes {target.version} is not newer than {start.version}, where the upgrade of {name} starts"
+        raise InputError(f"{message}; give a newer release, or another start with --release")
+
+
+def compare_releases(
+    cluster: Cluster,
+    manifests: Manifests,
+    start: KubernetesRelease,
+    target: KubernetesRelease,
+    *,
+    now: bool = False,
+    allow_worse: bool = False,
+    time_limit: float = 60.0,
+    progress: Callable[[str], None] = lambda _: None,
+    cancel: threading.Event | None = None,
+) -> Upgrade:
+    """Return the answers that differ between two releases.
+
+    `progress` is called with the name of each part. Raises Cancelled once `cancel` is set, between two parts.
+    """
+    asked = _Asked(cluster, manifests, start, target, now, allow_worse, progress, cancel)
+    begun = time.monotonic()
+    before = asked.answers(start, begun + time_limit / 2)
+    after = asked.answers(target, begun + time_limit)
+    pairs = {key: (_of(before, key), _of(after, key)) for key in dict.fromkeys((*before, *after))}
+    changed = {key: pair for key, pair in pairs.items() if not _is_open(*pair) and not _same(*pair)}
+    end = time.monotonic() + max(_LEAST_SECONDS, (time.monotonic() - begun) / 2)
+    causes = asked.causes(changed, end)
+    rows = [_row(key, *pair, causes.get(key, _Cause())) for key, pair in changed.items()]
+    order = [*Turn]
+    undecided = tuple(dict.fromkeys(f"{key[1]} {key[2]}" for key, pair in pairs.items() if _is_open(*pair)))
+    counts = dict(_counts(cluster, before, manifests))
+    rows.sort(key=lambda one: order.index(one.turn))
+    return Upgrade(cluster.name, str(start), str(target), tuple(rows), counts, undecided)
+
+
+_Pairs = Mapping[Key, tuple[Answer, Answer]]
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """The first release in which an answer is not the one of the start, and the gates without which it would be."""
+
+    since: str = ""
+    gates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is compared, and in which releases."""
+
+    cluster: Cluster
+    manifests: Manifests
+    start: KubernetesRelease
+    target: KubernetesRelease
+    now: bool
+    allow_worse: bool
+    progress: Callable[[str], None]
+    cancel: threading.Event | None
+
+    def answers(
+        self, release: KubernetesRelease, deadline: float, only: Collection[Key] | None = None
+    ) -> Mapping[Key, Answer]:
+        """Return the answers in a release, of all keys or of `only` these."""
+        wanted = None if only is None else frozenset(only)
+        found = ReleaseAnswers(
+            self.cluster,
+            self.manifests,
+            release,
+            _mask((self.start, self.target, release)),
+            deadline,
+            partial(self._step, release),
+            self.now,
+            self.allow_worse,
+            wanted,
+        )
+        return found.every()
+
+    def _step(self, release: KubernetesRelease, part: str) -> None:
+        if self.cancel is not None and self.cancel.is_set():
+            raise Cancelled("the upgrade check was cancelled")
+        self.progress(f"Kubernetes {release.version}: {part}")
+
+    def causes(self, changed: _Pairs, end: float) -> Mapping[Key, _Cause]:
+        """Return since when each changed answer is another one, and by which gates, as far as that is found in time."""
+        if not changed:
+            return {}
+        first, last = (RELEASES.index(one.version) for one in (self.start, self.target))
+        between = [(version, self._with_gates(version)) for version in RELEASES[first + 1 : last]]
+        since = dict.fromkeys(changed, self.target.version)
+        left = dict(changed)
+        for version, release in between:
+            if time.monotonic() > end:
+                return {}
+            for key in self._differing(left, release, end):
+                since[key] = version
+                del left[key]
+        gates: dict[Key, tuple[str, ...]] = {}
+        for version in dict.fromkeys(since.values()):
+            here = {key: pair for key, pair in changed.items() if since[key] == version}
+            for gate, release in self._without_gates(self._with_gates(version)):
+                for key in here.keys() - (
+                    self._differing(here, release, end) if time.monotonic() < end else here.keys()
+                ):
+                    gates[key] = (*gates.get(key, ()), gate)
+        return {key: _Cause(since[key], gates.get(key, ())) for key in changed}
+
+    def _with_gates(self, version: str) -> KubernetesRelease:
+        gates = {**self.start.gates, **self.target.gates}
+        return KubernetesRelease(version, {gate: on for gate, on in gates.items() if can_set(version, gate, on=on)})
+
+    def _without_gates(self, release: KubernetesRelease) -> Iterator[tuple[str, KubernetesRelease]]:
+        """Yield a release with each gate in turn as the start has it, where it differs and can be set."""
+        for gate in GATES:
+            on = self.start.enabled(gate)
+            if on != release.enabled(gate) and can_set(release.version, gate, on=on):
+                yield gate, replace(release, gates={**release.gates, gate: on})
+
+    def _differing(self, pairs: _Pairs, release: KubernetesRelease, end: float) -> set[Key]:
+        """Return the keys whose answer in a release is not known to be the one of the start."""
+        found = self.answers(release, end, pairs)
+        return {key for key, (old, _) in pairs.items() if (new := _of(found, key)).ended or not _same(old, new)}
+
+
+def _mask(releases: Iterable[KubernetesRelease]) -> Callable[[str], str]:
+    """Return what replaces releases in a text, so that a sentence that names its release is equal in each."""
+    names = sorted({name for one in releases for name in (str(one), one.version)}, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\d.])(?:{'|'.join(map(re.escape, names))})(?!\.?\d)")
+    return lambda text: pattern.sub("RELEASE", text)
+
+
+def _of(answers: Mapping[Key, Answer], key: Key) -> Answer:
+    return answers.get(key) or _ABSENT.get(key[0]) or (_NOT_CHECKED if key[1] == "workload" else _NO_FINDING)
+
+
+def _same(old: Answer, new: Answer) -> bool:
+    """Say whether two answers are equal as far as both are known."""
+    parts = zip(old.value, new.value, strict=False)
+    return len(old.value) == len(new.value) and all(a == b or a is None or b is None for a, b in parts)
+
+
+def _is_open(old: Answer, new: Answer) -> bool:
+    """Say whether it is not decided whether an answer changes."""
+    return old.ended or new.ended or (new.works is None and old.works is not None)
+
+
+def _row(key: Key, old: Answer, new: Answer, cause: _Cause) -> ChangedAnswer:
+    turn = Turn.CHANGES
+    if old.works and not new.works:
+        turn = Turn.STOPS
+    elif new.works and not old.works and key[0] != RULES:
+        turn = Turn.STARTS
+    named = new if new.rule or not old.rule else old
+    entry = rule_catalogue().get(named.rule)
+    advice = "" if turn is Turn.STARTS else (named.advice or (entry.remedy if entry is not None else ""))
+    source = "docs/semantics.md 1.2" if cause.gates else named.source if entry is None else entry.source
+    origin = new.origin or old.origin
+    words = old.words, new.words
+    return ChangedAnswer(turn, key[1], key[2], *words, named.rule, cause.since, cause.gates, source, advice, origin)
+
+
+def _counts(cluster: Cluster, answers: Mapping[Key, Answer], manifests: Manifests) -> Iterator[tuple[str, int]]:
+    """Yield how many things of each kind were compared."""
+    yield "pool", len(cluster.slices_by_pool)
+    yield "slice", len(cluster.slices)
+    yield "taint rule", len(cluster.taint_rules)
+    yield "selector", sum(key[0] == SELECTORS for key in answers)
+    yield "claim", len(cluster.claims)
+    yield "pod", len(cluster.pods)
+    yield "manifest", len(manifests.documents)
