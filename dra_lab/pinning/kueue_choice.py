@@ -26,7 +26,7 @@ from dra_lab.pinning.gang_fills import GangFills, Requests
 from dra_lab.pinning.pin_budget import MOST_GANGS, PinBudget
 from dra_lab.planner.gangs.gang_verdicts import checked_nodes
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-from dra_lab.scheduler.kueue.counted import gang_requests, leads, refused_claims
+from dra_lab.scheduler.kueue.counted import gang_requests, leads, node_requests, refused_claims
 from dra_lab.scheduler.kueue.quota_verdict import level_key
 
 SHARED = "claims that pods share are not replayed"
@@ -73,7 +73,8 @@ def kueue_choice(
     if unknown := _unknown(cluster, gang, hierarchy, checks=checked is not None):
         return known(GangVerdict.MAYBE, unknown)
     flavor = KueueFlavor(levels, hierarchy.name, node_leaves=kueue_gate(cluster.queues, NODE_LEAVES))
-    sets = [_pod_set(gang, group, hierarchy, requests or {}, checked or {}) for group in gang.pods]
+    of_nodes = node_requests(cluster, gang, requests or {}, release)
+    sets = [_pod_set(gang, group, hierarchy, of_nodes, checked or {}) for group in gang.pods]
     few = gang.replicas <= MOST_GANGS
     copies = list(sets)
     for number in range(1, gang.replicas if few else 1):

@@ -111,6 +111,16 @@ def test_kueue_admits_nothing_where_no_node_has_the_devices():
     assert "excluded: draNoFit: 2" in found.sentence
 
 
+@pytest.mark.parametrize(("checks", "verdict"), [(False, GangVerdict.NO), (True, GangVerdict.YES)])
+def test_an_extended_resource_of_a_class_needs_the_check_of_devices(checks, verdict):
+    """Without it, Kueue looks for the resource in what the nodes can allocate, where DRA never writes it."""
+    on, tree = racks({"r1": [PAIRED]})
+    claim = ClaimSketch(name="extended-resources", requests=(request("container-0-request-0", GPU),))
+    gang = Workload("train", [PodGroup("worker", (claim,), count=1)], level="rack", hierarchy="fabric")
+    found = replay_kueue(configured(on, KueueDRADeviceFeasibility=checks), gang, tree, R136)
+    assert (found.verdict, 'excluded: resource "nvidia.com/gpu": 1' in found.sentence) == (verdict, not checks)
+
+
 def test_kube_scheduler_chooses_the_nodes_of_a_domain_without_host_names():
     """Kueue holds the pods to the rack, so they find the node that has devices."""
     on, tree = racks({"r1": [["r0"], PAIRED]})

@@ -21,6 +21,7 @@ from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.planner.arguments import given, workloads_given
 from dra_lab.planner.budget import Progress, awaited
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
+from dra_lab.scheduler.kueue.counted import node_requests
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
 from dra_lab.scheduler.kueue.topology_counts import TopologyCounts, nodes_with_devices, topology_counts
 from dra_lab.sketch.compile import compile_claim
@@ -102,7 +103,8 @@ def gang_verdicts(
         )
         groups = found.spec.resource_groups if found is not None else ()
         flavors = dict.fromkeys(flavor.name for group in groups for flavor in group.flavors)
-    counts = topology_counts(cluster, gang, known, tuple(flavors), requested, checked_nodes(cluster, gang, target))
+    of_nodes, checked = node_requests(cluster, gang, requested, target), checked_nodes(cluster, gang, target)
+    counts = topology_counts(cluster, gang, known, tuple(flavors), of_nodes, checked)
     if plan is None:
         plan = plan_gangs(
             cluster,

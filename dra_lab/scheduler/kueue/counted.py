@@ -24,6 +24,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.queues import (
     ALTERNATIVES,
+    DEVICE_CHECK,
     Configuration,
     CounterSource,
     DeviceClassMapping,
@@ -102,6 +103,32 @@ def gang_requests(gang: Workload) -> Iterator[tuple[str, DeviceRequest]]:
 def is_free(request: DeviceRequest) -> bool:
     """Say whether Kueue accepts a request without counting it: adminAccess takes no device away."""
     return not request.first_available and all(ask.admin_access for ask in asks(request))
+
+
+def node_requests(
+    cluster: Cluster,
+    gang: Workload,
+    requests: Mapping[str, Mapping[str, QuantityText]],
+    release: KubernetesRelease,
+) -> dict[str, dict[str, QuantityText]]:
+    """Return what Kueue looks for in the amounts of nodes, for a pod of each group by its name.
+
+    Extended resources that a DeviceClass serves are among them unless its check of devices is on, and then the gang
+    fits on no node that does not advertise them.
+
+    Source: kubernetes-sigs/kueue v0.20, dynamic_resource_allocation.md, "When the check runs".
+    """
+    found = {group.name: dict(requests.get(group.name, {})) for group in gang.pods}
+    if kueue_gate(cluster.queues, DEVICE_CHECK):
+        return found
+    classes = node_index(cluster, release).matching.classes
+    for group in gang.pods:
+        for claim in (one for one in group.claims if one.name == EXTENDED_CLAIM):
+            for ask in (one for request in claim.requests for one in asks(request)[:1]):
+                of_class = classes.get(ask.device_class_name)
+                own = of_class.spec.extended_resource_name if of_class is not None else None
+                found[group.name][own or f"{IMPLICIT}{ask.device_class_name}"] = ask.count
+    return found
 
 
 def leads(gang: Workload) -> bool:
