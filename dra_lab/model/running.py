@@ -177,6 +177,7 @@ class Move(Struct, frozen=True):
         stops_first: It has to stop before another pod can move, and it starts again only after that one.
         unit: Pods of one number move together: they share a claim, or are a gang.
         notes: What to know before it moves: budgets, claims that stay, what was not checked.
+        worse: How its devices are spread more than now, such as `2 NUMA nodes instead of 1`; "" if they are not.
 
     Example:
         >>> from dra_lab.model.running import Move
@@ -194,6 +195,7 @@ class Move(Struct, frozen=True):
     stops_first: bool = False
     unit: int = 0
     notes: tuple[str, ...] = ()
+    worse: str = ""
 
     def __str__(self) -> str:
         """Return the move in a few words."""

@@ -38,6 +38,7 @@ from dra_lab.planner.questions import asked, make_plan
 from dra_lab.planner.room_costs import pods_in, without_units
 from dra_lab.planner.room_search import EXHAUSTED, Attempt, RoomSearch
 from dra_lab.topology.hierarchy_findings import some
+from dra_lab.topology.locality import numa_and_root
 
 SECONDS = 60.0
 """How long fewer moves are looked for without a time limit."""
@@ -169,6 +170,21 @@ def _admitted_alone(
     return admission_of(without_units(rest, units), units, release).nodes
 
 
+def _worse(cluster: Cluster, move: Move) -> str:
+    """Return how a move spreads the devices of a pod over more places than now, "" if it does not."""
+    before = _spread(cluster, move.node_from, move.devices_from)
+    after = _spread(cluster, move.node_to, [placed.device for placed in move.devices])
+    rows = zip(("NUMA nodes", "PCIe roots"), after, before, strict=True)
+    return next((f"{now} {level} instead of {then}" for level, now, then in rows if now != then), "") * (after > before)
+
+
+def _spread(cluster: Cluster, node: str, devices: Iterable[DeviceID]) -> tuple[int, int]:
+    """Return over how many NUMA nodes and PCIe roots some devices are spread, as far as their places are known."""
+    known = numa_and_root(cluster, node)
+    places = [known[device] for device in devices if device in known]
+    return len({numa for numa, _ in places} - {None}), len({root for _, root in places} - {None})
+
+
 def _ordered(cluster: Cluster, found: Attempt) -> Iterator[Move]:
     """Yield the moves of an attempt in a safe order."""
     units = []
@@ -179,7 +195,8 @@ def _ordered(cluster: Cluster, found: Attempt) -> Iterator[Move]:
         for pod, there, claims in places_of(shape, found.placed):
             devices = tuple(device for _, own in claims for device in own)
             notes = notes_of(pod, unit, cluster)
-            moves.append(Move(pod.name, pod.node, there.node, pod.devices, devices, unit=number, notes=notes))
+            move = Move(pod.name, pod.node, there.node, pod.devices, devices, unit=number, notes=notes)
+            moves.append(changed(move, worse=_worse(cluster, move)))
         after = tuple(now[claim.metadata.namespace, claim.metadata.name] for claim in unit.claims)
         units.append(UnitMove(unit.claims, after, tuple(moves)))
     yield from ordered_moves(cluster, units)

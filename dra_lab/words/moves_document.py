@@ -62,6 +62,8 @@ def _room(plan: Plan, moves: Sequence[Move]) -> str:
     placed, wanted = sum(plan.placed.values()), plan.replicas
     what = "it fits" if placed == wanted else f"{placed:,} of {wanted:,} replicas fit"
     first = f"If {counted(len(moves), 'pod')} {verb}, {what}: {named}."
+    if worse := sum(bool(move.worse) for move in moves):
+        first = f"{first} {worse:,} of them {'ends' if worse == 1 else 'end'} worse aligned."
     if plan.least_moves is None:
         return first
     if plan.least_moves >= len(moves):
@@ -88,7 +90,8 @@ def moves_table(moves: Sequence[Move]) -> Table:
 
 def _notes(move: Move) -> list[str]:
     first = ["it stops first and starts last of its circle"] if move.stops_first else []
-    return first + list(move.notes)
+    worse = [f"worse aligned: {move.worse}"] if move.worse else []
+    return [*first, *worse, *move.notes]
 
 
 def moves_parts(plan: Plan) -> Iterator[Part]:
@@ -106,7 +109,8 @@ def steps_markdown(plan: Plan) -> str:
     ]
     for move in moves:
         where = f"to other devices of {move.node_to}" if move.node_from == move.node_to else f"to {move.node_to}"
-        known = " ".join(sentence(sentence_case(note)) for note in move.notes)
+        worse = [f"worse aligned: {move.worse}"] if move.worse else []
+        known = " ".join(sentence(sentence_case(note)) for note in (*worse, *move.notes))
         code = [] if move in first else _commands(move)
         steps.append(Item(f"Move {move.pod} from {move.node_from} {where}, and wait until it runs.", known, code=code))
     parts: list[Part] = [

@@ -27,6 +27,12 @@ def test_one_pod_moves_where_its_devices_are_the_only_ones_missing(tmp_path):
     assert (plan.node, moved(plan), plan.least_moves) == ("a1", [("team/p1", "b1")], 1)
 
 
+def test_a_pod_that_ends_on_more_numa_nodes_than_now_is_named(tmp_path):
+    """Its two GPUs are on one NUMA node, and the two that are free elsewhere are on two."""
+    (move,) = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 4)).moves
+    assert move.worse == "2 NUMA nodes instead of 1"
+
+
 def test_nothing_moves_where_it_fits(tmp_path):
     """Two GPUs are free as it is."""
     plan = make_room(cluster_of(tmp_path, ROOM, SPREAD), drawing(tmp_path, 2))
