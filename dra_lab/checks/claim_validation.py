@@ -155,7 +155,7 @@ def check_claim_spec(spec: Mapping[str, Any], path: str, release: KubernetesRele
     def request_rule(request: Mapping[str, Any], place: str) -> Errors:
         yield from check_request(request, place, release)
         for part, part_place, reference in request_parts(request, place):
-            yield from check_derived_attributes(part, part_place, reference, uses)
+            yield from check_derived_attributes(part, part_place, reference, uses, release)
 
     def constraint_rule(constraint: Mapping[str, Any], place: str) -> Errors:
         yield from check_references(constraint, place, names)
@@ -241,9 +241,9 @@ def check_references(item: Mapping[str, Any], path: str, names: frozenset[str]) 
 def check_constraint(constraint: Mapping[str, Any], path: str, release: KubernetesRelease) -> Errors:
     """Yield what is wrong with `constraints[]`. Where both attributes are set, only `matchAttribute` is looked at."""
     if "matchAttribute" in constraint:
-        yield from check_fully_qualified(constraint["matchAttribute"], f"{path}.matchAttribute")
+        yield from check_fully_qualified(constraint["matchAttribute"], f"{path}.matchAttribute", release)
     elif "distinctAttribute" in constraint:
-        yield from check_fully_qualified(constraint["distinctAttribute"], f"{path}.distinctAttribute")
+        yield from check_fully_qualified(constraint["distinctAttribute"], f"{path}.distinctAttribute", release)
     elif release.enabled("DRAConsumableCapacity"):
         yield required(path, "set matchAttribute or distinctAttribute")
     else:
@@ -273,7 +273,9 @@ def attribute_uses(constraints: Sequence[Mapping[str, Any]] | None) -> Uses:
     return {reference: frozenset(names) for reference, names in found.items()}
 
 
-def check_derived_attributes(request: Mapping[str, Any], path: str, reference: str, uses: Uses) -> Errors:
+def check_derived_attributes(
+    request: Mapping[str, Any], path: str, reference: str, uses: Uses, release: KubernetesRelease
+) -> Errors:
     """Yield what is wrong with `derivedAttributes`: each has a full name that a constraint on the request uses."""
     used = uses.get("", frozenset()) | uses.get(reference, frozenset())
     used |= uses.get(reference.partition("/")[0], frozenset())
@@ -283,7 +285,7 @@ def check_derived_attributes(request: Mapping[str, Any], path: str, reference: s
         if not name:
             yield required(f"{place}.name")
         else:
-            yield from check_fully_qualified(name, f"{place}.name")
+            yield from check_fully_qualified(name, f"{place}.name", release)
             if name not in used:
                 yield invalid(f"{place}.name", name, "no constraint on this request uses it")
         if not expression:

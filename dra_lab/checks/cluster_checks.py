@@ -10,7 +10,7 @@ from dra_lab.checks.in_use_audit import check_audit
 from dra_lab.checks.refused import check_refused_claims, check_refused_slices
 from dra_lab.findings import Finding, Severity, sort_findings
 from dra_lab.index.in_use import UNHEALTHY, claim_name, counters_in_use, device_health
-from dra_lab.index.pools import why_unusable
+from dra_lab.index.pools import contradictions, why_unusable
 from dra_lab.model.claims import ResourceClaimConsumerReference
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
@@ -116,7 +116,9 @@ def _findings_of(cluster: Cluster, rules: tuple[Rule, ...]) -> tuple[Finding, ..
 
 
 def check_pools(cluster: Cluster) -> Iterator[Finding]:
-    """Yield pools that kube-scheduler skips, and old generations (docs/semantics.md 3.2.5 to 3.2.9)."""
+    """Yield pools that kube-scheduler skips, and old generations (docs/semantics.md 3.2.5 to 3.2.9, 3.2.18)."""
+    newest_rules = cluster.target_release().is_at_least("1.38")
+    ends = "fails on the nodes that see it" if newest_rules else "gives up the pod"
     for (driver, name), slices in cluster.slices_by_pool.items():
         current = newest(slices)
         generation = current[0].spec.pool.generation
@@ -127,11 +129,12 @@ def check_pools(cluster: Cluster) -> Iterator[Finding]:
             advice = "kube-scheduler uses the newest generation; the driver should remove the old slices."
             yield Finding("pool-stale", Severity.NOTE, pool, message, advice)
         wanted = current[0].spec.pool.resource_slice_count
-        if len(current) != wanted:
+        contradiction = contradictions(cluster).get(((driver, name), generation), "") if newest_rules else ""
+        if len(current) != wanted and not contradiction:
             message = f"the pool is incomplete: {len(current)} of {wanted} ResourceSlices of generation {generation}"
-            advice = "kube-scheduler does not use its devices, and a request with allocationMode All gives up the pod."
+            advice = f"kube-scheduler does not use its devices, and a request with allocationMode All {ends}."
             yield Finding("pool-incomplete", Severity.WARNING, pool, message, advice)
-        elif invalid := why_unusable(cluster, current):
+        elif invalid := contradiction or why_unusable(cluster, current):
             advice = "kube-scheduler does not use its devices; correct what the driver publishes."
             yield Finding("pool-invalid", Severity.WARNING, pool, f"the pool is invalid: {invalid}", advice)
 

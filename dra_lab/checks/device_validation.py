@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from dra_lab.checks.core_fields import check_node_selector
@@ -32,6 +34,7 @@ from dra_lab.model.quantity import parse_quantity, semver_key
 from dra_lab.model.release import KubernetesRelease
 
 MAX_VALID_VALUES = 10
+_POWERS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
 def check_capacity(capacity: Mapping[str, Any], path: str, release: KubernetesRelease, *, shareable: bool) -> Errors:
@@ -66,16 +69,28 @@ def _check_values(policy: Mapping[str, Any], capacity: Fraction, path: str, rele
         if values[index - 1] > values[index]:
             yield invalid(f"{path}[{index}]", policy["validValues"][index], "the values must ascend")
 
-    def rule(value: Fraction, place: str) -> Errors:
-        if value > capacity:
+    def rule(text: str, place: str) -> Errors:
+        if (value := parse_quantity(text)) > capacity:
             yield invalid(place, str(value), "it is larger than the capacity")
 
-    # 1.36 compares whole numbers, so that 1.2 and 1.9 are the same to it
+    # 1.36 compares whole numbers, so that 1.2 and 1.9 are the same to it; 1.37 texts, so that 1 and 1.0 differ
     exact = release.enabled("DRAFractionalCapacityRange")
-    yield from check_set(values, MAX_VALID_VALUES, rule, path, lambda value: value if exact else whole(value))
+    key = _decimal_text if exact else lambda text: whole(parse_quantity(text))
+    yield from check_set(policy["validValues"], MAX_VALID_VALUES, rule, path, key)
     # a list that is too long is not looked at, so its default is not found
     if len(values) > MAX_VALID_VALUES or _value(policy, "default") not in values:
         yield invalid(path, policy["default"], "the default must be one of the values")
+
+
+def _decimal_text(text: str) -> str:
+    """Return a quantity as `Quantity.AsDec()` writes it: `1.0` and `1000m` keep their places behind the point."""
+    match = re.fullmatch(r"[+-]?\d*\.?(\d*)(.*)", getattr(text, "written", text).strip())
+    places, suffix = (len(match[1]), match[2]) if match else (0, "")
+    power = int(suffix[1:]) if suffix[:1] in ("e", "E") and suffix[1:] else _POWERS.get(suffix, 0)
+    places = min(max(places - power, 0), 9)
+    scaled = ceil(abs(parse_quantity(text)) * 10**places)
+    digits = f"{scaled:0{places + 1}d}"
+    return digits if not places else f"{digits[:-places]}.{digits[-places:]}"
 
 
 def _check_range(policy: Mapping[str, Any], capacity: Fraction, path: str, release: KubernetesRelease) -> Errors:
@@ -144,7 +159,11 @@ def check_device(device: Mapping[str, Any], path: str, release: KubernetesReleas
     yield from check_label(device.get("name") or "", f"{path}.name")
     yield from _check_sizes(device, path)
     attributes, shareable = device.get("attributes"), bool(device.get("allowMultipleAllocations"))
-    yield from check_map(attributes, -1, MAX_QUALIFIED, check_qualified, check_attribute, f"{path}.attributes")
+
+    def key_rule(key: str, place: str) -> Errors:
+        yield from check_qualified(key, place, release)
+
+    yield from check_map(attributes, -1, MAX_QUALIFIED, key_rule, check_attribute, f"{path}.attributes")
 
     def capacity_rule(capacity: Mapping[str, Any], place: str) -> Errors:
         yield from check_capacity(capacity, place, release, shareable=shareable)
@@ -153,13 +172,13 @@ def check_device(device: Mapping[str, Any], path: str, release: KubernetesReleas
         yield from check_taint(taint, place, release)
 
     capacity = device.get("capacity")
-    yield from check_map(capacity, -1, MAX_QUALIFIED, check_qualified, capacity_rule, f"{path}.capacity")
+    yield from check_map(capacity, -1, MAX_QUALIFIED, key_rule, capacity_rule, f"{path}.capacity")
     yield from check_list(device.get("taints"), MAX_TAINTS, taint_rule, f"{path}.taints")
     consumed = device.get("consumesCounters")
     if consumed:
         place = f"{path}.consumesCounters"
         yield from check_set(consumed, MAX_CONSUMED_SETS, check_consumption, place, lambda c: c.get("counterSet") or "")
-    yield from _check_node_choice(device, path, per_device=per_device)
+    yield from _check_node_choice(device, path, release, per_device=per_device)
     yield from check_binding_conditions(device, path)
     yield from check_node_allocatable(device, path)
 
@@ -223,7 +242,7 @@ def check_consumption(consumption: Mapping[str, Any], path: str) -> Errors:
     yield from check_compatibility_groups(consumption.get("compatibilityGroups"), path)
 
 
-def _check_node_choice(device: Mapping[str, Any], path: str, *, per_device: bool) -> Errors:
+def _check_node_choice(device: Mapping[str, Any], path: str, release: KubernetesRelease, *, per_device: bool) -> Errors:
     name, selector, all_nodes = device.get("nodeName"), device.get("nodeSelector"), device.get("allNodes")
     if not per_device:
         if (name, selector, all_nodes) != (None, None, None):
@@ -236,6 +255,9 @@ def _check_node_choice(device: Mapping[str, Any], path: str, *, per_device: bool
         yield from check_subdomain(name, f"{path}.nodeName")
     if selector is not None:
         yield from check_node_selector(selector, f"{path}.nodeSelector")
+        # to 1.37 the API server stores several terms (docs/semantics.md 1.5.1)
+        if len(selector.get("nodeSelectorTerms") or ()) > 1 and release.is_at_least("1.38"):
+            yield FieldError(f"{path}.nodeSelector.nodeSelectorTerms", "exactly one term is allowed")
     if all_nodes is False:
         yield invalid(f"{path}.allNodes", all_nodes, "leave it out or set it to true")
     if sum((bool(name), selector is not None, bool(all_nodes))) != 1:

@@ -14,10 +14,10 @@ from dra_lab.checks.taint_validation import excludes
 from dra_lab.findings import Finding, Severity
 from dra_lab.index.in_use import claim_name, published_device
 from dra_lab.index.not_read import not_read
-from dra_lab.index.pools import why_unusable
+from dra_lab.index.pools import contradictions, why_unusable
 from dra_lab.model.claims import DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
+from dra_lab.model.device import Device, published_amounts
 from dra_lab.model.memo import once_per_devices, once_per_rules, once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import Node, NodeSelector, node_matches
@@ -49,13 +49,16 @@ class HeldDevice:
 
 
 @once_per_devices
-def unusable_pools(cluster: Cluster) -> Mapping[tuple[str, str], str]:
-    """Return why kube-scheduler skips a pool, by (driver, pool)."""
+def unusable_pools(cluster: Cluster, *, consistent: bool = False) -> Mapping[tuple[str, str], str]:
+    """Return why kube-scheduler skips a pool, by (driver, pool); from 1.38 also for `contradictions` (`consistent`)."""
+    wrong = contradictions(cluster) if consistent else {}
     found: dict[tuple[str, str], str] = {}
     for key, slices in cluster.slices_by_pool.items():
         current = newest(slices)
         wanted = current[0].spec.pool.resource_slice_count
-        if len(current) != wanted:
+        if contradiction := wrong.get((key, current[0].spec.pool.generation)):
+            found[key] = f"invalid ({contradiction})"
+        elif len(current) != wanted:
             found[key] = f"incomplete ({len(current)} of {wanted} ResourceSlices)"
         elif invalid := why_unusable(cluster, current):
             found[key] = f"invalid ({invalid})"
@@ -79,7 +82,9 @@ def device_reasons(
         else:
             yield "pool-vanished", f"no ResourceSlice publishes the pool {pool} any more", advice
         return
-    if skipped := unusable_pools(held.cluster).get((result.driver, result.pool)):
+    if skipped := unusable_pools(held.cluster, consistent=held.release.is_at_least("1.38")).get(
+        (result.driver, result.pool)
+    ):
         yield "pool-unusable", f"the pool {pool} is {skipped}", "The driver must publish the complete pool again."
     yield from _taints(held, result, ask, device)
     yield from _matches(held, result, ask, device)
@@ -148,14 +153,19 @@ def _amounts(
 ) -> Iterator[Reason]:
     advice = "The driver publishes less than before. Move a pod away, or request less."
     requested = {key: parse_quantity(text) for key, text in (ask.capacity if ask is not None else {}).items()}
-    for key in {*requested, *result.consumed_capacity}:
+    taken = held.cluster.allocated.consumed.get(result.id, {})
+    keys = {*requested, *result.consumed_capacity}
+    if held.release.is_at_least("1.38"):
+        requested, taken = ({**published_amounts(device, one, result.driver)} for one in (requested, taken))
+        keys = {*published_amounts(device, dict.fromkeys(keys), result.driver)}
+    for key in keys:
         known = device.capacity.get(key)
         if known is None:
             yield "capacity-too-small", f"{result.id} has no capacity {key} any more", advice
             continue
         total = parse_quantity(known.value)
         wanted = requested.get(key, Fraction())
-        used = held.cluster.allocated.consumed.get(result.id, {}).get(key, Fraction())
+        used = taken.get(key, Fraction())
         if wanted > total:
             why = f"{result.id} has {format_quantity(total)} of {key}, and the claim requests {format_quantity(wanted)}"
             yield "capacity-too-small", why, advice

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any
 
 from dra_lab.manifests.strict import FieldError
+from dra_lab.model.release import KubernetesRelease
 
 Errors = Iterator[FieldError]
 Rule = Callable[[Any, str], Errors]
@@ -171,12 +172,14 @@ def check_identifier(name: str, path: str) -> Errors:
         yield invalid(path, name, "use letters, digits and '_', not beginning with a digit")
 
 
-def check_qualified(name: str, path: str) -> Errors:
+def check_qualified(name: str, path: str, release: KubernetesRelease) -> Errors:
     """Yield why a name is no QualifiedName (`identifier` or `domain/identifier`).
 
-    A name with two or more slashes is not looked at and passes, as in the API server.
+    To 1.37 the API server accepts a name with two or more slashes without any check (docs/semantics.md 1.3.1).
     """
     parts = name.split("/")
+    if len(parts) > 2 and release.is_at_least("1.38"):
+        yield invalid(path, name, "write it as name or domain/name; a second '/' is not allowed")
     if len(parts) == 1:
         yield from check_identifier(name, path)
     if len(parts) != 2:
@@ -192,9 +195,9 @@ def check_qualified(name: str, path: str) -> Errors:
         yield invalid(path, name, "the name must not be empty")
 
 
-def check_fully_qualified(name: str, path: str) -> Errors:
+def check_fully_qualified(name: str, path: str, release: KubernetesRelease) -> Errors:
     """Yield why a name is no FullyQualifiedName (`domain/identifier`)."""
-    yield from check_qualified(name, path)
+    yield from check_qualified(name, path, release)
     if "/" not in name:
         yield invalid(path, name, "write it with its domain: domain/name")
 

@@ -45,7 +45,7 @@ def check_slice(resource_slice: Mapping[str, Any], release: KubernetesRelease) -
 
     yield from check_set(spec.get("devices"), device_limit(spec, release), rule, "spec.devices", _name)
     yield from check_set(spec.get("sharedCounters"), MAX_COUNTER_SETS, check_counter_set, "spec.sharedCounters", _name)
-    yield from check_partition_type(spec)
+    yield from check_partition_type(spec, release)
     yield from _check_operations(spec.get("skipNodeOperations") or ())
 
 
@@ -118,7 +118,7 @@ def _name(item: Mapping[str, Any]) -> str:
     return item.get("name") or ""
 
 
-def check_partition_type(spec: Mapping[str, Any]) -> Errors:
+def check_partition_type(spec: Mapping[str, Any], release: KubernetesRelease) -> Errors:
     """Yield what is wrong with `partitionTypeAttribute`: every device that draws counters has it as a text."""
     name = spec.get("partitionTypeAttribute")
     if name is None:
@@ -128,7 +128,7 @@ def check_partition_type(spec: Mapping[str, Any]) -> Errors:
     if not any(device.get("consumesCounters") for device in devices):
         yield invalid(path, name, "no device of the slice consumes counters")
         return
-    wrong = list(check_fully_qualified(name, path))
+    wrong = list(check_fully_qualified(name, path, release))
     yield from wrong
     bare = name.removeprefix(f"{spec.get('driver') or ''}/")
     for index, device in enumerate(devices if not wrong else ()):

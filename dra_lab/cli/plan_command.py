@@ -28,6 +28,7 @@ from dra_lab.cli.options import (
     add_planning,
     add_what_if,
     cluster_of,
+    plan_files,
     print_answer,
     release_of,
     seconds,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
     from dra_lab.model.gang_verdicts import GangChoice
     from dra_lab.model.node_type import AddedNodes
+    from dra_lab.model.running import Movable
     from dra_lab.words.plan_document import AfterPlan
 
 EXAMPLES = (
@@ -156,13 +158,23 @@ def _run_workloads(options: argparse.Namespace) -> int:
 
 def _with_room(options: argparse.Namespace, asked: Asked, common: dict[str, Any]) -> Plan:
     """Return the plan with the moves that make room. Raises InputError for options that have no meaning with it."""
-    from dra_lab.model.running import Movable
     from dra_lab.planner.make_room import make_room
 
     if options.node or options.objective != "replicas":
         raise InputError("--node and --objective have no meaning with --make-room; leave them out")
-    movable = Movable(namespaces=tuple(options.movable_namespace), labels=dict(options.movable_label))
-    return make_room(asked.cluster, list(asked.every), movable=movable, **common)
+    return make_room(asked.cluster, list(asked.every), movable=_movable_of(options), **common)
+
+
+def _movable_of(options: argparse.Namespace) -> Movable:
+    """Return the pods that may move, by the options, else by the plan files. Raises InputError if these differ."""
+    from dra_lab.model.running import Movable
+
+    if options.movable_namespace or options.movable_label:
+        return Movable(namespaces=tuple(options.movable_namespace), labels=dict(options.movable_label))
+    found = [one.movable for one in plan_files(options).values() if one.movable is not None]
+    if any(one != found[0] for one in found):
+        raise InputError("the plan files differ in movable; give --movable-namespace or --movable-label")
+    return found[0] if found else Movable()
 
 
 def _print_moves(options: argparse.Namespace) -> int:

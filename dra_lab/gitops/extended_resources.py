@@ -237,6 +237,28 @@ def missing_class_findings(pod: PodTemplate, extended: ResourceClaimSpec, cluste
         yield replace(finding, origin=pod.document.at(pod.path))
 
 
+def stale_class_findings(
+    pod: PodTemplate, extended: ResourceClaimSpec, cluster: Cluster, release: KubernetesRelease
+) -> Iterator[Finding]:
+    """Yield a note for each extended resource of several classes: to 1.37 kube-scheduler may use an older class.
+
+    Rule: docs/semantics.md 1.10.5.
+    """
+    if release.is_at_least("1.38"):
+        return
+    asked = {request.exactly.device_class_name for request in extended.devices.requests if request.exactly}
+    named = {one.name: one.spec.extended_resource_name for one in cluster.classes if one.spec.extended_resource_name}
+    for resource in sorted({named[one] for one in asked & named.keys()}):
+        several = sorted(name for name, served in named.items() if served == resource)
+        if len(several) > 1:
+            message = (
+                f"{len(several)} DeviceClasses ({', '.join(several[:3])}) serve {resource}. After a change of a class "
+                f"kube-scheduler {release.version} may use an older one than dra-lab does"
+            )
+            advice = "Let one class serve the name. Kubernetes 1.38 has the fix."
+            yield Finding("class-stale", Severity.NOTE, pod.subject, message, advice, pod.document.at(pod.path))
+
+
 def plugin_nodes(pod: PodTemplate, cluster: Cluster) -> frozenset[str]:
     """Return the nodes on which a device plugin serves what a class serves elsewhere: there the class does not."""
     typed = _typed(pod)

@@ -15,6 +15,7 @@ from dra_lab.gitops.extended_resources import (
     missing_class_findings,
     plugin_findings,
     plugin_nodes,
+    stale_class_findings,
     unserved_resources,
 )
 from dra_lab.gitops.object_pods import PodTemplate, subjects_of
@@ -168,6 +169,7 @@ def _of_pod(
         without = plugin_nodes(pod, cluster)
         findings += plugin_findings(pod, sorted(without))
         findings += missing_class_findings(pod, extended, cluster)
+        findings += stale_class_findings(pod, extended, cluster, release)
     known = {name: sketch for name, sketch in sketches.items() if sketch is not None}
     if len(known) < len(sketches) or not (known or allocated):
         return None

@@ -156,6 +156,8 @@ class _Tainting:
         held = [(claim, one) for _, claim in pod.claims for one in _results(claim) if self.selects(one.id)]
         if not held:
             return None
+        # to 1.37 the eviction controller does not know claims of extended resources (docs/semantics.md 3.8.6)
+        of_extended = "" if self.release.is_at_least("1.38") else of_extended
         counting = [(claim, one) for claim, one in held if claim.metadata.name != of_extended]
         limits = [self._seconds(claim, one) for claim, one in counting] if self.evicts else []
         seconds = min((limit for limit in limits if limit is not None), default=None)

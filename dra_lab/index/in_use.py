@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dra_lab.index.pools import Pool
 from dra_lab.model.claims import AllocatedDevices, ResourceClaim
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device
+from dra_lab.model.device import Device, published_amounts
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.names import DeviceID
 from dra_lab.model.pods import Pod, ResourceHealth, ResourceStatus
@@ -132,6 +133,26 @@ def published_device(cluster: Cluster, device: DeviceID) -> tuple[Device, Resour
             if found.name == device.device:
                 return found, item
     return None
+
+
+def held_alone(cluster: Cluster, held: AllocatedDevices) -> AllocatedDevices:
+    """Return what claims hold as kube-scheduler 1.38 counts it.
+
+    Shares of a device that can no longer be shared hold it alone. Amounts have the keys that the driver publishes now.
+    Rules: docs/semantics.md 3.11.13, 3.11.14.
+    """
+    if not (held.shares or held.consumed):
+        return held
+    exclusive, shares, consumed = dict(held.exclusive), dict(held.shares), dict(held.consumed)
+    for device in {*shares, *consumed}:
+        found = published_device(cluster, device)
+        if found is None:
+            continue
+        if device in shares and not found[0].allow_multiple_allocations:
+            exclusive.setdefault(device, shares.pop(device)[0])
+        if device in consumed:
+            consumed[device] = published_amounts(found[0], consumed[device], device.driver)
+    return replace(held, exclusive=exclusive, shares=shares, consumed=consumed)
 
 
 @once_per_snapshot

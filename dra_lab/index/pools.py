@@ -61,16 +61,22 @@ class Pool(Struct, frozen=True):
 
 
 def gather_pools(
-    cluster: Cluster, node_name: str, *, partitionable_devices: bool = True, counters_everywhere: bool = True
+    cluster: Cluster,
+    node_name: str,
+    *,
+    partitionable_devices: bool = True,
+    counters_everywhere: bool = True,
+    consistent: bool = False,
 ) -> tuple[Pool, ...]:
     """Return the pools that a node sees, in the allocator's order (docs/semantics.md 3.2.1 to 3.2.9, 3.3, for 1.36).
 
     Sorted by (driver, pool name) in byte order, pools with binding conditions (also of devices for other nodes) after
     all others; slices inside a pool by object name, devices in list order. `partitionable_devices` is the gate
     DRAPartitionableDevices; with `counters_everywhere` every node sees every slice with shared counters, which ends
-    with 1.37 (docs/semantics.md 3.2.3).
+    with 1.37 (docs/semantics.md 3.2.3). `consistent` makes pools with `contradictions` invalid, from 1.38 on (3.2.18).
     """
-    gates = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
+    counting = (partitionable_devices, counters_everywhere) if cluster.partitioned else (True, True)
+    gates = (*counting, consistent)
     published = _published(cluster, guessed_kinds(cluster))
     known = published.pools.setdefault(gates, {})
     found = known.get(node_name)
@@ -86,7 +92,28 @@ def pools_of(cluster: Cluster, node_name: str, gates: Gates) -> tuple[Pool, ...]
         node_name,
         partitionable_devices=gates.partitionable_devices,
         counters_everywhere=gates.defects,
+        consistent=gates.from_1_38,
     )
+
+
+@once_per_devices
+def contradictions(cluster: Cluster) -> Mapping[tuple[_Key, int], str]:
+    """Return why kube-scheduler 1.38 calls a pool of some generation invalid: its slices contradict each other.
+
+    Slices for other nodes count. Rule: docs/semantics.md 3.2.18.
+    """
+    found = {}
+    for key, slices in cluster.slices_by_pool.items():
+        for generation, own in grouped(slices, lambda s: s.spec.pool.generation).items() if len(slices) > 1 else ():
+            counts = sorted({s.spec.pool.resource_slice_count for s in own})
+            if len(counts) > 1:
+                why = f"its slices disagree on resourceSliceCount ({', '.join(map(str, counts))})"
+            elif len(own) > counts[0]:
+                why = f"it has {len(own)} slices, and each has resourceSliceCount {counts[0]}"
+            else:
+                continue
+            found[key, generation] = f"{why}, which kube-scheduler refuses after 1.38.0-alpha.2"
+    return found
 
 
 class _Published(Struct, frozen=True):
@@ -103,7 +130,7 @@ class _Published(Struct, frozen=True):
     everywhere: frozenset[_Key]
     kinds: DeviceKinds
     of_slice: Mapping[bool, dict[int, Pool | None]]
-    pools: dict[tuple[bool, bool], dict[str, tuple[Pool, ...]]] = field(default_factory=dict)
+    pools: dict[tuple[bool, bool, bool], dict[str, tuple[Pool, ...]]] = field(default_factory=dict)
     shared: dict[object, Pool | None] = field(default_factory=dict)
 
 
@@ -115,13 +142,15 @@ def _published(cluster: Cluster, guesses: Guesses) -> _Published:
     return _Published(cluster.slices_by_node, cluster.network_slices, counters, everywhere, kinds, of_slice)
 
 
-def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tuple[bool, bool]) -> tuple[Pool, ...]:
-    partitionable_devices, counters_everywhere = gates
+def _gather(
+    cluster: Cluster, published: _Published, node_name: str, gates: tuple[bool, bool, bool]
+) -> tuple[Pool, ...]:
+    partitionable_devices, counters_everywhere, consistent = gates
     node = cluster.node_named(node_name)
     seen: list[ResourceSlice] = [*published.by_node.get(node_name, ())]
     if published.network:
         seen += published.network
-    if published.counters and all(gates):
+    if published.counters and partitionable_devices and counters_everywhere:
         seen += _counters_elsewhere(published, node, seen)
     relevant: dict[_Key, list[ResourceSlice]] = {}
     for slice_ in seen:
@@ -136,11 +165,21 @@ def _gather(cluster: Cluster, published: _Published, node_name: str, gates: tupl
         if kept and kept[0].spec.pool.generation < spec.pool.generation:
             kept.clear()
         kept.append(slice_)
+    wrong = contradictions(cluster) if consistent else {}
     found = (
-        _pool(cluster, published, key, slices, node, counting=partitionable_devices) for key, slices in relevant.items()
+        _contradicting(cluster, key, slices[0].spec.pool.generation, why)
+        if (why := wrong.get((key, slices[0].spec.pool.generation)))
+        else _pool(cluster, published, key, slices, node, counting=partitionable_devices)
+        for key, slices in relevant.items()
     )
     pools = [pool for pool in found if pool is not None]
     return tuple(sorted(pools, key=_order))
+
+
+def _contradicting(cluster: Cluster, key: _Key, generation: int, why: str) -> Pool | None:
+    """Return an invalid pool, or None if a newer generation replaces it."""
+    newer = any(s.spec.pool.generation > generation for s in cluster.slices_by_pool[key])
+    return None if newer else Pool(*key, generation, invalid=why)
 
 
 def devices_on(pools: tuple[Pool, ...]) -> Iterator[PoolDevice]:

@@ -22,7 +22,7 @@ from dra_lab.model.sketch_rules import check_pods, check_same, check_sketch
 FIRST_VERSION = "dra-lab/v1"
 """The version of files with one drawing."""
 
-_ADDED = ("workloads", "editing", "layers", "addable", "kept", "view")
+_ADDED = ("workloads", "editing", "layers", "addable", "movable", "kept", "view")
 _SETTINGS = ("release", "goals")
 _HEADER = "# A drawing of dra_lab: requests, links, layout. Edit it here or on the canvas.\n"
 

@@ -200,6 +200,11 @@ def _nothing(field: Field, version: str, release: str) -> Any:
 
 
 def _field(item: Any, field: Field, version: str, release: str) -> Any:
+    if field.type == "quantity":
+        # plain texts, whatever the decoder remembers of them
+        if field.container == "map":
+            return {key: str(value) for key, value in sorted(item.items())}
+        return [*map(str, item)] if field.container == "list" else str(item)
     if field.type in SCALARS:
         if field.container == "map":
             return dict(sorted(item.items()))

@@ -181,6 +181,13 @@ def _bool(value: Any, place: Place, problems: Problems) -> Any:
     return False
 
 
+class Quantity(str):
+    """A quantity in canonical form, with the text that was `written`: 1.37 compares that in one place (1.7.3)."""
+
+    __slots__ = ("written",)
+    written: str
+
+
 def _quantity(value: Any, place: Place, problems: Problems) -> Any:
     if value is None:
         return "0"
@@ -188,10 +195,12 @@ def _quantity(value: Any, place: Place, problems: Problems) -> Any:
         problems.append((place, f"must be a quantity such as 16, 500m or 40Gi, not {_go_name(value)}"))
         return "0"
     try:
-        return canonical_quantity(value)
+        found = Quantity(canonical_quantity(value))
     except QuantityError as error:
         problems.append((place, error.message))
         return "0"
+    found.written = str(value)
+    return found
 
 
 def _time(value: Any, place: Place, problems: Problems) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -13,6 +14,8 @@ from dra_lab.model.quantity import QuantityText, parse_quantity
 from dra_lab.model.release import KubernetesRelease
 
 RESOURCE_V1 = "resource.k8s.io/v1"
+
+_Amount = TypeVar("_Amount")
 
 
 class Value(
@@ -183,13 +186,29 @@ def has_empty_attributes(device: Device) -> bool:
     return not all(attribute.is_list for attribute in without_scalar((device,)))
 
 
+def published_amounts(device: Device, amounts: Mapping[str, _Amount], driver: str) -> Mapping[str, _Amount]:
+    """Return amounts by the keys that a driver publishes: `x` is `<driver>/x`, which wins if both are there.
+
+    Rule: docs/semantics.md 3.11.14, from 1.38.
+    """
+
+    def key_of(key: str) -> str:
+        domain, _, name = key.rpartition("/")
+        forms = (f"{driver}/{name}", name) if domain in ("", driver) else ()
+        return next((form for form in forms if form in device.capacity), key)
+
+    return {key_of(key): amounts[key] for key in sorted(amounts, key=lambda key: "/" in key)}
+
+
 def capacity_taken(
-    device: Device, requests: Mapping[str, QuantityText | Fraction], release: KubernetesRelease
+    device: Device, requests: Mapping[str, QuantityText | Fraction], release: KubernetesRelease, driver: str
 ) -> dict[str, Fraction] | None:
-    """Return what a request takes of every capacity of a device, None where it cannot be served.
+    """Return what a request takes of every capacity of a device of a driver, None where it cannot be served.
 
     Rule: docs/semantics.md 3.11.
     """
+    if release.is_at_least("1.38"):
+        requests = published_amounts(device, requests, driver)
     if any(key not in device.capacity for key in requests):
         return None
     requested = {key: v if isinstance(v, Fraction) else parse_quantity(v) for key, v in requests.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -53,6 +54,27 @@ class Layer(Value, frozen=True):
         if self.level:
             return f"{words} in a new {self.level.rpartition('/')[2]} next to that of {self.beside}"
         return f"{words} next to {self.beside}" if self.beside else words
+
+
+class LayerSpan(Struct, frozen=True):
+    """Layers that a person sees as one change: what they do, the position of the first, and how many they are."""
+
+    words: str
+    first: int
+    count: int
+
+
+def spans(layers: Sequence[Layer]) -> Iterator[LayerSpan]:
+    """Yield the changes that a person sees: moves of pods that follow each other are one, as only all make room."""
+    first = 0
+    for change, group in groupby(layers, key=lambda layer: layer.change):
+        own = list(group)
+        words = [layer.words for layer in own]
+        if change == "moved":
+            yield LayerSpan(", ".join(words) if len(own) <= 2 else f"Move {len(own)} pods", first, len(own))
+        else:
+            yield from (LayerSpan(one, first + at, 1) for at, one in enumerate(words))
+        first += len(own)
 
 
 class AddableNode(Value, frozen=True):

@@ -306,6 +306,9 @@ class Gates(Struct, frozen=True):
     `distinctAttribute` remembers one device a request (3.9.18). List intersections are not
     restored (3.9.22). All drops devices without remaining capacity (3.6.5) and keeps its notes on one that turns out
     full. Configurations are repeated (3.16.3; see also 3 and 5.2).
+    `from_1_38` means: All with a broken pool fails one node (3.6.10). Slices that contradict each other make a pool
+    invalid (3.2.18). A device with shares is not taken alone (3.11.13). A capacity is found with and without the domain
+    of its driver (3.11.14).
     """
 
     prioritized_list: bool
@@ -321,6 +324,7 @@ class Gates(Struct, frozen=True):
     skip_groups: bool
     defects: bool
     leaks: bool
+    from_1_38: bool
 
 
 def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None) -> Gates:
@@ -346,4 +350,5 @@ def gates_of(release: KubernetesRelease, *, list_attributes: bool | None = None)
         skip_groups=not (defects or release.enabled("DRADeviceCompatibilityGroups")),
         defects=defects,
         leaks=not release.is_at_least("1.36.3"),
+        from_1_38=release.is_at_least("1.38"),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from dra_lab.model.claims import ResourceClaim
+from dra_lab.model.device import Value
 from dra_lab.model.names import DeviceID
 from dra_lab.model.nodes import NodeSelectorRequirement, NodeValue, labels_match
 from dra_lab.model.placement import Placement
@@ -141,7 +142,7 @@ def devices_of(claim: ResourceClaim) -> tuple[DeviceID, ...]:
     return tuple(one.id for one in allocation.devices.results if not one.admin_access) if allocation else ()
 
 
-class Movable(Struct, frozen=True, kw_only=True):
+class Movable(Value, frozen=True):
     """Which running pods may move to make room.
 
     Without arguments these are all pods with an owner other than a DaemonSet, outside of kube-system, whose priority

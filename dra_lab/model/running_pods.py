@@ -85,8 +85,8 @@ def _node_of(cluster: Cluster, claims: Sequence[tuple[str, ResourceClaim]]) -> s
 class Unit:
     """Pods that move together: one pod, pods that share a claim, or a gang.
 
-    `stays` is why they may not move, "" if they may. `budgets` counts the pods of the unit by the PodDisruptionBudget
-    that covers them.
+    `stays` says what is so about pods that may not move ("without an owner"), "" if they may. `budgets` counts the pods
+    of the unit by the PodDisruptionBudget that covers them.
     """
 
     pods: tuple[RunningPod, ...]
@@ -152,7 +152,7 @@ def movable_units(
         counted = Counter(name for names in covering.values() for name in names)
         reasons = [why for pod in own if (why := _stays(pod, wanted, most, covering[pod.name]))]
         reasons += [
-            f"PodDisruptionBudget {name} allows {allowed[name]} disruptions"
+            f"of which PodDisruptionBudget {name} lets {allowed[name]} go"
             for name, count in counted.items()
             if count > allowed[name]
         ]
@@ -161,24 +161,24 @@ def movable_units(
 
 
 def _stays(pod: RunningPod, movable: Movable, most: int, budgets: Collection[str]) -> str:
-    """Return why a pod may not move, "" if it may."""
+    """Return what is so about a pod that may not move, "" if it may."""
     metadata, (kind, _) = pod.pod.metadata, pod.owner
     if not pod.known:
-        return "the pod was not read, so its owner is not known"
+        return "of which only the name was read"
     if not kind:
-        return "it has no owner, so it would not come back by itself"
+        return "without an owner"
     if kind in ("DaemonSet", "Node"):
-        return f"it belongs to a {kind} and runs on its own node only"
+        return f"of a {kind}"
     if metadata.namespace == SYSTEM:
-        return f"it is in {SYSTEM}"
+        return f"of {SYSTEM}"
     if metadata.deletion_timestamp:
-        return "it is being deleted"
+        return "in deletion"
     if movable.namespaces and (metadata.namespace or DEFAULT_NAMESPACE) not in movable.namespaces:
-        return "its namespace may not move"
+        return f"of {metadata.namespace or DEFAULT_NAMESPACE}"
     if any(metadata.labels.get(key) != value for key, value in movable.labels.items()):
-        return "its labels are others than those that may move"
+        return f"without {', '.join(f'{key}={value}' for key, value in movable.labels.items())}"
     if pod.priority > most:
-        return f"its priority {pod.priority} is higher"
+        return "of a higher priority"
     if len(budgets) > 1:
-        return f"several PodDisruptionBudgets cover it ({', '.join(sorted(budgets))}), so the API refuses its eviction"
+        return f"of several PodDisruptionBudgets ({', '.join(sorted(budgets))})"
     return ""

@@ -25,6 +25,7 @@ from dra_lab.model.device import Value
 from dra_lab.model.layers import Addable, Layer
 from dra_lab.model.names import MARK, part_of, split_request
 from dra_lab.model.quantity import QuantityText
+from dra_lab.model.running import Movable
 
 LEVELS = ("switch", "pcieRoot", "numaNode", "socket")
 """Levels of a node at which a link can hold, nearest first; everything else in `Link.where` is an attribute."""
@@ -322,9 +323,9 @@ class Drawing(Value, frozen=True):
     is "" for the cluster's default. `node` is "" unless a person pinned one. `goals` is the order of goals 4 to 8 if a
     person changed it. `workloads` are the pods of the fleet; `editing` names the one whose only claim is the sketch, ""
     if the sketch is none of them. `layers` are what-if changes of the cluster, in their order; `addable` is what may be
-    added to it. `kept` are plans for comparing; `view` is what the screen shows, by setting. `measured` are bandwidths
-    that a person measured with and without the link, by the path between GPU and NIC without it
-    (`topology.bandwidth.PATHS`).
+    added to it. `movable` are the running pods that may move, None for the usual ones. `kept` are plans for comparing;
+    `view` is what the screen shows, by setting. `measured` are bandwidths that a person measured with and without the
+    link, by the path between GPU and NIC without it (`topology.bandwidth.PATHS`).
     """
 
     sketch: ClaimSketch = ClaimSketch()
@@ -337,6 +338,7 @@ class Drawing(Value, frozen=True):
     editing: str = ""
     layers: tuple[Layer, ...] = ()
     addable: Addable = Addable()
+    movable: Movable | None = None
     kept: tuple[Kept, ...] = ()
     view: dict[str, str] = {}
     measured: dict[str, tuple[float, float]] = {}

@@ -19,6 +19,7 @@ from dra_lab.pictures.captions import device_words, heading, locality_words, pla
 from dra_lab.pictures.device_states import SHOWN
 from dra_lab.pictures.hardware import hardware_svg
 from dra_lab.pictures.letters import colours, letters, numbers
+from dra_lab.pictures.moves import moves_svg
 from dra_lab.pictures.scene import node_scene
 from dra_lab.topology.node_tree import UNKNOWN
 from dra_lab.words.document import clean
@@ -231,7 +232,8 @@ def picture(
         answer: A cluster or a plan.
         node: The node to draw; default "": the first node that the plan uses, or that the cluster has.
         plan: The plan whose devices are marked; default: `answer` if it is a plan.
-        kind: "hardware", or "graph" for a page with the same places and devices as boxes that people can move.
+        kind: "hardware", "graph" for a page with the same places and devices as boxes that people can move, or "moves"
+            for the running pods that move or leave drained nodes.
         show: What is marked of a plan of one pod, one of `SHOWN`. A dashed border marks a difference, and K marks what
             only kube-scheduler takes.
 
@@ -286,7 +288,13 @@ def _graph(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodeIm
     return NodeImage(node, graph_page(cluster, node, one_pod), graph_frame(cluster, node, one_pod))
 
 
+def _moves(cluster: Cluster, node: str, plan: Plan | None, _show: str) -> NodeImage:
+    svg = moves_svg(cluster, plan.moves if plan is not None else cluster.moves, plan)
+    return NodeImage(node, svg, svg)
+
+
 _KINDS: Mapping[str, Callable[[Cluster, str, Plan | None, str], NodeImage]] = {
     "hardware": _hardware,
     "graph": _graph,
+    "moves": _moves,
 }

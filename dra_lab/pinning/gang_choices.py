@@ -123,6 +123,8 @@ def _kube_scheduler(given: _Arrival) -> GangChoice:
         sum(room[end] // gang.size + (room[end] % gang.size >= gang.least) for room in headrooms) for end in (0, 1)
     )
     verdict, sentence = _verdict(rows, gang)
+    if verdict is GangVerdict.YES:
+        sentence += _if_all_are_tried(rows, gang, release, sum(map(len, placements.values())))
     replay = GangReplay(name, verdict, sentence, rows, gang.name)
     return GangChoice(replay, (min(gang.replicas, least), min(gang.replicas, most)))
 
@@ -167,6 +169,18 @@ def _verdict(rows: tuple[DomainReplay, ...], gang: Workload) -> tuple[GangVerdic
         return GangVerdict.NO, f"first fit places at most {best.most} of {wanted} pods, in {best.domain}"
     sentence = "the order of the pods and the nodes that scores choose decide whether every pod finds devices"
     return GangVerdict.MAYBE, sentence
+
+
+def _if_all_are_tried(rows: tuple[DomainReplay, ...], gang: Workload, release: KubernetesRelease, nodes: int) -> str:
+    """Return that a "yes" depends on how many placements kube-scheduler tries; "" to 1.37, where it tries all.
+
+    Rule: docs/semantics.md 1.18.4.
+    """
+    tried = max(1, len(rows) * max(500, 10_000 - nodes * 18 // 10) // 10_000)
+    failing = sum(row.least < gang.least for row in rows)
+    if failing < tried or not release.is_at_least("1.38"):
+        return ""
+    return f"; this holds if it tries all {len(rows)} placements, and 1.38 may try only {tried} of them"
 
 
 def _headroom(gang: Workload, nodes: Sequence[str], fills: GangFills) -> Range:

@@ -17,7 +17,7 @@ from dra_lab.scheduler.constraints import constraint_values
 from dra_lab.scheduler.counters import Counters
 from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import ClaimNeeds, Need
-from dra_lab.scheduler.search_limits import AttemptAborted
+from dra_lab.scheduler.search_limits import AttemptAborted, NodeFails
 
 REJECTED = 1
 FULL = 2
@@ -54,12 +54,14 @@ class Judge:
     def list_all(self, need: Need) -> None:
         """Fix the devices that allocationMode All takes (docs/semantics.md 3.6.1, 3.6.5, 3.6.9).
 
-        Raises AttemptAborted for a pool that is incomplete or invalid, whatever its driver, and for failing selectors.
+        Raises AttemptAborted for a pool that is incomplete or invalid, whatever its driver, and for failing selectors;
+        for a pool NodeFails from 1.38 on (3.6.10).
         """
         for pool in self._pools:
             if pool.invalid or not pool.complete:
                 state = f"invalid: {pool.invalid}" if pool.invalid else "incomplete"
-                raise AttemptAborted(
+                fails = NodeFails if self._gates.from_1_38 else AttemptAborted
+                raise fails(
                     f"claim {need.claim_name}, request {need.reference}: it requests all devices, but the pool "
                     f"{pool.driver}/{pool.name} is {state}; wait for its driver, or request a count"
                 )
@@ -90,7 +92,11 @@ class Judge:
         gates = self._gates
         if gates.consumable_capacity:
             use = capacity_use(
-                candidate.device, need.capacity, fractional=gates.fractional_range, defects=gates.defects
+                candidate.device,
+                need.capacity,
+                fractional=gates.fractional_range,
+                defects=gates.defects,
+                driver=candidate.driver if gates.from_1_38 else "",
             )
             if use is None:
                 return self._reject(need, candidate, Check.CAPACITY, "it cannot provide the requested capacity")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dra_lab.model.device import CapacityRequestPolicyRange, Device, DeviceCapacity
+from dra_lab.model.device import CapacityRequestPolicyRange, Device, DeviceCapacity, published_amounts
 from dra_lab.model.quantity import NANO, QuantityText, nano
 
 Amounts = Mapping[str, int]
@@ -14,14 +14,21 @@ _NONE: Amounts = {}
 
 
 def capacity_use(
-    device: Device, requests: Mapping[str, QuantityText], *, fractional: bool = False, defects: bool = True
+    device: Device,
+    requests: Mapping[str, QuantityText],
+    *,
+    fractional: bool = False,
+    defects: bool = True,
+    driver: str = "",
 ) -> Amounts | None:
     """Return what a request takes of every capacity of a device, or None when the device cannot serve it.
 
     `requests` are the amounts asked for; keys are compared literally, a key that the device lacks rules it out
     (docs/semantics.md 3.11.1, 3.11.3). `fractional` is the gate DRAFractionalCapacityRange; 1.37 (without `defects`)
-    refuses negative requests.
+    refuses negative requests. From 1.38 `driver` is given, and its domain may be left out (3.11.14).
     """
+    if driver:
+        requests = published_amounts(device, requests, driver)
     if any(key not in device.capacity for key in requests):
         return None
     found: dict[str, int] = {}

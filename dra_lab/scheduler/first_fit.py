@@ -32,7 +32,7 @@ from dra_lab.scheduler.depth_first import RecordedSearch, Search
 from dra_lab.scheduler.memory import Memory
 from dra_lab.scheduler.recorder import Recorder
 from dra_lab.scheduler.requests import ClaimNeeds, Need, check_size, claim_needs
-from dra_lab.scheduler.search_limits import SELECTOR, AttemptAborted, SearchLimits, SearchStopped
+from dra_lab.scheduler.search_limits import SELECTOR, AttemptAborted, NodeFails, SearchLimits, SearchStopped
 
 _SHARES = uuid.UUID("6f1d3c1e-5b0f-5f63-9a8e-2f4f0f5d7c11")
 
@@ -157,7 +157,8 @@ class Verdict(Struct, frozen=True):
     says why a node has none, why the whole attempt of the pod would be given up (ERROR), or where the search stopped.
     `steps` counts the candidates that were tried, `seconds` is the time that kube-scheduler needs for them at most, as
     `search_limits` estimates it. `recorded` is False for releases whose verdicts come from
-    documentation. `invalid_pools` is True when nothing was found and the node sees an invalid pool.
+    documentation. `invalid_pools` is True when nothing was found and the node sees an invalid pool, or one that keeps
+    it from a request for all devices.
     """
 
     status: FirstFitStatus
@@ -214,18 +215,20 @@ def search_node(
     recorded: bool,
 ) -> Verdict:
     """Run set-up and search on a node and return the verdict; every way to give up becomes one."""
-    status, message = FirstFitStatus.NONE, ""
+    status, message, invalid = FirstFitStatus.NONE, "", False
     allocations: tuple[AllocationResult, ...] | None = None
     try:
         allocations = _allocate(view, claims, gates, limits, recorder)
     except (AttemptAborted, CelCompileError) as error:
         status, message = FirstFitStatus.ERROR, str(error)
+    except NodeFails as error:
+        message, invalid = str(error), True
     except SearchStopped as stop:
         status, message = FirstFitStatus.STOPPED, str(stop)
-    pool, invalid = view.invalid_pool, False
+    pool = view.invalid_pool
     if allocations is not None:
         status = FirstFitStatus.ALLOCATED
-    elif status is FirstFitStatus.NONE:
+    elif status is FirstFitStatus.NONE and not invalid:
         invalid, message = pool is not None, "cannot allocate all claims"
         if pool is not None:
             message = f"invalid resource pools were encountered: {pool.driver}/{pool.name}: {pool.invalid}"

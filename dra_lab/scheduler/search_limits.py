@@ -29,6 +29,10 @@ class AttemptAborted(DraLabError):
     """kube-scheduler gives up the whole attempt of the pod (docs/semantics.md 3.13); caught by this package."""
 
 
+class NodeFails(DraLabError):
+    """kube-scheduler rejects this node before any search, and tries the others; caught by this package."""
+
+
 class SearchStopped(DraLabError):
     """The search reached its limit of steps or time; caught by this package."""
 

@@ -67,7 +67,9 @@ class Answering(Job[Plan]):
         self.hides_answer = False  # whether the views of a lesson must not show what is known
         self.prepares_export = False  # whether a view may simulate the export before a person opens it
         self.copies: Headroom | None = None
-        self.room: Plan | None = None  # the plan with the fewest running pods that make room for a misfit
+        # the plan with the fewest running pods that make room for a misfit, and whether it is being looked for
+        self.room: Plan | None = None
+        self.seeking_room = False
         self.counting = False
         self.status: Mapping[str, Any] = {}
         self.searching = False  # whether the answer's manifest is being searched, where that may take seconds
@@ -150,7 +152,7 @@ class Answering(Job[Plan]):
             answer = replace(answer, regrets=with_measured(answer.regrets, self.drawing.measured))
         if self._searched != (self.sketch, self.release):
             self.manifest_findings = ()  # else those of a moment before stay, until the search has gone on
-        self.room = None
+        self.room, self.seeking_room = None, answer is not None and not answer.fits and self._may_make_room
         self.copies, self.counting = None, answer is not None and answer.fits and self.counts_copies
         super().settled(answer)
 
@@ -166,7 +168,7 @@ class Answering(Job[Plan]):
             self.events.emit("findings")
         if plan is not None and plan.fits and self.counts_copies:
             self._count_copies(run, cluster, drawing)
-        if plan is not None and not plan.fits:
+        if plan is not None and self.seeking_room:
             self._look_for_room(run, cluster, drawing)
         if plan is not None:
             self._search_manifest(run, cluster, drawing, fits=plan.fits)
@@ -201,19 +203,25 @@ class Answering(Job[Plan]):
             early=misfit,
         )
 
+    @property
+    def _may_make_room(self) -> bool:
+        """Say whether running pods were read, and no node is asked for."""
+        return bool(self.cluster.pods and not self.drawing.node and self.sketch.requests)
+
     def _look_for_room(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
-        """Look for the fewest running pods that have to move so that the drawing fits, where pods were read."""
+        """Look for the fewest running pods that have to move so that the drawing fits."""
         from dra_lab.planner.make_room import make_room
 
-        if not cluster.pods or drawing.node or not drawing.sketch.requests or run.stop.wait(COPIES_AFTER):
-            return
+        found = None
         common: dict[str, Any] = {"progress": run.report, "cancel": run.stop, "time_limit": ROOM_SECONDS}
         # cancelled, or a rule that is not known: then there is no such card
         with suppress(DraLabError):
-            found = make_room(cluster, drawing.sketch, release=self._release_for(cluster, drawing), **common)
-            if run.is_latest and not run.stop.is_set() and found.fits:
-                self.room = found
-                self.events.emit("copies")
+            if not run.stop.wait(COPIES_AFTER):
+                release = self._release_for(cluster, drawing)
+                found = make_room(cluster, drawing.sketch, movable=drawing.movable, release=release, **common)
+        if run.is_latest:
+            self.room, self.seeking_room = None if run.stop.is_set() else found, False
+            self.events.emit("copies")
 
     def _count_copies(self, run: Run[Plan], cluster: Cluster, drawing: Drawing) -> None:
         """Count how many pods with the claim fit, after the answer: until it is known, `counting` says so."""

@@ -202,11 +202,11 @@ class SessionFleet(Job[FleetAnswer]):
         with_layers(self._session.cluster, added)
         self._change(replace(self._session.history.present, layers=(*self.layers, *added)))
 
-    def remove_layer(self, number: int) -> None:
-        """Remove a change by its position, from 0. Raises InputError if there is none."""
+    def remove_layer(self, number: int, count: int = 1) -> None:
+        """Remove a change, or some in a row, by its position, from 0. Raises InputError if there is none."""
         if not 0 <= number < len(self.layers):
             raise InputError(f"there is no change {number}; there are {len(self.layers)}")
-        rest = (*self.layers[:number], *self.layers[number + 1 :])
+        rest = (*self.layers[:number], *self.layers[number + count :])
         self._change(replace(self._session.history.present, layers=rest))
 
     # -- the answer

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.layers import Addable, Layer
+from dra_lab.model.running import Movable
 from dra_lab.model.sketch import ClaimSketch, Drawing, Kept, PodDrawing, claims_of
 from dra_lab.topology.layered import with_possible_layers
 
@@ -46,6 +47,7 @@ class Content(Struct, frozen=True):
     layers: tuple[Layer, ...] = ()
     kept: tuple[Kept, ...] = ()
     addable: Addable = Addable()
+    movable: Movable | None = None
 
     def with_sketch(self, sketch: ClaimSketch) -> Content:
         """Return the content with another drawing, which has the claims of the workload that is edited."""
@@ -81,7 +83,11 @@ def on_other_cluster(content: Content, cluster: Cluster) -> Content:
     )
     types = tuple(one for one in content.addable.types if one.node in nodes)
     addable = content.addable if types == content.addable.types else Addable(types=types)
-    return replace(content, layers=layers, workloads=workloads, addable=addable)
+    movable = content.movable
+    if movable is not None and movable.namespaces:
+        there = {pod.metadata.namespace for pod in cluster.pods}
+        movable = replace(movable, namespaces=tuple(one for one in movable.namespaces if one in there))
+    return replace(content, layers=layers, workloads=workloads, addable=addable, movable=movable)
 
 
 def with_settings(drawing: Drawing, scene: Scene) -> Drawing:

@@ -20,6 +20,7 @@ from dra_lab.model.driver_profile import KINDS, KindRule
 from dra_lab.model.goals import FIXED_GOALS, goal_order
 from dra_lab.model.placement import measured_path
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.running import Movable
 from dra_lab.model.sketch import ClaimSketch, Drawing, claims_of, pod_drawing
 from dra_lab.model.sketch_rules import check_sketch
 from dra_lab.session.adding import Adding
@@ -220,6 +221,10 @@ class Session(Answering):
         self.profiles = {**self.profiles, driver: replace(known, kinds=(KindRule(kind),))}
         self._take_live(self.snapshot)
 
+    def set_movable(self, movable: Movable | None) -> None:
+        """Let other running pods move to make room, None for the usual ones; one undo step."""
+        self.change(replace(self.history.present, movable=None if movable == Movable() else movable))
+
     def pin(self, node: str) -> None:
         """Plan on this node only; "" for the best node. Raises InputError when the cluster has no such node."""
         check_node(self.cluster, node)
@@ -379,7 +384,9 @@ class Session(Answering):
             self._findings_before = checked_findings(self.cluster, self._findings_before)
             self._layer(self.snapshot)
             events.append("cluster")
-        changes_claim = bool(events)  # of the claim alone: workloads and kept plans are no part of that question
+        changes_claim = (
+            bool(events) or now.movable != before.movable
+        )  # of the claim alone: workloads and kept plans are no part of that question
         if replace(now, sketch=before.sketch, scene=before.scene) != before:
             events.append("fleet")
         self._drawing_changed(*events, "history", asks=changes_claim)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dra_lab.findings import Finding, Severity
+from dra_lab.index.catalogue import Shape
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import PoolDevice, devices_on, gather_pools
 from dra_lab.model.claims import (
@@ -20,7 +21,7 @@ from dra_lab.model.claims import (
     ExactDeviceRequest,
 )
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.device import Device, capacity_taken
+from dra_lab.model.device import capacity_taken
 from dra_lab.model.names import split_request
 from dra_lab.model.quantity import format_quantity, parse_quantity
 from dra_lab.model.release import KubernetesRelease
@@ -327,12 +328,13 @@ def _is_distinct(numbered: Iterable[NumberedRequest], constraints: Iterable[Devi
 
 def _is_shared(ask: Ask, cluster: Cluster, release: KubernetesRelease) -> bool:
     """Say whether two of an ask fit on some device of the cluster if nothing else uses it."""
-    examples = (shape.example for shape in candidates(cluster, ask, release).shapes)
-    return any(d.allow_multiple_allocations and _serves_two(d, ask, release) for d in examples)
+    shapes = candidates(cluster, ask, release).shapes
+    return any(s.example.allow_multiple_allocations and _serves_two(s, ask, release) for s in shapes)
 
 
-def _serves_two(device: Device, ask: Ask, release: KubernetesRelease) -> bool:
-    taken = capacity_taken(device, ask.capacity, release)
+def _serves_two(shape: Shape, ask: Ask, release: KubernetesRelease) -> bool:
+    device = shape.example
+    taken = capacity_taken(device, ask.capacity, release, shape.driver)
     return taken is not None and all(2 * v <= parse_quantity(device.capacity[key].value) for key, v in taken.items())
 
 

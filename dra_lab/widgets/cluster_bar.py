@@ -8,6 +8,7 @@ from typing import Any
 import traitlets
 
 from dra_lab.findings import sentence_case
+from dra_lab.model.layers import spans
 from dra_lab.model.pod_reason import PodReason
 from dra_lab.model.release import SHOWN_RELEASES
 from dra_lab.session import MODES, Session
@@ -35,6 +36,7 @@ from dra_lab.widgets.cluster_rows import (
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import source_parts
+from dra_lab.widgets.upgrade_check import UpgradeCheck
 from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part, printable
 from dra_lab.words.moves_document import drained_sentence
@@ -119,7 +121,7 @@ class ClusterShown(Pane):
         known = session.is_prepared
         words = summary(cluster, session.release) if known else f"{first_words(cluster)} · counting devices ..."
         leaving = drained_sentence([move for move in cluster.moves if move.drained])
-        self.assign(what_if=[layer.words for layer in session.fleet.layers], leaving=printable(leaving))
+        self.assign(what_if=[one.words for one in spans(session.fleet.layers)], leaving=printable(leaving))
         if known:
             few = len(cluster.node_names) <= MOST_NODES
             self.assign(meters=meter_rows(cluster, session.release))
@@ -188,8 +190,9 @@ class ClusterShown(Pane):
 
     @on
     def undo_what_if(self) -> None:
-        """Undo the last what-if change."""
-        self.session.fleet.remove_layer(len(self.session.fleet.layers) - 1)
+        """Undo the last what-if change; all moves of pods that follow each other."""
+        for last in [*spans(self.session.fleet.layers)][-1:]:
+            self.session.fleet.remove_layer(last.first, last.count)
 
     @on
     def show_use(self) -> None:
@@ -207,7 +210,8 @@ class ClusterBar(SessionView):
     `example` shows the line about the example, and `ask` a question with a button for each answer. `busy` is what is
     being read, and `refused` why the latest cluster could not be read. `offer` is what a file contains to draw, and
     `uploaded` how many bytes of a drop have arrived. `details` is what was read, and `follow` whether the running
-    cluster is followed. `modes` are the modes of the planner (a bar alone has none). Clusters are read in a thread
+    cluster is followed. `upgrades` are the releases that are newer, and `upgrade` what changes up to one of them.
+    `modes` are the modes of the planner (a bar alone has none). Clusters are read in a thread
     (`loading`).
 
     Example:
@@ -219,7 +223,7 @@ class ClusterBar(SessionView):
     _esm = STATIC / "cluster_bar.js"
     _css = STATIC / "cluster_bar.css"
 
-    panes = (Shown, ClusterOpening, ClusterShown, PendingPods)
+    panes = (Shown, ClusterOpening, ClusterShown, PendingPods, UpgradeCheck)
     loading: Job[Any]
 
     @on

@@ -10,7 +10,7 @@ import traitlets
 
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import STOPS, GangVerdicts
-from dra_lab.model.layers import Layer
+from dra_lab.model.layers import Layer, LayerSpan, spans
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import PodDrawing
 from dra_lab.pictures.letters import PALETTE, letter
@@ -191,11 +191,20 @@ class WorkloadRow(Row, frozen=True):
 
 
 class LayerRow(Row, frozen=True):
-    """One what-if change; `problem` says why it does not apply to this cluster, `note` what to know if it does."""
+    """One what-if change; `problem` says why it does not apply to this cluster, `note` what to know if it does.
+
+    It is `count` layers from the position `first`.
+    """
 
     words: str
+    first: int = 0
+    count: int = 1
     problem: str = ""
     note: str = ""
+
+
+def _places(span: LayerSpan) -> range:
+    return range(span.first, span.first + span.count)
 
 
 class ScenarioTable(Row, frozen=True):
@@ -227,8 +236,14 @@ class FleetMode(Pane):
             fleet_answer=fleet_answer_row(session),
             fleet_workloads=_workload_rows(session),
             fleet_layers=[
-                LayerRow(words=layer.words, problem=refused.get(number, ""), note=notes.get(number, ""))
-                for number, layer in enumerate(session.fleet.layers)
+                LayerRow(
+                    words=span.words,
+                    first=span.first,
+                    count=span.count,
+                    problem=" ".join(refused[at] for at in _places(span) if at in refused),
+                    note=" ".join(notes[at] for at in _places(span) if at in notes),
+                )
+                for span in spans(session.fleet.layers)
             ],
             fleet_scenarios=_scenarios(session),
         )

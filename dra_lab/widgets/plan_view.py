@@ -45,6 +45,7 @@ from dra_lab.widgets.fleet_bars import FleetBars
 from dra_lab.widgets.fleet_domains import FleetDomains
 from dra_lab.widgets.fleet_mode import FleetMode
 from dra_lab.widgets.messages import Row, calls, on, wire
+from dra_lab.widgets.moves import MovesPane
 from dra_lab.widgets.session_view import STATIC, Highlight, Pane, SessionView, Shown, attempt, latest_plan
 from dra_lab.widgets.why_not import Why
 from dra_lab.words.verdict import MAKE_ROOM
@@ -289,6 +290,7 @@ class PlanView(SessionView):
         Why,
         Outgoing,
         Highlight,
+        MovesPane,
         FleetDomains,
         FleetAdding,
         FleetMode,

@@ -9,6 +9,7 @@ from shlex import quote
 from dra_lab.findings import sentence_case
 from dra_lab.model.plan import Plan
 from dra_lab.model.running import NO_OWNER, Move
+from dra_lab.model.running_pods import Unit
 from dra_lab.sketch.links import listed
 from dra_lab.topology.hierarchy_findings import some
 from dra_lab.words.document import Item, Lines, Part, Sentence, Table, Words, as_markdown, printable
@@ -100,6 +101,14 @@ def moves_parts(plan: Plan) -> Iterator[Part]:
         yield moves_table(plan.moves)
 
 
+def move_steps(moves: Sequence[Move]) -> Iterator[str]:
+    """Yield what each step does, in a few words; a pod that has no place is no step."""
+    for move in moves:
+        if move.node_to:
+            where = f"to other devices of {move.node_to}" if move.node_from == move.node_to else f"to {move.node_to}"
+            yield f"Move {move.pod} from {move.node_from} {where}"
+
+
 def steps_markdown(plan: Plan) -> str:
     """Return the moves as steps for a person, with kubectl lines that ask the server and change nothing."""
     moves = [move for move in plan.moves if move.node_to]
@@ -107,12 +116,11 @@ def steps_markdown(plan: Plan) -> str:
     steps = [
         Item(f"Stop {move.pod} for now, because another pod needs its devices.", code=_commands(move)) for move in first
     ]
-    for move in moves:
-        where = f"to other devices of {move.node_to}" if move.node_from == move.node_to else f"to {move.node_to}"
+    for move, step in zip(moves, move_steps(moves), strict=True):
         worse = [f"worse aligned: {move.worse}"] if move.worse else []
         known = " ".join(sentence(sentence_case(note)) for note in (*worse, *move.notes))
         code = [] if move in first else _commands(move)
-        steps.append(Item(f"Move {move.pod} from {move.node_from} {where}, and wait until it runs.", known, code=code))
+        steps.append(Item(f"{step}, and wait until it runs.", known, code=code))
     parts: list[Part] = [
         Sentence(moves_sentence(plan)),
         Words(
@@ -133,3 +141,29 @@ def _commands(move: Move) -> list[str]:
         printable(f"kubectl cordon {quote(move.node_from)} --dry-run=server"),
         printable(f"kubectl delete pod {quote(name)} --namespace {quote(namespace)} --dry-run=server"),
     ]
+
+
+def step_lines(move: Move) -> tuple[str, ...]:
+    """Return what to know of a move: the devices that the pod gets, then its notes."""
+    devices = some([placed.device.device for placed in move.devices])
+    lines = [f"it gets {devices}"] if devices else []
+    lines += [_has_no_place(move.why, 1)] if move.why else []
+    return tuple(printable(sentence(sentence_case(line))) for line in (*lines, *_notes(move)))
+
+
+def cordon_words(moves: Sequence[Move]) -> str:
+    """Return which nodes to cordon before pods move, and why; "" if all of them are drained anyway."""
+    nodes = sorted({move.node_from for move in moves if move.node_to and not move.drained})
+    freed = "a pod that is evicted may return to the devices that were just freed"
+    return f"Cordon {listed(nodes)} first, because {freed}. Uncordon when the new pods run." if nodes else ""
+
+
+def staying_lines(units: Sequence[Unit]) -> tuple[str, ...]:
+    """Return how many running pods may move, and what is so about the others, most pods first."""
+    pods = sum(len(unit.pods) for unit in units)
+    stays: Counter[str] = Counter()
+    for unit in units:
+        if unit.stays:
+            stays[unit.stays] += len(unit.pods)
+    first = f"{pods - stays.total():,} of {counted(pods, 'running pod')} may move."
+    return (first, *(f"{counted(count, 'pod')} {reason} may not move." for reason, count in stays.most_common()))

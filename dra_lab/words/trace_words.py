@@ -214,6 +214,9 @@ def end_sentence(trace: Trace[FirstFit]) -> str:
             return f"{begin} gives up the pod: {sentence(end.message)}"
         case FirstFitStatus.STOPPED:
             return f"{begin}: not decided, {sentence(_without_limit(end.message))}"
+    if end.message.startswith("claim ") and not trace.counts.tried:
+        # a pool that keeps the node from a request for all devices
+        return f"{begin} rejects the node: {sentence(end.message)}"
     return f"{begin} finds no allocation in {steps}."
 
 

@@ -22,7 +22,7 @@ def wrong_goals(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Ite
     yield from _wrong_proofs(plan.goals, proven=plan.status is PlanStatus.OPTIMAL)
     if plan.placements:
         node = NodeDevices(cluster, plan.node, Matching(cluster, release, known_classes(cluster)), release)
-        pod = PodRules(node, InUse(cluster), plan.sketch, plan.placements)
+        pod = PodRules(node, InUse(cluster, release), plan.sketch, plan.placements)
         pairs = asks_for_nics(cluster, plan.sketch, release)
         yield from _wrong_values(plan.goals, goal_values(pod, pairs=pairs), "plan")
         for fit in (plan.first_fit, plan.first_fit_plain):
@@ -38,7 +38,7 @@ def wrong_sums(cluster: Cluster, plan: Plan, release: KubernetesRelease) -> Iter
         yield "the plan is called proven without a goal"
     if not plan.pods:
         return
-    matching, in_use = Matching(cluster, release, known_classes(cluster)), InUse(cluster)
+    matching, in_use = Matching(cluster, release, known_classes(cluster)), InUse(cluster, release)
     sketches = {workload.name: pod_drawing(workload.name, workload.claims) for workload in plan.workloads}
     pairs = {name: asks_for_nics(cluster, sketch, release) for name, sketch in sketches.items()}
     views = {name: NodeDevices(cluster, name, matching, release) for name in plan.on_node}

@@ -99,7 +99,7 @@ def _devices(
 ) -> Iterator[Finding]:
     """The devices of each pod keep the rules with those of all others in use."""
     release = cluster.target_release(release)
-    matching, in_use = Matching(cluster, release, known_classes(cluster)), InUse(cluster)
+    matching, in_use = Matching(cluster, release, known_classes(cluster)), InUse(cluster, release)
     nodes = {name: NodeDevices(cluster, name, matching, release) for name in {one.node for one in placed}}
     drawings = {key: pod_drawing("pod", claims) for key, claims in plan.claims_of.items()}
     pods: list[tuple[str, PodRules]] = []

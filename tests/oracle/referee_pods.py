@@ -142,7 +142,7 @@ class PodRules:
         ask = self.asks[placement.reference]
         parts = len(self.taken[placement.reference]) if self.is_split(placement.reference) else 1
         amounts = {key: parse_quantity(amount) / parts for key, amount in ask.capacity.items()}
-        return capacity_taken(self.node.devices[placement.device], amounts, self.node.release)
+        return capacity_taken(self.node.devices[placement.device], amounts, self.node.release, placement.device.driver)
 
     def is_split(self, reference: str) -> bool:
         """Say whether a request for one large share was split over several devices that together give it."""
@@ -152,7 +152,9 @@ class PodRules:
         ((key, amount),) = ask.capacity.items()
         part = {key: parse_quantity(amount) / len(placements)}
         for placement in placements:
-            amounts = capacity_taken(self.node.devices[placement.device], part, self.node.release)
+            amounts = capacity_taken(
+                self.node.devices[placement.device], part, self.node.release, placement.device.driver
+            )
             consistent = amounts is not None and amounts[key] == parse_quantity(placement.consumed.get(key, 0))
             if amounts is None or (self.node.is_shareable(placement.device) and not consistent):
                 return False
@@ -205,7 +207,7 @@ class PodRules:
             return False
         if not release.enabled("DRAConsumableCapacity"):
             return True
-        amounts = capacity_taken(published, ask.capacity, release)
+        amounts = capacity_taken(published, ask.capacity, release, device.driver)
         now = not release.is_at_least("1.37")
         return amounts is not None and all(
             amounts[key] + (self.in_use.amounts.get((device, key), 0) if now else 0) <= parse_quantity(capacity.value)

@@ -66,6 +66,15 @@ def test_a_pod_group_starts_where_first_fit_fills_enough():
     )
 
 
+@pytest.mark.parametrize(("release", "depends"), [("1.37", False), ("1.38", True)])
+def test_from_1_38_a_yes_says_if_it_depends_on_trying_every_placement(release, depends):
+    """1.38 may try only one of two placements (docs/semantics.md 1.18.4)."""
+    on, tree = racks({"r1": [2, 1], "r2": [4, 4]})
+    found = replay_pod_group(on, gang(8), tree, KubernetesRelease(release))
+    assert found.verdict is GangVerdict.YES
+    assert ("tries all 2 placements" in found.sentence) == depends
+
+
 def test_a_pod_group_that_no_rack_holds_is_refused():
     """Nine pods have no rack with nine GPUs, though the cluster has eleven."""
     on, tree = racks({"r1": [2, 1], "r2": [4, 4]})

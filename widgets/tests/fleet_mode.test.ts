@@ -64,5 +64,5 @@ it("shows why a change does not apply, and removes it", () => {
   const send = vi.spyOn(model, "send");
   expect(el.querySelector(".dra-fleet-chips .is-refused")?.getAttribute("title")).toContain("no node");
   el.querySelector<HTMLButtonElement>('[aria-label="Remove the change: Drain n7"]')?.click();
-  expect(send).toHaveBeenCalledWith({ type: "remove-layer", number: 0 });
+  expect(send).toHaveBeenCalledWith({ type: "remove-layer", number: 0, count: 1 });
 });

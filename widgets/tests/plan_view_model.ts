@@ -15,6 +15,9 @@ export function fakeTimers(): void {
 export const YAML = "apiVersion: v1\nrequests:\n- name: gpu\n- name: nic\n";
 export const PLAN: PlanViewModel = {
   fleet_adding: {},
+  moves: {},
+  moves_kind: "",
+  moves_width: 0,
   fleet_answer: {},
   fleet_domain: "",
   fleet_domain_card: {},

@@ -1,4 +1,4 @@
-"""A gang for kube-scheduler: a PodGroup of Kubernetes 1.36 or 1.37, and Jobs whose pods name it.
+"""A gang for kube-scheduler: a PodGroup of Kubernetes 1.36 or later, and Jobs whose pods name it.
 
 Sources: kubernetes/api v0.36.3 `scheduling/v1alpha2/types.go`, 1.37 `scheduling/v1beta1/types.go`; KEP-4671, KEP-5732,
 KEP-5729.
@@ -20,6 +20,7 @@ from dra_lab.sketch.claim_objects import pod_claim
 POD_GROUPS: Mapping[str, tuple[str, ...]] = {
     "1.36": ("scheduling.k8s.io/v1alpha2",),
     "1.37": ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"),
+    "1.38": ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3"),
 }
 """The versions of PodGroup in each release, first the one to write; 1.37 no longer has that of 1.36."""
 
@@ -30,7 +31,7 @@ MOST_SHARED = 4
 def pod_group_version(release: KubernetesRelease) -> str:
     """Return the apiVersion of PodGroup in a release. Raises InputError for a release without it."""
     if release.minor not in POD_GROUPS:
-        known = " and ".join(POD_GROUPS)
+        known = ", ".join(POD_GROUPS)
         raise InputError(f"Kubernetes {release.version} has no PodGroup; choose release {known}, or another scheduler")
     return POD_GROUPS[release.minor][0]
 

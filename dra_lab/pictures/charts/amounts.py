@@ -97,6 +97,11 @@ def node_amounts(cluster: Cluster, fleet: Plan | None = None, stranded: Stranded
     return tuple(found.values())
 
 
+def amounts_on(cluster: Cluster, nodes: Iterable[str], plan: Plan | None = None) -> Mapping[tuple[str, str], Amounts]:
+    """Return the amounts of some nodes by node and kind, with what the pods of a plan take there."""
+    return {key: _amounts(cluster, key, parts) for key, parts in _parts(cluster, nodes, _planned(plan)).items()}
+
+
 @once_per_snapshot
 def _without_pods(cluster: Cluster) -> dict[tuple[str, str], Amounts]:
     """Return the amounts without the pods of a plan by (node, kind), in the order of `node_amounts`."""

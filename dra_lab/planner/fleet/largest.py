@@ -242,10 +242,11 @@ def _most_left(cluster: Cluster, key: str) -> Fraction:
     # Devices have few different amounts, and fractions are slow.
     rests: dict[tuple[object, int, int], Fraction | int] = {}
     for spec in (published.spec for published in cluster.slices):
-        for device in [one for one in spec.devices or () if key in one.capacity]:
+        names = {key, f"{spec.driver}/{key}", key.removeprefix(f"{spec.driver}/")}  # as in 1.38: it is a bound
+        for device, name in [(one, name) for one in spec.devices or () for name in names if name in one.capacity]:
             held_of = consumed.get(DeviceID(spec.driver, spec.pool.name, device.name))
-            taken = held_of.get(key, 0) if held_of else 0
-            of = device.capacity[key].value, taken.numerator, taken.denominator
+            taken = held_of.get(name, 0) if held_of else 0
+            of = device.capacity[name].value, taken.numerator, taken.denominator
             if of not in rests:
                 rest = max(Fraction(), parse_quantity(of[0]) - taken)
                 rests[of] = rest.numerator if rest.denominator == 1 else rest

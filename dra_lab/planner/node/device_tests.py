@@ -79,14 +79,20 @@ def is_hidden(gates: Gates, device: Device) -> bool:
     return gates.skip_groups and any(use.compatibility_groups for use in device.consumes_counters)
 
 
-def device_use(gates: Gates, ask: Ask, device: Device) -> Amounts | None:
+def device_use(gates: Gates, ask: Ask, device: Device, driver: str) -> Amounts | None:
     """Return what `capacity.requests` take of a device by key, by its `requestPolicy`; None where it cannot serve them.
 
     A dedicated device is tested too, as a filter (docs/semantics.md 3.11.1 to 3.11.4).
     """
     if not (gates.consumable_capacity and (ask.capacity or device.capacity)):
         return {}
-    use = capacity_use(device, ask.capacity, fractional=gates.fractional_range, defects=gates.defects)
+    use = capacity_use(
+        device,
+        ask.capacity,
+        fractional=gates.fractional_range,
+        defects=gates.defects,
+        driver=driver if gates.from_1_38 else "",
+    )
     return None if use is None else {key: Fraction(amount, NANO) for key, amount in use.items()}
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from dra_lab.cel.matching import Matching
 from dra_lab.drivers import profile
 from dra_lab.errors import UnsupportedFeature
+from dra_lab.index.in_use import held_alone
 from dra_lab.index.node_index import node_index
 from dra_lab.index.pools import Pool, PoolDevice, Tie, devices_on, pools_of, tie_of
 from dra_lab.model.claims import AllocatedDevices, DeviceSubRequest, ExactDeviceRequest
@@ -103,7 +104,8 @@ class Rules(Struct, frozen=True, dict=True):
         """Return what counts as in use."""
         if self.idle:
             return AllocatedDevices()
-        return self.cluster.allocated if self.held is None else self.held
+        held = self.cluster.allocated if self.held is None else self.held
+        return held_alone(self.cluster, held) if self.gates.from_1_38 else held
 
     @cached_property
     def gates(self) -> Gates:
@@ -247,7 +249,7 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
         elif is_hidden(rules.gates, item.device):
             stages[item.id] = Stage.CLASS
         else:
-            use = device_use(rules.gates, ask, item.device)
+            use = device_use(rules.gates, ask, item.device, item.driver)
             stages[item.id] = _stage(rules, ask, item, use, state)
         if stages[item.id] is Stage.FREE and item.id in state.books.barred:
             stages[item.id] = Stage.IN_USE if state.books.barred[item.id] else Stage.CAPACITY
@@ -295,7 +297,7 @@ def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Sta
     for item in state.devices:
         if stages[item.id] < Stage.TAINT:
             continue
-        use = device_use(rules.gates, ask, item.device)
+        use = device_use(rules.gates, ask, item.device, item.driver)
         # The list knows nothing of exclusive use: such a device stays in it and makes the request fail
         # (docs/semantics.md 3.6.1).
         left = {key: parse_quantity(c.value) for key, c in item.device.capacity.items()} if newer else {}

@@ -183,7 +183,11 @@ def _why_capacity(case: NodeCase, part: AskEligibility) -> tuple[str, str]:
     seen, release = case.eligible.seen, case.scan.release
     free = [device for device, stage in part.stages.items() if stage >= Stage.CAPACITY]
     published = sorted({key for device in free for key in seen[device].capacity})
-    if absent := [key for key in part.ask.capacity if key not in published]:
+    known = {*published}
+    if case.scan.rules.gates.from_1_38:
+        known |= {f"{d.driver}/{key}" for d in free for key in seen[d].capacity if "/" not in key}
+        known |= {key.removeprefix(f"{d.driver}/") for d in free for key in seen[d].capacity}
+    if absent := [key for key in part.ask.capacity if key not in known]:
         advice = f"Ask for a capacity that they publish ({', '.join(published) or 'none'}), or for none."
         return f": none of them publishes {', '.join(absent)}", advice
     hidden = sum(bool(seen[device].consumes_counters) for device in free if part.stages[device] is Stage.CAPACITY)

@@ -12,6 +12,7 @@ from dra_lab.cel.no_match import plain
 from dra_lab.cel.syntax_tree import reads
 from dra_lab.index.pools import PoolDevice
 from dra_lab.model.cluster import Cluster
+from dra_lab.model.device import published_amounts
 from dra_lab.model.names import DeviceID
 from dra_lab.model.reasons import Funnel, Shortfall
 from dra_lab.model.release import KubernetesRelease
@@ -119,7 +120,8 @@ def _test(scan: Scan, part: AskEligibility, item: PoolDevice) -> FailedTest:
             return FailedTest(request, stage.test, ", ".join(rules.allocated.holders(item.id)))
         case Stage.CAPACITY:
             there = {key: str(capacity.value) for key, capacity in item.device.capacity.items()}
-            wanted = part.ask.capacity.items()
+            asked = part.ask.capacity
+            wanted = (published_amounts(item.device, asked, item.driver) if rules.gates.from_1_38 else asked).items()
             lacking = (f"{amount} of {key} asked for, {there.get(key, 'none')} published" for key, amount in wanted)
             return FailedTest(request, stage.test, "; ".join(lacking))
         case _:

@@ -1,6 +1,6 @@
 // What is chosen: a node with its pods and its picture, or the nodes of a group.
 
-import { type MouseEvent, useLayoutEffect, useRef, useState } from "react";
+import { type ComponentProps, type MouseEvent, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "../components/button";
 import { Card, Lines } from "../components/content";
 import { useMenu } from "../components/popover";
@@ -114,17 +114,6 @@ function PodLine({ pod, node }: { pod: PodsRow; node: string }) {
 function Picture({ svg }: { svg: string }) {
   const channel = useChannel();
   const menu = useMenu();
-  const root = useRef<HTMLDivElement>(null);
-  const [problem, setProblem] = useState("");
-  useLayoutEffect(() => {
-    try {
-      root.current?.replaceChildren(safeSvg(svg));
-      setProblem("");
-    } catch (error) {
-      root.current?.replaceChildren();
-      setProblem(error instanceof Error ? error.message : String(error));
-    }
-  }, [svg]);
   const onContextMenu = (event: MouseEvent) => {
     const device = (event.target as Element).closest("[data-id]")?.getAttribute("data-id");
     if (!device) return;
@@ -137,10 +126,26 @@ function Picture({ svg }: { svg: string }) {
       { label: "Taint this device", act: () => channel.send({ type: "add-layer", change: "taint", subject: device }) },
     ]);
   };
+  return <SvgPicture svg={svg} className="dra-fleet-picture" onContextMenu={onContextMenu} />;
+}
+
+/** A picture that Python has drawn. */
+export function SvgPicture({ svg, ...others }: { svg: string } & ComponentProps<"div">) {
+  const root = useRef<HTMLDivElement>(null);
+  const [problem, setProblem] = useState("");
+  useLayoutEffect(() => {
+    try {
+      root.current?.replaceChildren(safeSvg(svg));
+      setProblem("");
+    } catch (error) {
+      root.current?.replaceChildren();
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  }, [svg]);
   return (
     <>
       {problem && <p className="dra-wrong">{problem}</p>}
-      <div ref={root} className="dra-fleet-picture" onContextMenu={onContextMenu} />
+      <div ref={root} {...others} />
     </>
   );
 }

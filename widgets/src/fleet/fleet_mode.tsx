@@ -11,6 +11,7 @@ import { Adding, AddingButton, useIsAdding } from "./adding";
 import { Bars } from "./bars";
 import { NodeCard } from "./card";
 import { Domains } from "./domains";
+import { Moves } from "./moves";
 import { Scenarios, WhatIf } from "./what_if";
 import { Workloads } from "./workloads";
 
@@ -121,17 +122,22 @@ export function FleetMode() {
   );
 }
 
-/** The devices of the nodes, the domains of gangs, or the nodes to add. */
+/** The devices of the nodes, the moves of running pods, the domains of gangs, or the nodes to add. */
 function Right() {
   const channel = useChannel();
   const [side, { gangs = [] }] = [useTrait("fleet_side"), useTrait("fleet_domains")];
   const isAdding = useIsAdding();
+  const moves = useTrait("moves");
   const sides = [
+    ...(moves.sentence ? [["moves", "Moves"] as const] : []),
     ...(gangs.length ? [["domains", "Where gangs fit"] as const] : []),
     ["devices", "Devices in use"] as const,
     ...(isAdding ? [["adding", "Nodes to add"] as const] : []),
   ];
-  const shown = sides.some(([key]) => key === side) ? side : "devices";
+  // Who narrows the pods that may move stays where that is done, also if no move is left.
+  const isNarrowed = moves.movable?.labels || moves.movable?.namespaces?.some(([, isOn]) => !isOn);
+  const usual = moves.steps?.length || isNarrowed ? "moves" : "devices";
+  const shown = sides.some(([key]) => key === side) ? side : usual;
   return (
     <div className="dra-fleet-right dra-column">
       {sides.length > 1 && (
@@ -144,6 +150,7 @@ function Right() {
           />
         </div>
       )}
+      {shown === "moves" && <Moves />}
       {shown === "domains" && <Domains />}
       {shown === "adding" && <Adding />}
       {shown === "devices" && (

@@ -155,13 +155,15 @@ export function WhatIf() {
       <h3>What if</h3>
       {layers.length > 0 && (
         <ul className="dra-row dra-fleet-chips" aria-label="Changes">
-          {keyed(layers, (layer) => layer.words).map(([key, layer], number) => (
+          {keyed(layers, (layer) => layer.words).map(([key, layer]) => (
             <li key={key}>
               <Chip
                 className={layer.problem ? "is-refused" : "is-on"}
                 title={layer.problem || layer.note || undefined}
                 removal={`Remove the change: ${layer.words}`}
-                onRemove={() => channel.send({ type: "remove-layer", number })}
+                onRemove={() =>
+                  channel.send({ type: "remove-layer", number: layer.first ?? 0, count: layer.count ?? 1 })
+                }
               >
                 {layer.problem && <Icon name="warning" />}
                 <span>{layer.words}</span>

@@ -131,6 +131,12 @@ export interface Cell {
   best?: boolean;
 }
 
+export interface ChangesRow {
+  heading: string;
+  total: number;
+  findings: readonly FindingRow[];
+}
+
 export interface ChipRow {
   name: string;
   kind: string;
@@ -550,6 +556,8 @@ export interface Judgement {
 
 export interface LayerRow {
   words: string;
+  first?: number;
+  count?: number;
   problem?: string;
   note?: string;
 }
@@ -615,6 +623,31 @@ export interface MeterRow {
   text: string;
   used: number;
   total: number;
+}
+
+export interface MovableRow {
+  namespaces?: readonly [string, boolean][];
+  labels?: string;
+  lines?: readonly string[];
+}
+
+export interface MoveRow {
+  pod: string;
+  words: string;
+  number?: number;
+  lines?: readonly string[];
+}
+
+export interface MovesRow {
+  sentence?: string;
+  svg?: string;
+  kinds?: readonly [string, string][];
+  steps?: readonly MoveRow[];
+  first?: string;
+  markdown?: string;
+  fix?: number;
+  movable?: MovableRow | null;
+  seeking?: boolean;
 }
 
 export interface NodeUseRow {
@@ -904,6 +937,17 @@ export interface TraceRow {
   opens?: boolean;
 }
 
+export interface UpgradeRow {
+  version?: string;
+  working?: string;
+  sentence?: string;
+  compared?: string;
+  problem?: string;
+  stops?: boolean;
+  old?: boolean;
+  changes?: readonly ChangesRow[];
+}
+
 export interface WhyNotRow {
   title?: string;
   asked?: boolean;
@@ -989,6 +1033,8 @@ export interface ClusterBarModel {
   source: string;
   sources: readonly SourceRow[];
   summary: string;
+  upgrade: UpgradeRow;
+  upgrades: readonly [string, string][];
   uploaded: number;
   what_if: readonly string[];
 }
@@ -996,6 +1042,8 @@ export interface ClusterBarModel {
 export type ClusterBarMessage =
   | { type: "answer"; id: string }
   | { type: "cancel" }
+  | { type: "cancel-upgrade" }
+  | { type: "check-upgrade"; version: string }
   | { type: "dismiss-example" }
   | { type: "dismiss-problem" }
   | { type: "follow"; on: boolean }
@@ -1175,6 +1223,9 @@ export interface PlanViewModel {
   highlight: string;
   kept: number;
   mode: string;
+  moves: MovesRow;
+  moves_kind: string;
+  moves_width: number;
   nodes: readonly FleetItem[];
   outgoing: readonly OutgoingRow[];
   pin_offer: PinOffer;
@@ -1215,12 +1266,13 @@ export type PlanViewMessage =
   | { type: "pin-pods"; name: string; node: string; pods?: number }
   | { type: "redo" }
   | { type: "remove-kept"; name: string }
-  | { type: "remove-layer"; number: number }
+  | { type: "remove-layer"; number: number; count?: number }
   | { type: "remove-node-type"; node: string }
   | { type: "remove-workload"; name: string }
   | { type: "rename-kept"; name: string; to: string }
   | { type: "restore-kept"; name: string }
   | { type: "set-gang"; name: string; gang: GangDrawing | null }
+  | { type: "set-movable"; namespaces: readonly string[]; labels?: string }
   | { type: "set-new-domains"; hierarchy: string; level: string; domains: number; nodes: number }
   | { type: "set-node-type"; node: string; cost?: string; places?: string }
   | { type: "set-replicas"; name: string; replicas: number }

@@ -9,6 +9,7 @@ import { Popover, usePopover } from "../components/popover";
 import { type Tab, Tabs } from "../components/tabs";
 import { ExportSheet } from "../export/sheet";
 import { FleetMode } from "../fleet/fleet_mode";
+import { Moves } from "../fleet/moves";
 import { AtEnd, useGrid, useGridKeys } from "../view/grid";
 import { actionOf, KeysList, PLANNER_KEYS } from "../view/keys";
 import type { Context } from "../view/late";
@@ -188,7 +189,7 @@ function PlanMode() {
   const point = useLight(channel);
   const [wanted, setChosen] = useState("yaml");
   const [findings, devices, nodes] = [useTrait("findings"), useTrait("devices"), useTrait("nodes")];
-  const whyNot = useTrait("why_not");
+  const [whyNot, moves] = [useTrait("why_not"), useTrait("moves")];
   // An empty drawing fits nowhere, and nothing of it is exported: there is nothing to say of either.
   const isDrawn = (useTrait("answer").state ?? "empty") !== "empty";
   const code = useRef<HTMLDivElement>(null);
@@ -229,6 +230,19 @@ function PlanMode() {
   const tabs: Tab[] = [
     { key: "yaml", label: "YAML", panel: <YamlEditor point={point} code={code} /> },
     { key: "goals", label: "Goals and proof", panel: <GoalsPanel /> },
+    ...(moves.sentence
+      ? [
+          {
+            key: "moves",
+            label: "Moves",
+            panel: (
+              <div className="dra-scroll" tabIndex={0} role="region" aria-label="Moves of running pods">
+                <Moves />
+              </div>
+            ),
+          },
+        ]
+      : []),
     ...ofShort,
     { key: "devices", label: "Devices", panel: <DevicesPanel point={point} />, count: devices.total ?? 0 },
     {
@@ -277,7 +291,7 @@ function PlanMode() {
   );
   return (
     <>
-      <Verdict />
+      <Verdict onMoves={() => show("moves")} />
       {!isShort && isDrawn && (
         <div className="dra-cards">
           <WhyNot />

@@ -1,6 +1,6 @@
 // The verdict: the drawing read back, the answer, what kube-scheduler does, up to four figures, and what would help.
 
-import { type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Button, classes, Icon, type IconName } from "../components/button";
 import { Callout, Points, type Tone } from "../components/content";
 import { Figure, Popover, usePopover } from "../components/popover";
@@ -109,9 +109,10 @@ const SIGNS: Readonly<Record<State, Sign>> = {
   solving: ["dots", "Planning"],
 };
 
-export function Verdict() {
+/** `onMoves` shows the moves of running pods. */
+export function Verdict({ onMoves }: { onMoves(): void }) {
   const channel = useChannel();
-  const answer = useTrait("answer");
+  const [answer, moves] = [useTrait("answer"), useTrait("moves")];
   const { state = "empty", tiles = [], fixes = [] } = answer;
   // How far it is stands beside it: a sentence that changes with every step would be read out with every step.
   const word = SIGNS[state][1];
@@ -150,8 +151,14 @@ export function Verdict() {
           </p>
         )}
         <Headline sign={SIGNS[state]} words={words} />
-        {fixes.length > 0 ? (
-          <Fixes fixes={fixes} isStale={isStale} tried={answer.tried ?? ""} apply={apply} />
+        {fixes.length > 0 || (state === "misfit" && moves.sentence) ? (
+          <Fixes fixes={fixes} isStale={isStale} tried={answer.tried ?? ""} apply={apply}>
+            {moves.sentence && !moves.seeking && (
+              <Button kind="link" data-key="moves" onClick={onMoves}>
+                {moves.steps?.length ? "Show the moves" : "No move makes room"}
+              </Button>
+            )}
+          </Fixes>
         ) : (
           answer.scheduler && (
             <p className="dra-scheduler">
@@ -182,9 +189,10 @@ interface FixesProps {
   isStale: boolean;
   tried: string;
   apply(number: number): void;
+  children?: ReactNode;
 }
 
-function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
+function Fixes({ fixes, isStale, tried, apply, children }: FixesProps) {
   return (
     <div className="dra-row" role="group" aria-label="What would help" data-home=".dra-answer">
       {fixes.map((fix, at) => (
@@ -203,6 +211,7 @@ function Fixes({ fixes, isStale, tried, apply }: FixesProps) {
         </Button>
       ))}
       {tried && <Tried text={tried} />}
+      {children}
     </div>
   );
 }

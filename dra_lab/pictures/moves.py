@@ -1,0 +1,300 @@
+"""Moves as a picture: the nodes that take part as bars of pods, with a numbered arrow from node to node."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dra_lab.errors import InputError
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.plan import Plan
+from dra_lab.model.running import Move
+from dra_lab.pictures.boxes import SIZE
+from dra_lab.pictures.captions import KIND_NAMES, text_width
+from dra_lab.pictures.node_shares import NodeShares, Share, State, moved_kinds, node_shares, steps_of
+from dra_lab.pictures.svg_elements import (
+    Element,
+    element,
+    outline,
+    patterns,
+    say,
+    style_sheet,
+    text,
+    title,
+    to_text,
+)
+from dra_lab.words.facts import KINDS, counted
+from dra_lab.words.moves_document import move_steps
+
+WIDTH = 760.0
+"""The width of the picture in pixels."""
+
+MOST_NODES = 30
+"""Nodes that are drawn; the first moves come first, and the text has all of them."""
+
+_BAR, _PAD, _EDGE = 24.0, 7.0, 6.0
+"""The height of a bar, the distance of bars from each other, and of everything from the border."""
+
+_LABEL, _LANE, _LANES = 150.0, 24.0, 8
+"""The widths of the longest name that is not cut and of a lane of arrows, and how many lanes there are."""
+
+_HEAD = 6.0
+
+_WORDS: Mapping[State, str] = {
+    "stays": "stays",
+    "leaves": "leaves",
+    "lost": "has no next place",
+    "arrives": "arrives",
+    "new": "new pod",
+    "used": "in use, pod not read",
+    "free": "free",
+    "blocked": "not available",
+}
+_PATTERNS: Mapping[State, str] = {"used": "hatch", "blocked": "dots"}
+_STYLE = "\n" + (Path(__file__).parent / "moves.css").read_text(encoding="utf-8")
+
+
+def moves_svg(
+    cluster: Cluster, moves: Sequence[Move], plan: Plan | None = None, *, kind: str = "", width: float = WIDTH
+) -> str:
+    """Return the picture of moves as one `<svg>` element that stands on its own, in light and dark.
+
+    Only nodes that a pod leaves or reaches are drawn, each with its devices now and then. A screen reader gets the
+    steps in words.
+
+    Args:
+        cluster: The cluster in which the pods have moved: `Plan.on` of an answer.
+        moves: The moves, in the order of their steps.
+        plan: The plan whose new pods are drawn; default: none.
+        kind: The kind of device that is counted, a key of KINDS; default "": the first that a pod holds.
+        width: The width in pixels.
+
+    Returns:
+        The SVG.
+
+    Raises:
+        InputError: Nothing moves, or no pod that moves has such devices.
+    """
+    held = moved_kinds(cluster, moves)
+    if not moves or not held:
+        raise InputError("no pod moves or leaves a node, so that there are no moves to draw")
+    if kind and kind not in held:
+        raise InputError(f"no pod that moves holds {KINDS.get(kind, kind)}; give one of {', '.join(held)}")
+    rows = node_shares(cluster, moves, plan, kind or held[0])
+    shown, hidden = _most(rows, moves)
+    return _Drawn(shown, hidden, moves, kind or held[0], width).text()
+
+
+def _most(rows: Sequence[NodeShares], moves: Sequence[Move]) -> tuple[Sequence[NodeShares], int]:
+    """Return the nodes of the first moves, by name, and how many more there are."""
+    order = list(dict.fromkeys(node for move in moves for node in (move.node_from, move.node_to) if node))
+    kept = set(order[:MOST_NODES])
+    return [row for row in rows if row.node in kept], max(0, len(order) - MOST_NODES)
+
+
+@dataclass
+class _Arrow:
+    """An arrow between two nodes: the numbers of its steps, the heights of its ends, and its lane."""
+
+    numbers: list[int]
+    start: float
+    end: float
+    lane: int = 0
+
+    @property
+    def words(self) -> str:
+        """Return the numbers, those that follow each other as a range."""
+        parts: list[list[int]] = []
+        for number in self.numbers:
+            if parts and parts[-1][-1] == number - 1:
+                parts[-1].append(number)
+            else:
+                parts.append([number])
+        return ", ".join(str(one[0]) if len(one) == 1 else f"{one[0]}–{one[-1]}" for one in parts)
+
+
+class _Drawn:
+    """The picture while it is drawn."""
+
+    def __init__(self, rows: Sequence[NodeShares], hidden: int, moves: Sequence[Move], kind: str, width: float) -> None:
+        self.rows, self.hidden, self.moves, self.kind, self.width = rows, hidden, moves, kind, width
+        self.tops: dict[str, float] = {}
+        self.arrows = self._arrows()
+        self.label = min(_LABEL, 14.0 + max((text_width(row.node, SIZE + 1) for row in rows), default=0.0))
+        lanes = max((arrow.lane + 1 for arrow in self.arrows), default=0)
+        self.bars = width - self.label - 2 * _EDGE - (lanes * _LANE + 18.0 if lanes else 0.0)
+        self.scale = self.bars / max((row.total for row in rows), default=1.0)
+        self.root = element(None, "svg", xmlns="http://www.w3.org/2000/svg", class_="dra-hw dra-mv", role="img")
+
+    def _arrows(self) -> Sequence[_Arrow]:
+        """Return an arrow for each pair of nodes, and set the height at which each node begins."""
+        top = _EDGE + _BAR
+        for row in self.rows:
+            self.tops[row.node] = top
+            top += _height(row)
+        steps = steps_of(self.moves)
+        numbers: dict[tuple[str, str], list[int]] = {}
+        for move, step in zip(self.moves, steps, strict=True):
+            ends = (move.node_from, move.node_to)
+            if step and ends[0] != ends[1] and self.tops.keys() >= set(ends):
+                numbers.setdefault(ends, []).append(step)
+        two = {row.node: bool(row.now and row.then) for row in self.rows}
+        outs, ins = ([ends[at] for ends in numbers] for at in (0, 1))
+        arrows = []
+        for at, ((left, right), own) in enumerate(numbers.items()):
+            start = self.tops[left] + _PAD + _spread(outs, at)
+            end = self.tops[right] + _PAD + two[right] * (_BAR + 4.0) + _spread(ins, at)
+            arrows.append(_Arrow(own, start, end))
+        _in_lanes(arrows)
+        return arrows
+
+    def text(self) -> str:
+        """Return the picture as text."""
+        root = self.root
+        steps = " ".join(f"{number}. {words}." for number, words in enumerate(move_steps(self.moves), start=1))
+        lost = [f"{move} " for move in self.moves if not move.node_to]
+        say(root, aria_label=" ".join(filter(None, (f"{KINDS[self.kind]} of the nodes that take part.", *lost, steps))))
+        element(root, "style").text = style_sheet() + _STYLE
+        prefix = hashlib.sha256(repr((self.moves, self.kind, self.width)).encode()).hexdigest()[:8]
+        patterns(root, f"mv-{prefix}")
+        ground = element(root, "rect", class_="dra-hw-ground", width=self.width, rx=6.0)
+        self._words(f"{KINDS[self.kind]} by node", _EDGE, _EDGE, "dra-hw-start dra-hw-strong")
+        for row in self.rows:
+            self._row(row, prefix)
+        for arrow in self.arrows:
+            self._arrow(arrow)
+        bottom = max((self.tops[row.node] + _height(row) for row in self.rows), default=_BAR)
+        if self.hidden:
+            self._words(f"and {counted(self.hidden, 'more node')}", _EDGE, bottom)
+            bottom += _BAR
+        height = self._legend(prefix, bottom + 4.0) + _EDGE
+        ground.set("height", f"{height:g}")
+        say(root, width=f"{self.width:g}", height=f"{height:g}", viewBox=f"0 0 {self.width:g} {height:g}")
+        return to_text(root)
+
+    def _row(self, row: NodeShares, prefix: str) -> None:
+        top = self.tops[row.node]
+        element(self.root, "line", x1=0.0, x2=self.width, y1=top, y2=top, class_="dra-mv-rule")
+        y = top + _PAD
+        title(self._words(_cut(row.node, self.label - 8), _EDGE, y, "dra-hw-start dra-hw-strong"), row.node)
+        for line, label in ((row.now, ""), (row.then, "then" if row.now else "")):
+            if not line:
+                continue
+            if label:
+                self._words(label, _EDGE, y)
+            x = _EDGE + self.label
+            for share in line:
+                x += self._share(share, x, y, prefix)
+            y += _BAR + 4.0
+        if not row.then:
+            end = _EDGE + self.label + self.scale * row.total + 8.0
+            self._words("drained", end, top + _PAD)
+
+    def _words(self, words: str, x: float, y: float, looks: str = "dra-hw-start") -> Element:
+        """Write beside a bar, or in place of one, that begins at this height."""
+        return text(self.root, words, x, y + _BAR / 2, looks)
+
+    def _share(self, share: Share, x: float, y: float, prefix: str) -> float:
+        """Draw a part of a bar and return its width."""
+        wide = share.size * self.scale
+        group = element(self.root, "g", class_=f"dra-mv-{share.state}")
+        amount = f"{share.size:,.1f}".removesuffix(".0")
+        noun = KIND_NAMES[self.kind] if amount == "1" else KINDS[self.kind]
+        title(group, f"{share.pod or _WORDS[share.state]}: {amount} {noun}, {_WORDS[share.state]}")
+        self._box(group, share.state, x, y, wide, prefix)
+        sign = 22.0 if share.step else 0.0
+        name = share.pod.rpartition("/")[2] if share.pod else f"{amount} {_WORDS[share.state].partition(',')[0]}"
+        words = _cut(f"✕ {name}" if share.state == "lost" else name, wide - sign - 8.0)
+        if share.step:
+            at = x + 13.0 if words else x + wide / 2
+            self._badge(group, str(share.step), at, y + _BAR / 2)
+        if words:
+            text(group, words, x + sign + (wide - sign) / 2, y + _BAR / 2)
+        return wide
+
+    def _box(self, group: Element, state: State, x: float, y: float, wide: float, prefix: str) -> None:
+        outline(group, "square", x + 1, y, max(2.0, wide - 2), _BAR, class_="dra-hw-shape")
+        if state in _PATTERNS:
+            fill = f"url(#mv-{prefix}-{_PATTERNS[state]})"
+            outline(group, "square", x + 1, y, max(2.0, wide - 2), _BAR, class_="dra-hw-pattern", fill=fill)
+
+    def _badge(self, parent: Element, words: str, x: float, y: float) -> None:
+        wide = max(18.0, text_width(words, 11.0) + 10.0)
+        element(parent, "rect", x=x - wide / 2, y=y - 9.0, width=wide, height=18.0, rx=9.0, class_="dra-mv-badge")
+        text(parent, words, x, y, "dra-mv-number")
+
+    def _arrow(self, arrow: _Arrow) -> None:
+        left, lane = _EDGE + self.label + self.bars, 16.0 + (arrow.lane + 0.5) * _LANE
+        x, bend = left + lane, 4.0 if arrow.end > arrow.start else -4.0
+        group = element(self.root, "g")
+        element(
+            group,
+            "path",
+            d=f"M{left + 4:g} {arrow.start:g}H{x - 4:g}q4 0 4 {bend:g}V{arrow.end - bend:g}q0 {bend:g} -4 {bend:g}"
+            f"H{left + _HEAD + 3:g}",
+            class_="dra-mv-arrow",
+        )
+        tip = left + 3.0
+        points = f"{tip:g},{arrow.end:g} {tip + _HEAD + 2:g},{arrow.end - 4:g} {tip + _HEAD + 2:g},{arrow.end + 4:g}"
+        element(group, "polygon", points=points, class_="dra-mv-head")
+        self._badge(group, arrow.words, x, (arrow.start + arrow.end) / 2)
+
+    def _legend(self, prefix: str, top: float) -> float:
+        """Draw what the looks mean, as far as they occur, and return where that ends."""
+        there = {share.state for row in self.rows for share in (*row.now, *row.then)}
+        x, y = _EDGE, top
+        for state in (one for one in _WORDS if one in there):
+            wide = 36.0 + text_width(_WORDS[state], SIZE)
+            if x + wide > self.width:
+                x, y = _EDGE, y + _BAR
+            group = element(self.root, "g", class_=f"dra-mv-{state}")
+            outline(group, "square", x + 1, y + 6, 20.0, 13.0, class_="dra-hw-shape")
+            if state in _PATTERNS:
+                fill = f"url(#mv-{prefix}-{_PATTERNS[state]})"
+                outline(group, "square", x + 1, y + 6, 20.0, 13.0, class_="dra-hw-pattern", fill=fill)
+            self._words(_WORDS[state], x + 27, y)
+            x += wide
+        words = "same number: from and to"
+        if any(steps_of(self.moves)):
+            x, y = (x, y) if x + 30 + text_width(words, SIZE) < self.width else (_EDGE, y + _BAR)
+            self._badge(self.root, "1", x + 10, y + _BAR / 2)
+            self._words(words, x + 25, y)
+        return y + _BAR
+
+
+def _height(row: NodeShares) -> float:
+    lines = bool(row.now) + bool(row.then)
+    return lines * (_BAR + 4.0) + 2 * _PAD - 4.0
+
+
+def _spread(names: Sequence[str], at: int) -> float:
+    """Return where on a bar an arrow begins or ends, so that those of one node stand beside each other."""
+    mine = [number for number, name in enumerate(names) if name == names[at]]
+    return _BAR * (mine.index(at) + 1) / (len(mine) + 1)
+
+
+def _in_lanes(arrows: Sequence[_Arrow]) -> None:
+    """Give each arrow the first lane that is free between its ends, the shortest first."""
+    ends: dict[int, list[tuple[float, float]]] = {}
+    for arrow in sorted(arrows, key=lambda one: abs(one.end - one.start)):
+        low, high = sorted((arrow.start, arrow.end))
+        free = (
+            lane
+            for lane in range(_LANES)
+            if all(high + 4 < other[0] or other[1] + 4 < low for other in ends.get(lane, ()))
+        )
+        arrow.lane = next(free, _LANES - 1)
+        ends.setdefault(arrow.lane, []).append((low, high))
+
+
+def _cut(words: str, width: float) -> str:
+    """Return a text that is cut in its middle until it fits, "" if hardly anything would be left."""
+    if text_width(words, SIZE) <= width:
+        return words
+    for kept in range(len(words) - 1, 3, -1):
+        made = f"{words[: kept - kept // 2]}…{words[len(words) - kept // 2 :]}"
+        if text_width(made, SIZE) <= width:
+            return made
+    return ""
