@@ -354,7 +354,7 @@ def _course() -> str:
     )
     table = _table(("Lesson", "Title", "Minutes", "Cluster", "What it says"), rows)
     return (
-        "# The course\n\nFourteen lessons, the last one a final exercise. Each asks for a prediction, shows "
+        "# The course\n\nFifteen lessons, the last one a final exercise. Each asks for a prediction, shows "
         "kube-scheduler's search, and checks a drawing by planning it. No cluster and no GPU are needed.\n\n"
         "Open the planner (`make lab`) and choose **Learn**, or run a notebook of `notebooks/course/`, or write:\n\n"
         f'```python\nfrom dra_lab import Lesson\n\nLesson("03-first-fit")\n```\n\n{table}\n\n'

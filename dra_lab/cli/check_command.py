@@ -23,7 +23,6 @@ EXAMPLES = (
     "dra-lab check cluster/ manifests/",
     "dra-lab check cluster/ manifests/ -o sarif > dra-lab.sarif",
     "dra-lab check cluster/ manifests/ --baseline main -o markdown > summary.md",
-    "dra-lab check cluster/ manifests/ --upgrade 1.37",
 )
 
 

@@ -72,6 +72,7 @@ class LessonNeed(Value, frozen=True):
     nodes: int | None = None
     placed: int | None = None
     gangs: dict[str, int] | None = None
+    same: tuple[str, ...] | None = None
     as_planned: bool | None = None
     prefers: str | None = None
     untainted: bool | None = None

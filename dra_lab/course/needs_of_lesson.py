@@ -206,6 +206,26 @@ def _gangs(answer: DrawnAnswer, wanted: Mapping[str, int]) -> bool:
     )
 
 
+def _same(answer: DrawnAnswer, wanted: Collection[str]) -> bool:
+    """Say whether all pods of each gang are bound to the same values of one of these attributes."""
+    plan = answer.gangs
+    if plan is None or not plan.placed_gangs:
+        return False
+    bound = {(one.workload, one.replica) for one in plan.same if one.attribute in wanted}
+    is_linked = all((one.workload, one.replica) in bound for one in plan.placed_gangs)
+    return is_linked or any(_is_fixed(answer, attribute) for attribute in wanted)
+
+
+def _is_fixed(answer: DrawnAnswer, attribute: str) -> bool:
+    """Say whether selectors leave as many values of an attribute as a pod has devices with it."""
+    views = (answer.index.view(node) for node in answer.cluster.node_names)
+    found = {item.id: item.device.lookup(attribute, item.driver) for view in views for item in view.devices}
+    drawn = [(ask.count, answer.accepted(ask)) for request in answer.sketch.requests for ask in asks(request)]
+    counts = sum(count for count, accepted in drawn if any(found[device] for device in accepted))
+    values = {one.value for _, accepted in drawn for device in accepted if (one := found[device]) is not None}
+    return bool(values) and len(values) in (1, counts)
+
+
 def _nodes_in(cluster: Cluster, trees: Sequence[Hierarchy], gang: PlacedReplica) -> Sequence[str]:
     """Return every node on which the pods could have been placed: the level must demand what it achieved."""
     depth = len(gang.domain)
@@ -262,6 +282,7 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
     "nodes": _nodes,
     "placed": _placed,
     "gangs": _gangs,
+    "same": _same,
     "as_planned": _as_planned,
     "prefers": _prefers,
     "untainted": _untainted,
@@ -279,6 +300,7 @@ CHECKS: Mapping[str, Callable[[DrawnAnswer, Any], bool]] = {
 - `placed`: at least this many pods of the lesson have a place.
 - `gangs`: the claim is that of a gang which starts with at least this many `pods`. It requires one domain, which has at
   most this many domains of each level.
+- `same`: the claim is that of a gang whose pods are bound to the same values of one of these attributes.
 - `asPlanned`: kube-scheduler allocates as well as planned with the manifest, in every simulated order of pods.
 - `prefers`: the manifest prefers one place of this kind for all requests, and does not demand it.
 - `untainted`: no allocated device has a taint with an effect.

@@ -21,7 +21,7 @@ from dra_lab.model.release import GATES, RELEASES, SILENT, KubernetesRelease, ca
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.words.rule_catalogue import rule_catalogue
 
-_LEAST_SECONDS = 2.0
+_LEAST_SECONDS = 10.0
 """Seconds for finding since when answers change, if comparing them took less than twice that."""
 
 _NO_FINDING, _NOT_CHECKED = Answer("no finding"), Answer("not checked", works=None)

@@ -36,6 +36,7 @@ from dra_lab.widgets.cluster_rows import (
 from dra_lab.widgets.messages import Row, calls, on, wire
 from dra_lab.widgets.session_view import STATIC, Pane, SessionView, Shown
 from dra_lab.widgets.stored_output import source_parts
+from dra_lab.widgets.upgrade_check import UpgradeCheck
 from dra_lab.words.cluster_document import first_words, summary
 from dra_lab.words.document import Part, printable
 from dra_lab.words.moves_document import drained_sentence
@@ -209,7 +210,8 @@ class ClusterBar(SessionView):
     `example` shows the line about the example, and `ask` a question with a button for each answer. `busy` is what is
     being read, and `refused` why the latest cluster could not be read. `offer` is what a file contains to draw, and
     `uploaded` how many bytes of a drop have arrived. `details` is what was read, and `follow` whether the running
-    cluster is followed. `modes` are the modes of the planner (a bar alone has none). Clusters are read in a thread
+    cluster is followed. `upgrades` are the releases that are newer, and `upgrade` what changes up to one of them.
+    `modes` are the modes of the planner (a bar alone has none). Clusters are read in a thread
     (`loading`).
 
     Example:
@@ -221,7 +223,7 @@ class ClusterBar(SessionView):
     _esm = STATIC / "cluster_bar.js"
     _css = STATIC / "cluster_bar.css"
 
-    panes = (Shown, ClusterOpening, ClusterShown, PendingPods)
+    panes = (Shown, ClusterOpening, ClusterShown, PendingPods, UpgradeCheck)
     loading: Job[Any]
 
     @on

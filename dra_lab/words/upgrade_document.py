@@ -152,8 +152,8 @@ def upgrade_findings(upgrade: Upgrade) -> list[Finding]:
             change.rule or RULE,
             severities[change.turn],
             f"{change.kind} {change.subject}",
-            f"{change.before} in Kubernetes {_shown(upgrade.start)}, {change.after} in {_shown(upgrade.target)}",
-            change.advice,
+            f"{change.before} → {change.after}",
+            f"{change.advice} Rule: {rule_words(change)}.".lstrip(),
             change.origin,
         )
         for change in upgrade.changes

@@ -15,7 +15,9 @@ OPEN = "from dra_lab import Lab\nlab = Lab(file=None)\nlab"
 class Planner:
     """The planner screen of a notebook, once its example is answered and drawn."""
 
-    def __init__(self, open_notebook: Callable[..., LabPage], code: str = OPEN, **options: object) -> None:
+    def __init__(
+        self, open_notebook: Callable[..., LabPage], code: str = OPEN, *, state: str = "fits", **options: object
+    ) -> None:
         self.lab = open_notebook([code], **options)
         self.page = self.lab.page
         self.root = self.page.locator(".dra-lab").first
@@ -24,7 +26,7 @@ class Planner:
         self.tabs = self.root.locator(".dra-tabs")
         self.why = self.root.locator(".dra-why")
         self.hardware = self.root.locator(".dra-hardware")
-        self.root.locator(".dra-answer[data-state=fits]").wait_for()
+        self.root.locator(f".dra-answer[data-state={state}]").wait_for()
         self.hardware.locator("svg.dra-hw").first.wait_for()
         self.page.evaluate("() => { window.jupyterapp.shell.collapseLeft(); window.jupyterapp.shell.collapseRight(); }")
         self.root.scroll_into_view_if_needed()

@@ -45,7 +45,7 @@ def test_a_new_user_makes_room_and_undoes_it(planner):
     assert "1. Move batch/tune-0 from dgx-14 to dgx-13." in (picture.get_attribute("aria-label") or "")
     planner.button("Undo", root.locator(".dra-what-if")).click()
     root.locator(".dra-what-if").wait_for(state="detached")
-    assert lab.eval("lab.session.fleet.layers") == ()
+    assert lab.eval("list(lab.session.fleet.layers)") == []
 
 
 def test_a_new_user_drains_a_node_and_reads_what_happens_to_its_pods(planner):

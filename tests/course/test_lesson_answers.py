@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,6 +85,13 @@ AMD_PAIRS = [request(f"{kind}{at}", *of) for at in (1, 2, 3) for kind, of in (("
 LINKED = [link("pcieRoot", f"g{at}", f"c{at}") for at in (1, 2, 3)]
 HAMI = {"memory": "4Gi", "cores": "10"}
 A0 = f'{WHERE}.pcieRoot == "pci0000:a0"'
+ONE_TO_ONE = link("pcieRoot", "g", "c", how="pairwise")
+PAIRS = G2, C2, ONE_TO_ONE
+LEAF = "leaf switch"
+RAILS_2, RAILS_3 = (
+    f'device.attributes["dra.net"].pciAddress in {json.dumps(some)}'
+    for some in (["0000:18:00.0", "0000:40:00.0"], ["0000:18:00.0", "0000:40:00.0", "0000:4f:00.0"])
+)
 DOMAIN = "NVLink domain"
 OTHER_GANG = {"pod": "v", "gang": {"size": 12, "level": DOMAIN}, "claims": [claim(request("g", GPU), name="v")]}
 
@@ -152,6 +160,12 @@ CORRECT: dict[str, list[dict[str, Any]]] = {
         gang(request("g", GPU, 4), link("numaNode", "g", must=False), size=12, level=DOMAIN),
     ],
     "13": [
+        gang(*PAIRS, size=3, level=LEAF, same=["rail"]),
+        gang(*PAIRS, size=4, min=3, level=LEAF, same=["dra.net/ifName"]),
+        gang(*PAIRS, size=3, level=LEAF, same=["dra.net/pciAddress", ROOT]),
+        gang(G2, request("c", CARD, 2, RAILS_2), ONE_TO_ONE, size=3, level=LEAF),
+    ],
+    "14": [
         drawing(*AMD_PAIRS, *LINKED, link("numaNode", "g1", "g2", "g3")),
         drawing(*AMD_PAIRS, *LINKED, link("numaNode", "c1", "c2", "c3")),
         drawing(
@@ -161,7 +175,7 @@ CORRECT: dict[str, list[dict[str, Any]]] = {
             link("numaNode", "g", must=False),
         ),
     ],
-    "14": [
+    "15": [
         drawing(C1, G1, link(ROOT, "c", "g")),
         drawing(G1, C1, link("pcieRoot", "g", "c", how="pairwise")),
         drawing(
@@ -254,10 +268,18 @@ WRONG: dict[str, dict[str, dict[str, Any]]] = {
         "another workload": gang(request("g", GPU, 4), others=[OTHER_GANG]),
     },
     "13": {
+        "no link between the pods": gang(*PAIRS, size=3, level=LEAF),
+        "the same NUMA node": gang(*PAIRS, size=3, level=LEAF, same=[NUMA]),
+        "more rails than NICs": gang(G2, request("c", CARD, 2, RAILS_3), ONE_TO_ONE, size=3, level=LEAF),
+        "two pods": gang(*PAIRS, size=2, level=LEAF, same=["rail"]),
+        "no leaf switch": gang(*PAIRS, size=3, same=["rail"]),
+        "NICs elsewhere": gang(G2, C2, size=3, level=LEAF, same=["rail"]),
+    },
+    "14": {
         "on one NUMA node only": drawing(request("g", AMD, 3), request("c", CARD, 3, RDMA), link("numaNode", "g", "c")),
         "pairs only": drawing(*AMD_PAIRS, *LINKED),
     },
-    "14": {
+    "15": {
         "on one PCIe root by luck": drawing(G1, C1, link("numaNode", "g", "c")),
         "no link": drawing(G1, C1),
         "one PCIe root only": drawing(request("g", GPU, 1, A0), C1, link("pcieRoot", "g", "c")),
@@ -299,7 +321,7 @@ def test_a_preference_is_written_as_alternatives():
 
 
 def test_the_final_exercise_says_what_the_planner_finds():
-    """As lesson 14 explains, every faulty node but the one with missing attributes is in a finding of the cluster."""
+    """As lesson 15 explains, every faulty node but the one with missing attributes is in a finding of the cluster."""
     cluster = load_cluster("sample:trouble")
     found = " ".join(f"{one.subject} {one.message}" for one in check_cluster(cluster))
     assert [node for node in cluster.node_names if node not in found] == ["n1-healthy", "n5-missing-attributes"]

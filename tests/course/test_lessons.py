@@ -14,9 +14,9 @@ SEEDS = (1,)
 MANY_SEEDS = range(100, 112)
 
 
-def test_the_course_has_fourteen_lessons_of_which_the_last_is_a_final_exercise():
+def test_the_course_has_fifteen_lessons_of_which_the_last_is_a_final_exercise():
     """The lessons are numbered from 1 without a gap, and the last one is on `sample:trouble`."""
-    assert [lesson.number for lesson in lessons()] == list(range(1, 15))
+    assert [lesson.number for lesson in lessons()] == list(range(1, 16))
     assert lessons()[-1].cluster == "sample:trouble"
 
 

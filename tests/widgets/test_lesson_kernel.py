@@ -88,7 +88,7 @@ def test_what_a_notebook_stores_has_title_tasks_and_progress(tmp_path):
     """Without a kernel, the tasks can be read."""
     lesson = Lesson("03-first-fit", folder=tmp_path)
     html = lesson._repr_mimebundle_()["text/html"]
-    assert "Lesson 3 of 14: First fit by hand" in html
+    assert "Lesson 3 of 15: First fit by hand" in html
     assert "Click both devices that kube-scheduler allocates" in html
     assert "matchAttribute" not in html
     lesson.close()

@@ -39,6 +39,8 @@ const BAR: ClusterBarModel = {
     { value: "sample:b", label: "B", group: "Samples" },
   ],
   summary: "4 nodes · 2 drivers",
+  upgrade: {},
+  upgrades: [["1.38", "1.38 (alpha)"]],
   uploaded: 0,
 };
 const bar = (values: Partial<ClusterBarModel> = {}) => mount(widget, { ...BAR, ...values });
@@ -120,6 +122,36 @@ test("a cluster that is still looked at is not called free of findings", async (
   model.set("counts", {});
   await drawn();
   expect(button(el, "Findings").getAttribute("aria-label")).toBe("Findings: none");
+});
+
+test("a release chosen above the findings shows what changes, and the way to check again", async () => {
+  const { el, model } = bar();
+  const panel = el.querySelector(".dra-upgrade")!;
+  const menu = panel.querySelector("select")!;
+  menu.value = "1.38";
+  menu.dispatchEvent(new Event("change", { bubbles: true }));
+  expect(model.sent).toEqual([{ type: "check-upgrade", version: "1.38" }]);
+  model.set("upgrade", { version: "1.38", working: "Kubernetes 1.38: selectors" });
+  await drawn();
+  button(panel, "Cancel").click();
+  const findings = [{ severity: "error", subject: "pool a", message: HOSTILE, rule: "pool-invalid" }];
+  model.set("upgrade", {
+    version: "1.38",
+    sentence: "1 answer changes from Kubernetes 1.37.1 to 1.38 (alpha).",
+    stops: true,
+    old: true,
+    changes: [{ heading: "Stops working", total: 1, findings }],
+  });
+  await drawn();
+  expect(panel.querySelector("summary")!.textContent).toBe("Stops working (1)");
+  expect(panel.querySelector(".dra-finding")!.textContent).toContain(HOSTILE);
+  button(panel, "Check again").click();
+  expect(model.sent.slice(1)).toEqual([{ type: "cancel-upgrade" }, { type: "check-upgrade", version: "1.38" }]);
+});
+
+test("without a newer release there is no check of an upgrade", async () => {
+  const { el } = bar({ upgrades: [] });
+  expect(el.querySelector(".dra-upgrade")).toBeNull();
 });
 
 test("text from a cluster stays text everywhere", async () => {

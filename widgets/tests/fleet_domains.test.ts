@@ -108,9 +108,9 @@ it("marks the rails that the plan chose, with the devices of each node", () => {
     ],
   });
   const rows = [...el.querySelectorAll('[aria-label="Rails of train: nvidia.com/rail"] tbody tr')];
-  expect(rows.map((row) => [row.textContent, row.className])).toEqual([
-    ["1free on 0 of 1 node", ""],
-    [" 2 chosenfree on 1 of 1 node", "is-now"],
+  expect(rows.map((row) => [row.textContent?.trim(), row.className])).toEqual([
+    ["1 free on 0 of 1 node", ""],
+    ["2 chosenfree on 1 of 1 node", "is-now"],
   ]);
   expect(rows[1]?.querySelector(".dra-pods-node")?.getAttribute("title")).toBe("n1: 1 placed");
 });

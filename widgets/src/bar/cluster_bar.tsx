@@ -16,6 +16,7 @@ import { useDrop } from "./files";
 import { Lines } from "./lines";
 import { useChannel, useTrait } from "./model";
 import { useSourcePicker } from "./source_picker";
+import { Upgrade } from "./upgrade";
 
 /** Stands in the bar, and where space is short in the menu of the meters. */
 function Release() {
@@ -70,6 +71,7 @@ function Findings() {
         )}
       </Button>
       <Popover over={over} title="Findings" className="dra-findings-panel">
+        <Upgrade />
         <FindingsList findings={findings} nothing={nothing} />
       </Popover>
     </>

@@ -128,12 +128,10 @@ function Rails() {
         caption={title}
         rows={rows.map(({ value, chosen, words = "", boxes = [] }) => ({
           key: value,
-          head: chosen ? (
-            <>
-              <Icon name="pin" /> {value} <span className="dra-sr">chosen</span>
-            </>
-          ) : (
-            value
+          head: (
+            <span className="dra-domain-holds">
+              {chosen && <Icon name="pin" />} {value} {chosen && <span className="dra-sr">chosen</span>}
+            </span>
           ),
           cells: [boxes.length ? <Boxes key="boxes" rows={boxes} counted={IN_DEVICES} /> : "", words],
           className: chosen ? "is-now" : undefined,

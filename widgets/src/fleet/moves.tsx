@@ -1,6 +1,6 @@
 // The moves of running pods: their picture with arrows, the steps, and which pods may move.
 
-import { useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button, CopyButton } from "../components/button";
 import { Card, Lines } from "../components/content";
 import { Form } from "../components/form";
@@ -97,26 +97,35 @@ function Steps({ steps }: { steps: readonly MoveRow[] }) {
 /** The namespaces and labels of the pods that may move; all namespaces are the same as none. */
 function Movable({ row: { namespaces = [], labels = "", lines = [] } }: { row: MovableRow }) {
   const channel = useChannel();
-  const chosen = namespaces.flatMap(([name, isOn]) => (isOn ? [name] : []));
-  const send = (names: readonly string[], text: string) =>
+  // A click counts at once; the answer to it comes later.
+  const [clicked, setClicked] = useState<readonly string[] | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what Python says replaces what was clicked
+  useEffect(() => setClicked(null), [namespaces]);
+  const chosen = clicked ?? namespaces.flatMap(([name, isOn]) => (isOn ? [name] : []));
+  const send = (names: readonly string[], text: string) => {
+    setClicked(names);
     channel.send({ type: "set-movable", namespaces: names.length === namespaces.length ? [] : names, labels: text });
+  };
   const turn = (name: string, isOn: boolean) =>
     send(isOn ? [...chosen, name] : chosen.filter((other) => other !== name), labels);
   return (
     <Card title="Which pods may move">
       <fieldset className="dra-row dra-movable">
         <legend className="dra-label">Namespaces</legend>
-        {namespaces.map(([name, isOn]) => (
-          <Check
-            key={name}
-            checked={isOn}
-            disabled={isOn && chosen.length === 1}
-            title={isOn && chosen.length === 1 ? "One namespace has to stay chosen" : undefined}
-            onTurn={(now) => turn(name, now)}
-          >
-            {name}
-          </Check>
-        ))}
+        {namespaces.map(([name]) => {
+          const isOnly = chosen.length === 1 && chosen.includes(name);
+          return (
+            <Check
+              key={name}
+              checked={chosen.includes(name)}
+              disabled={isOnly}
+              title={isOnly ? "One namespace has to stay chosen" : undefined}
+              onTurn={(now) => turn(name, now)}
+            >
+              {name}
+            </Check>
+          );
+        })}
       </fieldset>
       <Form
         fields={[

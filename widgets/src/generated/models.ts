@@ -131,6 +131,12 @@ export interface Cell {
   best?: boolean;
 }
 
+export interface ChangesRow {
+  heading: string;
+  total: number;
+  findings: readonly FindingRow[];
+}
+
 export interface ChipRow {
   name: string;
   kind: string;
@@ -931,6 +937,17 @@ export interface TraceRow {
   opens?: boolean;
 }
 
+export interface UpgradeRow {
+  version?: string;
+  working?: string;
+  sentence?: string;
+  compared?: string;
+  problem?: string;
+  stops?: boolean;
+  old?: boolean;
+  changes?: readonly ChangesRow[];
+}
+
 export interface WhyNotRow {
   title?: string;
   asked?: boolean;
@@ -1016,6 +1033,8 @@ export interface ClusterBarModel {
   source: string;
   sources: readonly SourceRow[];
   summary: string;
+  upgrade: UpgradeRow;
+  upgrades: readonly [string, string][];
   uploaded: number;
   what_if: readonly string[];
 }
@@ -1023,6 +1042,8 @@ export interface ClusterBarModel {
 export type ClusterBarMessage =
   | { type: "answer"; id: string }
   | { type: "cancel" }
+  | { type: "cancel-upgrade" }
+  | { type: "check-upgrade"; version: string }
   | { type: "dismiss-example" }
   | { type: "dismiss-problem" }
   | { type: "follow"; on: boolean }
