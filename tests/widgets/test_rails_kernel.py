@@ -112,3 +112,13 @@ def test_replicas_on_other_rails_are_one_workload_on_screen(rails):
     assert canvas.gang["values"].count("rail ") == 2
     session.exporting.open()
     assert "the gangs of one do not all use the same rails" in session.exporting.problem
+
+
+def test_nodes_to_add_are_refused_with_what_to_do(rails):
+    """That question does not know rails, and an answer without them would be wrong."""
+    session, canvas, view = rails
+    planned(session, canvas, size=6)
+    assert view.fleet_answer["state"] == "misfit"
+    session.adding.find()
+    session.adding.wait(30)
+    assert "remove Same in all pods" in str(session.adding.refusal)
