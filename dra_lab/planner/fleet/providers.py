@@ -18,9 +18,9 @@ from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import FleetProblem
 from dra_lab.planner.fleet.shared_states import MOST_WAYS, NodeKey, Pieces, ways_of
 from dra_lab.planner.fleet.sites import Site, alone_sites, parts_on
-from dra_lab.planner.fleet.together import table, table_devices
+from dra_lab.planner.fleet.together import shared_print, table, table_devices
 from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGroup
-from dra_lab.planner.node_classes import Layout
+from dra_lab.planner.node_classes import Layout, Print
 from dra_lab.planner.places.fill import no_harm, pod_tables
 from dra_lab.planner.places.hardware import is_nested, trees_over
 from dra_lab.planner.places.shapes import Vector
@@ -175,8 +175,12 @@ def _looked_at(fleet: FleetProblem, site: Site) -> list[NodeKind]:
     found = []
     for every, nodes in alike.items():
         for one in alone_sites(fleet, nodes):
-            problem, where, origin = _split(fleet, table(fleet, one.members[0]))
-            found.append(NodeKind(fleet, one.members, problem, where, origin, Place(), every))
+            equal: dict[Print, list[str]] = defaultdict(list)
+            for node in one.members:
+                equal[shared_print(fleet, node)].append(node)
+            for members in equal.values():
+                problem, where, origin = _split(fleet, table(fleet, members[0]))
+                found.append(NodeKind(fleet, tuple(members), problem, where, origin, Place(), every))
     return found
 
 
