@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from dra_lab.errors import InputError
 from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdict, GangVerdicts
+from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangChoice, GangVerdict, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing, pod_drawing
 from dra_lab.model.workload import HOST, RAIL, workload_of
-from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer, hierarchy_of
 from dra_lab.session.same_values import SameOption, same_options

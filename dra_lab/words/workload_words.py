@@ -22,9 +22,8 @@ from dra_lab.words.document import Lines, Part, Sentence, Table, Words, printabl
 from dra_lab.words.facts import KINDS, counted, sentence
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang_verdicts import GangReplay
+    from dra_lab.model.gang_verdicts import GangChoice, GangReplay
     from dra_lab.model.node_type import AddedNodes
-    from dra_lab.pinning.gang_choices import GangChoice
 
 
 _ONE = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "other device"}
@@ -176,7 +175,7 @@ def lacking_words(headroom: Fit) -> list[str]:
 
 
 def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
-    """Return what a scheduler does with a gang: `Kueue 0.19 does not start it: ...`."""
+    """Return what a scheduler does with a gang: `Kueue 0.20 does not start it: ...`."""
     if text.startswith("it finds a place"):
         return printable(sentence(f"{scheduler} {_UUID.sub(_CUT, text.removeprefix('it '))}"))
     does = {"yes": "finds a place", "maybe": "may find a place", "no": "does not start it"}[verdict]
@@ -184,7 +183,7 @@ def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
 
 
 def trapped_words(scheduler: str, domains: Sequence[str]) -> str:
-    """Return that a scheduler may choose domains where claims do not fit: `Kueue 0.19 may choose r5, where ...`."""
+    """Return that a scheduler may choose domains where claims do not fit: `Kueue 0.20 may choose r5, where ...`."""
     named = ", ".join(_UUID.sub(_CUT, name.rpartition("/")[2]) for name in domains[:_NAMED])
     more = f" or {len(domains) - _NAMED:,} more" if len(domains) > _NAMED else ""
     return printable(f"{scheduler} may choose {named}{more}, where the claims do not fit. The pods would wait there.")
