@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -32,12 +33,12 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.device import Device
 from dra_lab.model.headroom import NodeFit
 from dra_lab.model.names import DeviceID
-from dra_lab.model.release import Gates, KubernetesRelease, gates_of
+from dra_lab.model.release import MINORS, RELEASES, Gates, KubernetesRelease, gates_of
 from dra_lab.model.running import RunningPod
 from dra_lab.model.running_pods import running_pods
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.model.what_if import when_idle
-from dra_lab.planner.node.device_tests import is_hidden
+from dra_lab.planner.node.device_tests import hiding_gate
 from dra_lab.sketch.cluster_candidates import candidates, keeps_away
 from dra_lab.sketch.read_back import sketch_of
 from dra_lab.topology.hierarchy_findings import some
@@ -83,15 +84,13 @@ Found = Iterator[tuple[Key, Answer]]
 class ReleaseAnswers:
     """The answers about a cluster and manifests in one release.
 
-    `masked` replaces what names a release in a text, `deadline` (`time.monotonic`) ends all planning together, and
-    `step` is called with the name of each part before it begins. `only` are the keys that are wanted, None for all;
-    others may be among the answers.
+    `deadline` (`time.monotonic`) ends all planning together, and `step` is called with the name of each part before it
+    begins. `only` are the keys that are wanted, None for all; others may be among the answers.
     """
 
     cluster: Cluster
     manifests: Manifests
     release: KubernetesRelease
-    masked: Callable[[str], str]
     deadline: float
     step: Callable[[str], None]
     now: bool = False
@@ -155,7 +154,7 @@ class ReleaseAnswers:
         for (driver, name), own in devices.items():
             subject, finding = f"{driver}/{name}", broken.get(f"{driver}/{name}")
             if finding is not None and not own:
-                value = 0, 0, self.masked(finding.message)
+                value = 0, 0, _masked(finding.message)
                 yield ("pool", subject), _of_finding(finding, finding.message, value, works=False)
                 continue
             tainted = sum(gates.device_taints and any(map(keeps_away, device.taints)) for device in own.values())
@@ -169,7 +168,7 @@ class ReleaseAnswers:
             origin = finding.origin or Origin()
             kind = "slice" if origin.path and not origin.source else "object"
             place = (origin.source, str(origin.document), origin.object, origin.path)
-            message = self.masked(finding.message)
+            message = _masked(finding.message)
             key = (kind, finding.subject or origin.object or finding.rule, finding.rule, *place)
             yield key, _of_finding(finding, finding.message, (message,), works=finding.severity not in fails)
 
@@ -217,7 +216,7 @@ class ReleaseAnswers:
             device, why = next(iter(found.failed.items()))
             words = f"{words} and fails on {counted(len(found.failed), 'device')} ({device}: {why.rstrip('.')})"
         words = found.error.rstrip(".") or words
-        value = hash(tuple(item.id for item in found.devices)), len(found.failed), self.masked(found.error)
+        value = hash(tuple(item.id for item in found.devices)), len(found.failed), _masked(found.error)
         works = bool(found.devices) and not found.failed
         return Answer(words, value, works, source="docs/semantics.md 1.6 and 4")
 
@@ -227,7 +226,7 @@ class ReleaseAnswers:
         """Yield why an allocated claim would not be allocated again."""
         for row in audit_claims(self._at):
             words = f"would not be allocated again: {row.why}"
-            value = (self.masked(row.why),)
+            value = (_masked(row.why),)
             key = ("claim", row.claim, row.rule, row.request, str(row.device or ""))
             yield key, Answer(words, value, False, rule=row.rule, advice=row.advice)
 
@@ -298,7 +297,8 @@ class ReleaseAnswers:
             if subject in planned or state.fit.is_open:
                 about = [f for f in own if f.origin == state.origin and subject in f.subject.split(", ")]
                 yield ("workload", subject, str(number)), self._fit(state, about)
-        yield from self._findings((f for f in review.findings if f not in own), fails=(Severity.ERROR,))
+        others = (f for f in review.findings if f not in own and f.rule != "nothing-to-check")
+        yield from self._findings(others, fails=(Severity.ERROR,))
 
     def _fit(self, state: Reviewed, findings: Iterable[Finding]) -> Answer:
         """Return whether a workload or claim fits, how many times, and on which nodes, as far as that is proven."""
@@ -309,13 +309,26 @@ class ReleaseAnswers:
         finding = next(iter(sorted(findings, key=lambda f: f.severity is not Severity.ERROR)), None)
         rule = finding.rule if finding is not None else ""
         value = (state.fit, times if fits else None, state.nodes if fits and known else None, "" if fits else rule)
-        words = f"fits {fit_words(state)}" if fits and state.times is not None else state.sentence.rstrip(".")
-        if finding is not None and not fits:
-            words = f"{OUTCOME_WORDS[state.fit]}: {finding.message}"
+        words = f"fits {fit_words(state)}" if state.times is not None else "fits"
+        if not fits:
+            outcome = OUTCOME_WORDS[state.fit]
+            why = re.sub(rf"(?i)^{outcome}[.:] ", "", state.sentence if finding is None else finding.message)
+            words = f"{outcome}: {why.rstrip('.')}"
         works, ended = None if state.fit.is_open else fits, state.fit is FitState.NOT_DECIDED
         if finding is None:
             return Answer(words, value, works, ended, origin=state.origin)
         return Answer(words, value, works, ended, rule, _CHANGES, finding.advice, state.origin)
+
+
+_RELEASE = re.compile(
+    rf"(?<![\d.])(?:{'|'.join(re.escape(one) for one in sorted((*RELEASES, *MINORS), key=len, reverse=True))})"
+    r"(?!\.?\d)(?: \([\w=,]+\))*"
+)
+
+
+def _masked(text: str) -> str:
+    """Return a text without the releases that it names: a sentence about its own release is equal in each."""
+    return _RELEASE.sub("RELEASE", text)
 
 
 def _ask_of(class_name: str) -> Ask:
@@ -325,7 +338,7 @@ def _ask_of(class_name: str) -> Ask:
 
 def _is_usable(gates: Gates, device: Device) -> bool:
     """Say whether the gates of a release let kube-scheduler allocate a device (docs/semantics.md 3.5.2, 3.10)."""
-    return not is_hidden(gates, device) and (gates.partitionable_devices or not device.consumes_counters)
+    return not hiding_gate(gates, device) and (gates.partitionable_devices or not device.consumes_counters)
 
 
 def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> Answer:

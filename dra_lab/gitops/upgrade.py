@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -17,7 +16,7 @@ from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Key, ReleaseAnswers
 from dra_lab.gitops.review import Review
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, can_set
+from dra_lab.model.release import GATES, RELEASES, SILENT, KubernetesRelease, can_set
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.words.rule_catalogue import rule_catalogue
 
@@ -133,7 +132,7 @@ _Pairs = Mapping[Key, tuple[Answer, Answer]]
 
 @dataclass(frozen=True)
 class _Cause:
-    """The first release in which an answer is not the one of the start, and the gates without which it would be."""
+    """The first release with the answer of the target, and the gates without which it would have that of the start."""
 
     since: str = ""
     gates: tuple[str, ...] = ()
@@ -161,7 +160,6 @@ class _Asked:
             self.cluster,
             self.manifests,
             release,
-            _mask((self.start, self.target, release)),
             deadline,
             partial(self._step, release),
             self.now,
@@ -176,28 +174,37 @@ class _Asked:
         self.progress(f"Kubernetes {release.version}: {part}")
 
     def causes(self, changed: _Pairs, end: float) -> Mapping[Key, _Cause]:
-        """Return since when each changed answer is another one, and by which gates, as far as that is found in time."""
+        """Return since when each answer is that of the target, and by which gates, as far as that is found in time."""
         if not changed:
             return {}
-        first, last = (RELEASES.index(one.version) for one in (self.start, self.target))
-        between = [(version, self._with_gates(version)) for version in RELEASES[first + 1 : last]]
-        since = dict.fromkeys(changed, self.target.version)
-        left = dict(changed)
-        for version, release in between:
-            if time.monotonic() > end:
-                return {}
-            for key in self._differing(left, release, end):
-                since[key] = version
-                del left[key]
+        since = self._since(changed, end)
         gates: dict[Key, tuple[str, ...]] = {}
         for version in dict.fromkeys(since.values()):
-            here = {key: pair for key, pair in changed.items() if since[key] == version}
+            here = {key: changed[key] for key, since_then in since.items() if since_then == version}
             for gate, release in self._without_gates(self._with_gates(version)):
-                for key in here.keys() - (
-                    self._differing(here, release, end) if time.monotonic() < end else here.keys()
-                ):
-                    gates[key] = (*gates.get(key, ()), gate)
-        return {key: _Cause(since[key], gates.get(key, ())) for key in changed}
+                if time.monotonic() < end:
+                    found = self.answers(release, end, here)
+                    for key, (old, new) in here.items():
+                        if _is_only(_of(found, key), old, new):
+                            gates[key] = (*gates.get(key, ()), gate)
+        return {key: _Cause(version, gates.get(key, ())) for key, version in since.items()}
+
+    def _since(self, changed: _Pairs, end: float) -> Mapping[Key, str]:
+        """Return the first release with the answer of the target, nothing for what is not decided in between."""
+        first, last = (RELEASES.index(one.version) for one in (self.start, self.target))
+        since: dict[Key, str] = {}
+        left = dict(changed)
+        for version in RELEASES[first + 1 : last]:
+            if time.monotonic() > end:
+                return since
+            found = self.answers(self._with_gates(version), end, left)
+            for key, (old, new) in (*left.items(),):
+                if _of(found, key).ended:
+                    del left[key]
+                elif _is_only(_of(found, key), new, old):
+                    since[key] = version
+                    del left[key]
+        return {**since, **dict.fromkeys(left, self.target.version)}
 
     def _with_gates(self, version: str) -> KubernetesRelease:
         gates = {**self.start.gates, **self.target.gates}
@@ -205,22 +212,10 @@ class _Asked:
 
     def _without_gates(self, release: KubernetesRelease) -> Iterator[tuple[str, KubernetesRelease]]:
         """Yield a release with each gate in turn as the start has it, where it differs and can be set."""
-        for gate in GATES:
+        for gate in (one for one in GATES if one not in SILENT):
             on = self.start.enabled(gate)
             if on != release.enabled(gate) and can_set(release.version, gate, on=on):
                 yield gate, replace(release, gates={**release.gates, gate: on})
-
-    def _differing(self, pairs: _Pairs, release: KubernetesRelease, end: float) -> set[Key]:
-        """Return the keys whose answer in a release is not known to be the one of the start."""
-        found = self.answers(release, end, pairs)
-        return {key for key, (old, _) in pairs.items() if (new := _of(found, key)).ended or not _same(old, new)}
-
-
-def _mask(releases: Iterable[KubernetesRelease]) -> Callable[[str], str]:
-    """Return what replaces releases in a text, so that a sentence that names its release is equal in each."""
-    names = sorted({name for one in releases for name in (str(one), one.version)}, key=len, reverse=True)
-    pattern = re.compile(rf"(?<![\d.])(?:{'|'.join(map(re.escape, names))})(?!\.?\d)")
-    return lambda text: pattern.sub("RELEASE", text)
 
 
 def _of(answers: Mapping[Key, Answer], key: Key) -> Answer:
@@ -231,6 +226,11 @@ def _same(old: Answer, new: Answer) -> bool:
     """Say whether two answers are equal as far as both are known."""
     parts = zip(old.value, new.value, strict=False)
     return len(old.value) == len(new.value) and all(a == b or a is None or b is None for a, b in parts)
+
+
+def _is_only(found: Answer, one: Answer, other: Answer) -> bool:
+    """Say whether an answer is equal to one and not to the other."""
+    return not found.ended and _same(found, one) and not _same(found, other)
 
 
 def _is_open(old: Answer, new: Answer) -> bool:

@@ -29,7 +29,7 @@ class ChangedAnswer:
         before: The answer in the release where the upgrade starts.
         after: The answer in the other release.
         rule: The rule of the finding that one of the answers has, "" if none has one.
-        since: The first release in which the answer is not the one of `before`; "" if that was not found in time.
+        since: The first release with the answer of `after`; "" if that was not found in time.
         gates: Feature gates whose defaults cause the change.
         source: Where the rule of Kubernetes is documented.
         advice: What to do; "" if nothing has to be done.

@@ -86,6 +86,11 @@ class Adding(Job["AddedNodes"]):
         from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
 
         fleet, limit = question.fleet, self._session.time_limit
+        if names := [gang.name for gang in fleet.workloads if gang.same]:
+            raise InputError(
+                f"which nodes to add is not answered for pods that use the same values ({', '.join(names)}); remove "
+                "Same in all pods, add the nodes that are found, and undo the removal"
+            )
         return nodes_to_add(
             fleet.cluster,
             fleet.workloads,

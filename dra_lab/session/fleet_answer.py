@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import GangVerdicts
+from dra_lab.model.gang_verdicts import GangChoice, GangVerdicts
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import NODE, Bounded, Headroom, Stranded
 from dra_lab.model.hierarchy import Hierarchy
@@ -24,14 +24,11 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.what_if import uncordoned, when_idle
 from dra_lab.model.workload import HOST, Workload, asked_name, workload_of
-from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.job import Run
 from dra_lab.words.plan_json import plain_value, values_of_bandwidth
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang_verdicts import GangVerdicts
     from dra_lab.pictures.charts.amounts import Amounts
-    from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.planner.fleet.why_stranded import WhyStranded
 
 
@@ -87,11 +84,10 @@ class FleetQuestion(Struct, frozen=True):
         """Say whether a workload is drawn as a gang, if only of one pod."""
         return any(pod.gang is not None for pod in self.pods)
 
-    def has_same(self, planned: str) -> bool:
-        """Say whether all pods of a workload of the plan have the same values of an attribute."""
-        gangs = {pod.pod: pod.gang for pod in self.pods}
-        gang = gangs[asked_name(planned, gangs)]
-        return gang is not None and bool(gang.same)
+    @property
+    def bound(self) -> frozenset[str]:
+        """Return the workloads whose pods use the same values of an attribute."""
+        return frozenset(pod.pod for pod in self.pods if pod.gang is not None and pod.gang.same)
 
     @property
     def pins(self) -> Mapping[str, Mapping[str, int]]:
@@ -191,6 +187,9 @@ def with_amounts(answer: FleetAnswer) -> FleetAnswer:
 FIRST_SECONDS = 0.7
 """Seconds until the first plan; a plan that is not proven by then is improved."""
 
+SAME_SECONDS = 5.0
+"""The same for pods that use the same values: several sets of values are planned."""
+
 AFTER_SECONDS = 10.0
 """Seconds for each question after the plan: how many more pods fit, and what is stranded."""
 
@@ -210,7 +209,8 @@ def fleet_answers(question: FleetQuestion, run: Run[FleetAnswer], time_limit: fl
     from dra_lab.planner.questions import how_many_more
 
     is_gang, find = question.has_gangs, _planner(question, run)
-    for plan in _plans(find, run, time_limit):
+    first = SAME_SECONDS if question.bound else FIRST_SECONDS
+    for plan in _plans(find, run, time_limit, first):
         answer = with_amounts(FleetAnswer(question, plan, gangs=GangAnswer() if is_gang else None))
         yield answer
     if is_gang:
@@ -255,10 +255,12 @@ def _planner(question: FleetQuestion, run: Run[FleetAnswer]) -> Callable[[float 
     return lambda seconds: plan_workloads(cluster, workloads, time_limit=seconds, **common)
 
 
-def _plans(find: Callable[[float | None], Plan], run: Run[FleetAnswer], time_limit: float | None) -> Iterator[Plan]:
+def _plans(
+    find: Callable[[float | None], Plan], run: Run[FleetAnswer], time_limit: float | None, first: float
+) -> Iterator[Plan]:
     """Yield a first plan, and if that is not proven, the better one of it and one with the time that is left."""
     began = time.monotonic()
-    plan = find(FIRST_SECONDS)
+    plan = find(first if time_limit is None else min(first, time_limit))
     yield plan
     if not plan.proven and plan.status not in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) and not run.stop.is_set():
         left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - began))
@@ -312,13 +314,13 @@ def known_of_gangs(question: FleetQuestion, plan: Plan, common: Mapping[str, Any
     """
     from dra_lab.planner.questions import how_many_more
 
-    known, stop = GangAnswer(), common["cancel"]
+    known, stop, names = GangAnswer(), common["cancel"], [pod.pod for pod in question.pods]
     if plan.status in (PlanStatus.EMPTY, PlanStatus.NOT_CHECKED) or stop.is_set():
         return
     headrooms = {gang.name: _node_headroom(question, gang, plan, common) for gang in plan.gangs}
     yield (known := replace(known, nodes=headrooms))
     for gang in plan.gangs:
-        at_least = _on_other_values if question.has_same(gang.name) else lambda found: found
+        at_least = _on_other_values if asked_name(gang.name, names) in question.bound else lambda found: found
         more = at_least(how_many_more(question.cluster, gang, after=plan, **common))
         yield (known := replace(known, more={**known.more, gang.name: more}))
         total = at_least(how_many_more(question.cluster, gang, **common)) if plan.pods else more

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import traitlets
 
 from dra_lab.findings import sentence_case
-from dra_lab.model.workload import RAIL, Workload
+from dra_lab.model.plan import Plan
+from dra_lab.model.workload import Workload
 from dra_lab.session.fleet import SessionFleet
 from dra_lab.session.fleet_answer import FleetAnswer, pods_of
 from dra_lab.session.gang_domains import (
@@ -20,14 +21,13 @@ from dra_lab.session.gang_domains import (
     changes,
     gang_domains,
 )
-from dra_lab.session.same_values import ValueRow, value_rows
 from dra_lab.widgets.device_rows import HeatCell, HeatMap
 from dra_lab.widgets.gang_rows import (
     first_gang,
 )
 from dra_lab.widgets.messages import Row, calls, on
+from dra_lab.widgets.rail_rows import RailTable, rail_tables
 from dra_lab.widgets.session_view import Pane
-from dra_lab.words.document import printable
 from dra_lab.words.facts import counted
 from dra_lab.words.why_not_document import Bar, TestBars
 from dra_lab.words.workload_words import (
@@ -35,7 +35,7 @@ from dra_lab.words.workload_words import (
     headroom_words,
     lacking_words,
     level_word,
-    same_words,
+    sharing_words,
 )
 
 DomainState = Literal["chosen", "fits", "refused", "unknown", "outer"]
@@ -85,27 +85,6 @@ class DomainCard(Row, frozen=True):
     boxes: tuple[NodePods, ...] = ()
 
 
-class RailRow(Row, frozen=True):
-    """One value, such as a rail: whether it is chosen, and its devices on each node, in `boxes` if they are few."""
-
-    value: str
-    chosen: bool = False
-    words: str = ""
-    boxes: tuple[NodePods, ...] = ()
-
-
-class RailTable(Row, frozen=True):
-    """The values of an attribute of which all pods of a gang use the same; `note` says what is left out."""
-
-    title: str
-    rows: tuple[RailRow, ...] = ()
-    note: str = ""
-
-
-MOST_RAILS = 16
-"""Values that are shown."""
-
-
 class FleetDomains(Pane):
     """The part of the Fleet mode about gangs; without gangs its table has no names of gangs.
 
@@ -123,6 +102,7 @@ class FleetDomains(Pane):
     def _begin(self) -> None:
         self._domains: GangDomains | None = None
         self._domains_of: tuple[FleetAnswer, Workload] | None = None
+        self._known_rails: tuple[Plan, tuple[object, ...], Sequence[RailTable]] | None = None
         self.when(self._show_domains, "fleet", "mode")
         self.watch(self._show_domains, "fleet_gang")
         self.watch(self._show_domain, "fleet_domain")
@@ -164,8 +144,21 @@ class FleetDomains(Pane):
         domain = next((one for one in domains if domain_id(one.path) == chosen), None)
         self.assign(
             fleet_domain_card=DomainCard() if domain is None or found is None else domain_card(found, domain),
-            fleet_rails=rail_tables(self._domains_of[0], found, domain) if found and self._domains_of else [],
+            fleet_rails=self._rails(found, domain) if found is not None else [],
         )
+
+    def _rails(self, found: GangDomains, domain: DomainPods | None) -> Sequence[RailTable]:
+        """Return the values that all pods of a gang use, in a domain, or in those where it has its place."""
+        assert self._domains_of is not None, "the domains are those of an answer"
+        answer = self._domains_of[0]
+        chosen = (one for one in found.domains if domain_state(found, one) == "chosen")
+        domains = [*chosen] if domain is None else [domain]
+        key, known = (found.gang.name, *(one.path for one in domains)), self._known_rails
+        # The answer grows after its plan, which alone decides.
+        if known is None or known[0] is not answer.plan or known[1] != key:
+            nodes = tuple(dict.fromkeys(box.node for one in domains for box in one.nodes))
+            known = self._known_rails = answer.plan, key, rail_tables(answer, found.gang, nodes)
+        return known[2]
 
     @on
     def make_gang(self, name: str) -> None:
@@ -183,34 +176,7 @@ def _table_title(answer: FleetAnswer, gang: Workload, word: str) -> str:
     if drawn is None or not drawn.same:
         return pods
     chosen = any(one.workload == gang.name for one in answer.plan.same)
-    return f"{pods} on {'these' if chosen else 'the closest'} {same_words(drawn.same)}"
-
-
-def rail_tables(answer: FleetAnswer, found: GangDomains, domain: DomainPods | None) -> list[RailTable]:
-    """Return the values that all pods of a gang use, in a domain, or in those where it has its place."""
-    name = found.gang.name
-    chosen = (one for one in found.domains if domain_state(found, one) == "chosen")
-    domains = [*chosen] if domain is None else [domain]
-    nodes = tuple(dict.fromkeys(box.node for one in domains for box in one.nodes))
-    tables = []
-    for same in {one.attribute: one for one in answer.plan.same if one.workload == name}.values():
-        every = value_rows(answer, found.gang, same, nodes)
-        rows = sorted(every, key=lambda row: not row.is_chosen)[:MOST_RAILS]
-        tables.append(
-            RailTable(
-                title=f"{same_words((RAIL,) if same.inferred else (same.attribute,)).capitalize()} of {name}: "
-                f"{same.attribute}{' (inferred)' if same.inferred else ''}",
-                rows=tuple(_rail_row(row) for row in every if row in rows),
-                note=f"{len(every) - MOST_RAILS:,} more are not shown." if len(every) > MOST_RAILS else "",
-            )
-        )
-    return tables
-
-
-def _rail_row(row: ValueRow) -> RailRow:
-    words = f"free on {row.free:,} of {counted(len(row.nodes), 'node')}"
-    boxes = row.nodes if len(row.nodes) <= MOST_IN_A_ROW else ()
-    return RailRow(value=printable(row.value), chosen=row.is_chosen, words=words, boxes=boxes)
+    return f"{pods} {sharing_words(drawn.same, 'these' if chosen else 'the closest')}"
 
 
 MOST_BOXES = 700

@@ -12,7 +12,7 @@ from dra_lab.cli import main
 from dra_lab.errors import DraLabError
 from dra_lab.manifests.plan_files import encode_drawing
 from dra_lab.model.layers import Layer
-from dra_lab.model.sketch import Drawing
+from dra_lab.model.sketch import Drawing, GangDrawing, PodDrawing
 from dra_lab.session import read_sketch
 from dra_lab.sources import samples
 
@@ -177,3 +177,15 @@ def test_plan_files_that_differ_need_the_option(tmp_path, capsys):
     assert main(words) == 2
     assert "--release" in capsys.readouterr().err
     assert main([*words, "--release", "1.36"]) == 0
+
+
+def test_the_rails_of_a_gang_in_a_plan_file_are_those_of_the_option(tmp_path, capsys):
+    """`same` in the file and `--same` are one question; an option comes first."""
+    sketch = read_sketch("tests/golden/inputs/two-pairs.dralab.yaml")
+    gang = GangDrawing(size=3, level="leaf switch", same=("rail",))
+    path = tmp_path / "rails.dralab.yaml"
+    path.write_text(encode_drawing(Drawing(workloads=(PodDrawing(pod="two-pairs", claims=(sketch,), gang=gang),))))
+    of_file = answer(capsys, "sample:h100-pod", "--claim", str(path))["same"]
+    assert {row["attribute"] for row in of_file} == {"dra.net/pciAddress"}
+    first = answer(capsys, "sample:h100-pod", "--claim", str(path), "--same", "dra.net/ifName")["same"]
+    assert {row["attribute"] for row in first} == {"dra.net/ifName"}

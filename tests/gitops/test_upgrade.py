@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from model.test_rules_by_release import CLASS, ROWS, an_object
 from planner.running_fleets import DRIVER, V1, Running, claim_spec, cluster_of
 
 from dra_lab import Cluster, KubernetesRelease, check, frame, load_cluster, read_manifests, samples
@@ -134,6 +136,28 @@ def test_counters_of_1_36_3_let_a_claim_start():
     upgrade = check(cluster, [REPRO / "counters-1363" / "claim.yaml"], release="1.36.2", upgrade="1.36.3")
     (change,) = upgrade.changes
     assert (change.turn.value, change.subject, change.rule) == ("starts", "ResourceClaim/c", "manifest-not-allocated")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_rule_that_a_release_changes_is_found(tmp_path, name):
+    """The manifest stops or starts to work, or nothing is listed about it."""
+    row = ROWS[name]
+    nodes = [an_object("Node", one, "v1") for one in ("n1", "n2")]
+    classes = [an_object("DeviceClass", "gpu", spec=CLASS)]
+    for file, documents in (("cluster", [*nodes, *classes, *row.objects]), ("manifest", [row.manifest])):
+        (tmp_path / f"{file}.yaml").write_text(yaml.safe_dump_all(documents))
+    start, target = row.releases
+    cluster = load_cluster(tmp_path / "cluster.yaml")
+    upgrade = check(cluster, [tmp_path / "manifest.yaml"], release=start, upgrade=target, now=True)
+    turns = {(0, 1): ["stops"], (1, 0): ["starts"]}.get((row.before, row.after), [])
+    assert [turn for turn, kind, _ in rows(upgrade) if kind in ("workload", "object")] == turns
+    assert {change.since for change in upgrade.changes} <= {"1.37.0", "1.38"}
+
+
+def test_the_release_is_the_first_with_the_answer_at_the_end():
+    """All of one node's GPUs: another reason from 1.37.0 on, and it fits from 1.38 on."""
+    upgrade = check(load_cluster("sample:trouble"), [INPUTS / "all-gpus.yaml"], release="1.36.2", upgrade="1.38")
+    assert [(change.turn.value, change.since) for change in upgrade.changes] == [("starts", "1.38")]
 
 
 def test_partitions_are_used_once_their_gate_is_on():

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from running_fleets import DRIVER, Case, Running, cluster_of, drawing, fewest_moves, random_case, replayed
+import yaml
+from running_fleets import (
+    DRIVER,
+    Case,
+    Running,
+    cluster_of,
+    drawing,
+    fewest_moves,
+    objects_of,
+    random_case,
+    replayed,
+)
 
-from dra_lab import DeviceID, Movable, Workload, make_room, without_nodes
+from dra_lab import DeviceID, Movable, PodGroup, Workload, load_cluster, make_room, without_nodes
 from dra_lab.errors import InputError
 from dra_lab.model.placement import Placement
 from dra_lab.model.running import Move
@@ -162,6 +173,27 @@ def test_a_gang_gets_its_room_in_one_domain(tmp_path):
     cluster = cluster_of(tmp_path, {"a1": 2, "a2": 2, "b1": 2, "b2": 2}, pods, racks)
     plan = make_room(cluster, Workload("job", drawing(tmp_path, 2), count=2, level="rack"))
     assert ({pod.node for pod in plan.pods}, len(plan.moves)) == ({"a1", "a2"}, 1)
+
+
+def test_room_is_made_for_the_minimum_of_a_gang_alone(tmp_path):
+    """The gang starts with one of its two pods, so that one node is enough."""
+    pods = (Running("p1", "a1", (0,)), Running("p2", "b1", (0,)))
+    group = PodGroup("worker", drawing(tmp_path, 4), count=2, minimum=1)
+    plan = make_room(cluster_of(tmp_path, ROOM, pods), Workload("job", [group]))
+    assert (plan.placed["job"], len(plan.moves), plan.least_moves) == (1, 1, 1)
+
+
+def test_pods_of_other_nodes_hold_devices_that_every_node_sees(tmp_path):
+    """One of them moves to a device of a node, and the new pod takes what it held beside a device of another node."""
+    objects = objects_of({"a1": 1, "b1": 2, "c1": 1}, (Running("p1", "b1", (0,)), Running("p2", "b1", (1,))))
+    for one in objects:
+        if one["metadata"]["name"] == "b1-gpus" and one["kind"] == "ResourceSlice":
+            del one["spec"]["nodeName"]
+            one["spec"]["allNodes"] = True
+    (tmp_path / "network.yaml").write_text(yaml.safe_dump_all(objects))
+    plan = make_room(load_cluster(str(tmp_path / "network.yaml")), drawing(tmp_path, 2))
+    assert (plan.fits, len(plan.moves)) == (True, 1)
+    assert plan.least_moves <= 1
 
 
 def test_an_argument_that_is_no_movable_is_named():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -19,8 +20,10 @@ from dra_lab.planner.node.allocation_problem import AllocationProblem, DeviceGro
 from dra_lab.planner.node.copies import CopyPart, JointProblem, Where
 from dra_lab.planner.node.device_tests import CounterBooks, counter_books
 from dra_lab.planner.node.eligible import is_shareable
-from dra_lab.planner.node_classes import canonical
+from dra_lab.planner.node_classes import Print, canonical
 from dra_lab.planner.scan import coupled_devices, coupled_pools
+
+_SETS = "sets"
 
 
 def shared_nodes(fleet: FleetProblem) -> tuple[tuple[str, ...], ...]:
@@ -90,7 +93,7 @@ def table(fleet: FleetProblem, node: str) -> AllocationProblem:
 
     With a thousand devices that all nodes see, each takes a tenth of a second to make.
     """
-    problem, _ = _of_equal_node(fleet, node)
+    problem = _of_equal_node(fleet, node)[0]
     own = table_devices(fleet, node, range(len(problem.groups)))
     groups = tuple([changed(group, devices=tuple(own[at])) for at, group in enumerate(problem.groups)])
     return changed(problem, node=node, groups=groups)
@@ -102,27 +105,55 @@ def table_devices(fleet: FleetProblem, node: str, groups: Iterable[int]) -> dict
     return {group: [devices[at].id for at in positions[group]] for group in groups}
 
 
-def _of_equal_node(fleet: FleetProblem, node: str) -> tuple[AllocationProblem, tuple[tuple[int, ...], ...]]:
-    """Return the problem of a node with equal devices, free or in use alike, and the positions of those of its groups.
+def shared_print(fleet: FleetProblem, node: str) -> Print:
+    """Return a fingerprint that nodes have in common if they are equal and share equal devices with the same nodes."""
+    return _of_equal_node(fleet, node)[2]
 
-    Nodes are equal if their devices are, position by position.
+
+def _of_equal_node(fleet: FleetProblem, node: str) -> tuple[AllocationProblem, tuple[tuple[int, ...], ...], Print]:
+    """Return the problem of an equal node, the positions of the devices of its groups, and `shared_print`.
+
+    Nodes are equal if their devices are, position by position, free or in use alike, and shared with the same nodes.
     """
     scan = fleet.scan
     wheres = tuple(dict.fromkeys(link.where for link in scan.sketch.links if not link.is_level))
     shape = shape_key(scan.views, node, scan.rules.asks, wheres)
-    key = shape, scan.views.held_on(node, scan.rules.allocated), scan.left_key(node)
+    sees = _shared_sets(fleet)[1].get(node, ())
+    key = shape, scan.views.held_on(node, scan.rules.allocated), scan.left_key(node), sees
     problems = fleet.survey.problems
     if key not in problems:
-        problem = _in_its_order(fleet, node)
+        problem, found = _in_its_order(fleet, node)
         at = {item.id: position for position, item in enumerate(scan.views.view(node).devices)}
-        problems[key] = (problem, tuple(tuple([at[device] for device in group.devices]) for group in problem.groups))
+        positions = tuple(tuple([at[device] for device in group.devices]) for group in problem.groups)
+        problems[key] = (problem, positions, found)
     return problems[key]
 
 
-def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
-    """Return a node's problem in the order of its fingerprint; devices that some ask may look into have a group each.
+def _shared_sets(fleet: FleetProblem) -> tuple[Mapping[DeviceID, int], Mapping[str, tuple[int, ...]]]:
+    """Return a number for the nodes that see each shared device, and the numbers of those that each node belongs to."""
+    known = fleet.scan.coupled
+    if _SETS not in known:
+        numbers: dict[int, int] = {}
+        of_device: dict[DeviceID, int] = {}
+        of_node: dict[str, list[int]] = {}
+        for device, nodes in coupled_devices(fleet.scan).items():
+            # devices that the same nodes see have one tuple of them
+            number = numbers.get(id(nodes))
+            if number is None:
+                number = numbers[id(nodes)] = len(numbers)
+                for node in nodes:
+                    of_node.setdefault(node, []).append(number)
+            of_device[device] = number
+        known[_SETS] = of_device, {node: tuple(mine) for node, mine in of_node.items()}
+    found: tuple[Mapping[DeviceID, int], Mapping[str, tuple[int, ...]]] = known[_SETS]
+    return found
 
-    If the order of devices counts (Tie.TERMS), it stands in the fingerprint, and groups stay in it.
+
+def _in_its_order(fleet: FleetProblem, node: str) -> tuple[AllocationProblem, Print]:
+    """Return a node's problem in the order of its fingerprint, and that; devices that an ask may look into are apart.
+
+    Shared devices are not equal to a node's own in it. If the order of devices counts (Tie.TERMS), it stands in the
+    fingerprint, and groups stay in it.
     """
     problem = fleet.scan.problem(node)
     groups: list[DeviceGroup] = []
@@ -131,10 +162,14 @@ def _in_its_order(fleet: FleetProblem, node: str) -> AllocationProblem:
         each = [(device,) for device in group.devices] if inspected else [group.devices]
         groups += [changed(group, devices=devices) for devices in each]
     problem = changed(problem, groups=tuple(groups))
-    order = canonical(problem, fleet.scan.rules.replicas)[1]
+    sets = _shared_sets(fleet)[0]
+    shared = [sorted(Counter(sets.get(device, -1) for device in group.devices).items()) for group in problem.groups]
+    rows = zip(problem.groups, shared, strict=True)
+    marked = changed(problem, groups=tuple(changed(group, kind=f"{group.kind} {mine}") for group, mine in rows))
+    found, order = canonical(marked, fleet.scan.rules.replicas)
     if any(group.tie is Tie.TERMS for group in problem.groups):
         order = tuple(sorted(order))
-    return changed(problem, groups=tuple(problem.groups[at] for at in order))
+    return changed(problem, groups=tuple(problem.groups[at] for at in order)), Print(found)
 
 
 def joint_parts(fleet: FleetProblem, position: int, node: str) -> tuple[CopyPart, ...]:

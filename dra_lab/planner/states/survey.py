@@ -15,7 +15,7 @@ from dra_lab.model.names import DeviceID, part_of
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import LIST, AllocationProblem, DeviceGroup
 from dra_lab.planner.node.eligible import Rules, eligibility, is_shareable, refuse_devices
-from dra_lab.planner.node_classes import Layout, layout_of, thinned
+from dra_lab.planner.node_classes import Layout, Print, layout_of, thinned
 from dra_lab.planner.scan import Kind, Scan, scan_nodes
 from dra_lab.planner.states.node_state import NodeState, common_unit, inspectors
 from dra_lab.topology.locality import localities, numa_and_root
@@ -318,7 +318,7 @@ class Survey:
 
     scan: Scan
     states: dict[str, NodeState] = field(default_factory=dict)
-    problems: dict[Hashable, tuple[AllocationProblem, tuple[tuple[int, ...], ...]]] = field(default_factory=dict)
+    problems: dict[Hashable, tuple[AllocationProblem, tuple[tuple[int, ...], ...], Print]] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:

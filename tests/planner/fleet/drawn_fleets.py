@@ -21,6 +21,7 @@ from dra_lab.model.slices import CounterSet, ResourceSlice
 
 Drawn = tuple[Cluster, tuple[Workload, ...]]
 
+NUMA = "resource.kubernetes.io/numaNode"
 PART = f"device.attributes['{GPU}'].part == '{{}}'"
 TELLS |= {PART.format(part): lambda device, part=part: device.attributes["part"].string == part for part in "ab"}
 
@@ -156,6 +157,24 @@ def _zoned_claim(rng: random.Random) -> ClaimSketch:
     return ClaimSketch("claim", tuple(requests), (link,) if rng.random() < 0.3 else ())
 
 
+def of_own_and_far(rng: random.Random, number: int) -> Drawn:
+    """Draw nodes with GPUs of their own, and a pool of such GPUs that all of them see, which sorts before or after."""
+
+    def gpus(count: int) -> Iterable[Device]:
+        return (device(f"gpu-{at}", {"type": "gpu", NUMA: rng.randint(0, 1)}) for at in range(count))
+
+    names = rng.sample(("a", "e", "m", "z"), rng.randint(2, 4))
+    own = [a_slice(GPU, *gpus(rng.choice([0, 1, 1, 2])), node=name) for name in names]
+    far = seen_by_all(a_slice(GPU, *gpus(rng.randint(1, 3)), node=FABRIC))
+    nodes = tuple(Node(metadata=ObjectMeta(name=name)) for name in sorted(names))
+    link = Link("near", ("gpu",), "numaNode", How.TOGETHER, must=rng.random() < 0.5)
+    claims = [
+        ClaimSketch("claim", (asked("gpu", GPU, rng.choice([1, 1, 2])),), (link,) if rng.random() < 0.4 else ())
+        for _ in range(rng.choice([1, 2, 2]))
+    ]
+    return Cluster((*own, far), (device_class(GPU),), nodes, name="own and far"), of_pods(rng, claims)
+
+
 # ---------------------------------------------------------------- partitions and shares in a rack
 
 
@@ -248,6 +267,7 @@ FAMILIES: dict[str, tuple[Callable[[random.Random, int], Drawn], int]] = {
     "trees of kinds": (partial(of_trees, has=TREES | {"kinds"}), 120),
     "one pool": (of_one_pool, 60),
     "zones": (of_zones, 60),
+    "own and far": (of_own_and_far, 60),
     "partitions": (of_partitions, 20),
     "shares": (of_shares, 20),
 }
