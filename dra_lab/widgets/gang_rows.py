@@ -198,16 +198,17 @@ def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: Fleet
 def _same_rows(session: Session, pod: PodDrawing, gang: GangDrawing) -> tuple[SameRow, ...]:
     """Return the attributes that can be chosen, and those that are."""
     found = same_options(session.cluster, pod_drawing(pod.pod, pod.claims), session.release)
-    unknown = (SameOption(name, (), "no device that is requested has it") for name in gang.same)
-    rows = {one.name: one for one in (*found, *unknown)} | {one.name: one for one in found}
+    known = {one.name for one in found}
+    unknown = (SameOption(name, (), "no device that is requested has it") for name in gang.same if name not in known)
     return tuple(
         SameRow(
             name=one.name,
-            label="rail, inferred from the NICs" if one.name == RAIL else printable(one.name),
+            label=f"{RAIL}, inferred from the NICs" if one.inferred else printable(one.name),
             reason=one.reason,
             requests=one.requests,
         )
-        for one in rows.values()
+        for one in (*found, *unknown)
+        if one.name != RAIL or one.inferred or RAIL in gang.same  # a published attribute is named itself
     )
 
 

@@ -81,7 +81,7 @@ def gang_words(gang: GangDrawing, number: int) -> str:
     where = f"in one {level_word(gang.level)}" if gang.level else ""
     prefer = f"in as few {plural(level_word(gang.prefer_level))} as possible" if gang.prefer_level else ""
     each = ", " + ("all " if number == 1 else "each ") if where or prefer or gang.same else ""
-    same = f"on the same {same_words(gang.same)}" if gang.same else ""
+    same = sharing_words(gang.same, "the same") if gang.same else ""
     places = ", ".join(filter(None, (where, prefer, same)))
     return f"{counted(number, 'gang')} of {counted(gang.size, 'pod')}{least}{each}{places}"
 
@@ -101,6 +101,12 @@ def values_words(same: SameValues) -> str:
     noun = "rail" if same.inferred or is_rail(same.attribute) else "value"
     named = listed(texts) if len(texts) <= _MOST_VALUES else some(texts)
     return printable(f"{noun}{'s' if len(texts) > 1 else ''} {named}")
+
+
+def sharing_words(attributes: Sequence[str], which: str) -> str:
+    """Return that pods share values of attributes: `on the same rails`, `with the same values of ifName`."""
+    words = same_words(attributes)
+    return f"on {which} rails" if all(map(is_rail, attributes)) else f"with {which} values of {words}"
 
 
 def is_rail(attribute: str) -> bool:
