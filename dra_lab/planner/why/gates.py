@@ -1,4 +1,4 @@
-"""What a capacity, or a feature gate that is off, takes away from a request on a node, as the end of a reason."""
+"""The end of a reason: the capacity, or the feature gate that is off, that takes devices away from a request."""
 
 from __future__ import annotations
 
