@@ -39,7 +39,7 @@ def refusals(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _kueue(pod_sets: list[tuple[int, dict[str, Any]]]) -> Iterator[str]:
-    """Yield what `tas_validation.go` of Kueue 0.19.2 and its scheduler refuse."""
+    """Yield what `tas_validation.go` of Kueue 0.20 and its scheduler refuse."""
     groups: dict[str, list[tuple[int, str, str]]] = {}
     for count, template in pod_sets:
         notes = template["metadata"].get("annotations", {})
@@ -52,11 +52,15 @@ def _kueue(pod_sets: list[tuple[int, dict[str, Any]]]) -> Iterator[str]:
         if (size is None) != (level is None) or (layers and size):
             yield "Kueue: half of a slice, or both forms"
         sizes = [row["size"] for row in json.loads(layers)] if layers else [int(size)] if size else []
-        if len(sizes) > 3 or any(outer % inner for outer, inner in zip([count, *sizes], sizes, strict=False)):
+        if (
+            len(sizes) > 3
+            or min(sizes, default=1) < 1
+            or any(outer % inner for outer, inner in zip([count, *sizes], sizes, strict=False))
+        ):
             yield f"Kueue: {count} pods in slices of {sizes}"
         if group is not None:
             groups.setdefault(group, []).append((count, required or "", preferred or ""))
-            if sizes or not (required or preferred) or group.isdigit():
+            if not (required or preferred) or group.isdigit():
                 yield f"Kueue: the group {group}"
     for members in groups.values():
         if len(members) != 2 or min(members)[0] != 1 or len({one[1:] for one in members}) > 1:

@@ -14,7 +14,7 @@ from dra_lab.errors import ManifestError
 from dra_lab.manifests.schema import as_stored, drop_disabled, fill_defaults
 from dra_lab.manifests.strict import FieldError, decode_strict
 from dra_lab.manifests.versions import KIND_VERSIONS, downgrade, short_version, text_of, upgrade
-from dra_lab.model.release import GATES, KubernetesRelease
+from dra_lab.model.release import GATES, KubernetesRelease, has_gate
 
 CREATED, BAD_REQUEST, INVALID = 201, 400, 422
 
@@ -81,15 +81,7 @@ def admit(
     return Admission(CREATED, (), as_stored(downgrade(hub, version), kind, version, release.version), dropped)
 
 
-_OF_1_37 = (
-    "DRADerivedAttributes",
-    "DRADeviceCompatibilityGroups",
-    "DRAFractionalCapacityRange",
-    "DRAOptionalNodeOperations",
-    "DRAPartitionableDevicesType",
-)
-
-RECORDED = KubernetesRelease("1.36.2", {gate: True for gate in GATES if gate not in _OF_1_37})
+RECORDED = KubernetesRelease("1.36.2", {gate: True for gate in GATES if has_gate("1.36.2", gate)})
 """The API server that was recorded: 1.36.2 with every feature gate of DRA that it has."""
 
 

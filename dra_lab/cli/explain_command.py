@@ -38,7 +38,7 @@ from dra_lab.words.document import Sentence
 from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, STOPPED
 
 if TYPE_CHECKING:
-    from dra_lab.pinning.gang_choices import GangChoice
+    from dra_lab.model.gang_verdicts import GangChoice
     from dra_lab.planner.why.why_not import WhyNot
     from dra_lab.words.document import Part
     from dra_lab.words.drawing_words import Noun

@@ -47,9 +47,9 @@ from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_outcome
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
+    from dra_lab.model.gang_verdicts import GangChoice
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.running import Movable
-    from dra_lab.pinning.gang_choices import GangChoice
     from dra_lab.words.plan_document import AfterPlan
 
 EXAMPLES = (

@@ -64,7 +64,7 @@ class WrittenGang(Struct, frozen=True):
 def written_gang(document: Document, pods: Sequence[PodTemplate], group: Document | None = None) -> WrittenGang:
     """Return the gang of a workload with its pod templates; `group` is the PodGroup that its pods name, if any.
 
-    Sources: Kueue 0.19 `tas_validation.go`, Volcano 1.15 and KAI 0.17 CRDs, LeaderWorkerSet 0.10 and JobSet 0.12
+    Sources: Kueue 0.20 `tas_validation.go`, Volcano 1.15 and KAI 0.17 CRDs, LeaderWorkerSet 0.10 and JobSet 0.12
     annotations, `scheduling.k8s.io` v1alpha2 and v1beta1, `Job.spec.scheduling` of Kubernetes 1.37 (KEP-5547).
     """
     findings: list[Finding] = []
@@ -115,7 +115,7 @@ def _group(document: Document, pod: PodTemplate, copies: int, findings: list[Fin
         least = 0 if fields.get("minAvailable") == 0 else whole(fields.get("minAvailable"), count)
         constraint = _of_partitions(fields.get("partitionPolicy"), constraint, findings, document)
     if document.kind == "Workload":
-        least = whole(fields.get("minCount"), count)
+        least = 0 if fields.get("minCount") == 0 else whole(fields.get("minCount"), count)
         constraint = _of_request(fields.get("topologyRequest"), constraint)
     if document.kind == "JobSet":
         constraint = _of_jobs(document, pod, constraint, findings)

@@ -38,7 +38,7 @@ from dra_lab.model.running import RunningPod
 from dra_lab.model.running_pods import running_pods
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.model.what_if import when_idle
-from dra_lab.planner.node.device_tests import is_hidden
+from dra_lab.planner.node.device_tests import hiding_gate
 from dra_lab.sketch.cluster_candidates import candidates, keeps_away
 from dra_lab.sketch.read_back import sketch_of
 from dra_lab.topology.hierarchy_findings import some
@@ -338,7 +338,7 @@ def _ask_of(class_name: str) -> Ask:
 
 def _is_usable(gates: Gates, device: Device) -> bool:
     """Say whether the gates of a release let kube-scheduler allocate a device (docs/semantics.md 3.5.2, 3.10)."""
-    return not is_hidden(gates, device) and (gates.partitionable_devices or not device.consumes_counters)
+    return not hiding_gate(gates, device) and (gates.partitionable_devices or not device.consumes_counters)
 
 
 def _of_finding(finding: Finding, words: str, value: tuple[Any, ...], *, works: bool) -> Answer:

@@ -16,7 +16,7 @@ from dra_lab.gitops.folder import Manifests, read_manifests
 from dra_lab.gitops.release_answers import ALLOCATED, PENDING, RULES, SELECTORS, STARTS, Answer, Key, ReleaseAnswers
 from dra_lab.gitops.review import Review
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.release import GATES, RELEASES, KubernetesRelease, can_set
+from dra_lab.model.release import GATES, RELEASES, SILENT, KubernetesRelease, can_set
 from dra_lab.model.upgrade import ChangedAnswer, Turn, Upgrade
 from dra_lab.words.rule_catalogue import rule_catalogue
 
@@ -212,7 +212,7 @@ class _Asked:
 
     def _without_gates(self, release: KubernetesRelease) -> Iterator[tuple[str, KubernetesRelease]]:
         """Yield a release with each gate in turn as the start has it, where it differs and can be set."""
-        for gate in GATES:
+        for gate in (one for one in GATES if one not in SILENT):
             on = self.start.enabled(gate)
             if on != release.enabled(gate) and can_set(release.version, gate, on=on):
                 yield gate, replace(release, gates={**release.gates, gate: on})

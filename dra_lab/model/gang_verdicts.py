@@ -70,6 +70,20 @@ class GangReplay(Struct, frozen=True):
         return printed(self)
 
 
+class GangChoice(Struct, frozen=True):
+    """The choice of one scheduler for the gangs that are wanted.
+
+    Args:
+        replay: Its verdict about the first gang.
+        started: How many gangs start if they arrive one after the other; None if that is not known.
+        trapped: The domains that it chooses although the claims cannot be met there, as paths.
+    """
+
+    replay: GangReplay
+    started: tuple[int, int] | None = None
+    trapped: tuple[str, ...] = ()
+
+
 QUOTA = "quota"
 COUNTS = "topology counts"
 DEVICES = "devices"

@@ -1,12 +1,13 @@
 """Objects of Kueue that limit what workloads may use: ClusterQueue, LocalQueue, Cohort, Workload and Configuration.
 
-Source: kubernetes-sigs/kueue v0.19.2, apis/kueue/v1beta2 and apis/config/v1beta2. v1beta1 has the same fields here,
-except that a ClusterQueue names its Cohort in `cohort` instead of `cohortName`.
+Source: kubernetes-sigs/kueue v0.19.2 and ff69552e (0.20 in development), apis/kueue/v1beta2 and apis/config/v1beta2.
+v1beta1, which 0.20 no longer serves, has the same fields here, except that a ClusterQueue names its Cohort in `cohort`
+instead of `cohortName`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -307,6 +308,22 @@ class Configuration(CustomValue, frozen=True, kw_only=True):
 
     metadata: ObjectMeta = ObjectMeta(name="kueue")
     resources: KueueResources = KueueResources()
+    feature_gates: dict[str, bool] = {}
+
+
+KUEUE_VERSION = "Kueue 0.20"
+"""The version that answers about Kueue assume; no object of a cluster has it."""
+
+DEVICE_CHECK, DEVICE_TAINTS = "KueueDRADeviceFeasibility", "KueueDRAIntegrationDeviceTaints"
+ALTERNATIVES = "KueueDRAIntegrationPrioritizedList"
+NODE_LEAVES, SLICED_GROUPS = "TASNodeFeasibilityForAllLevels", "TASGroupedPodSetSlicing"
+KUEUE_GATES: Mapping[str, bool] = MappingProxyType(
+    {DEVICE_CHECK: False, DEVICE_TAINTS: False, ALTERNATIVES: False, NODE_LEAVES: True, SLICED_GROUPS: True}
+)
+"""The feature gates of this version on which an answer depends, with their defaults.
+
+Source: kubernetes-sigs/kueue v0.20, dynamic_resource_allocation.md, and pull requests 14191 and 15111.
+"""
 
 
 QueueObject = ClusterQueue | LocalQueue | Cohort | KueueWorkload | Configuration | PodDisruptionBudget
@@ -322,6 +339,18 @@ QUEUE_KINDS: Mapping[str, type[QueueObject]] = MappingProxyType(
         "PodDisruptionBudget": PodDisruptionBudget,
     }
 )
+
+
+def kueue_gate(queues: Iterable[QueueObject], gate: str) -> bool:
+    """Say whether a gate of Kueue is on: as its Configuration says, else its default."""
+    known = next((one for one in queues if isinstance(one, Configuration)), Configuration())
+    return known.feature_gates.get(gate, KUEUE_GATES[gate])
+
+
+def kueue_title(queues: Sequence[QueueObject], *gates: str) -> str:
+    """Return the version of Kueue that an answer assumes, with gates: `Kueue 0.20 (KueueDRADeviceFeasibility off)`."""
+    named = ", ".join(f"{gate} {'on' if kueue_gate(queues, gate) else 'off'}" for gate in gates)
+    return f"{KUEUE_VERSION} ({named})" if named else KUEUE_VERSION
 
 
 CustomObject = TopologyObject | QueueObject

@@ -46,6 +46,8 @@ _SINCE: dict[str, str] = {
     "DRAExtendedResource": "1.36",
     "DRADeviceTaintRules": "1.37",
     "DRAFractionalCapacityRange": "1.37",
+    "DRADeviceAttributesDownwardAPI": "1.37",
+    "OpportunisticBatching": "1.35",
 }
 _OFF = (
     "DRAListTypeAttributes",
@@ -56,7 +58,18 @@ _OFF = (
     "DRADeviceCompatibilityGroups",
     "DRAOptionalNodeOperations",
     "DRAPartitionableDevicesType",
+    "SchedulerPreQueueingHints",
+    "CompositePodGroup",
+    "PodGroupPreemptionPolicy",
 )
+SILENT = (
+    "DRADeviceAttributesDownwardAPI",
+    "OpportunisticBatching",
+    "SchedulerPreQueueingHints",
+    "CompositePodGroup",
+    "PodGroupPreemptionPolicy",
+)
+"""The gates that change no answer here (docs/semantics.md 1.2.5)."""
 GATES = (*_SINCE, *_OFF)
 _COMES_WITH: dict[str, str] = {
     "DRADeviceTaintRules": "1.35",
@@ -69,6 +82,11 @@ _COMES_WITH: dict[str, str] = {
     "DRADeviceCompatibilityGroups": "1.37",
     "DRAOptionalNodeOperations": "1.37",
     "DRAPartitionableDevicesType": "1.37",
+    "DRADeviceAttributesDownwardAPI": "1.36",
+    "OpportunisticBatching": "1.35",
+    "SchedulerPreQueueingHints": "1.37",
+    "CompositePodGroup": "1.37",
+    "PodGroupPreemptionPolicy": "1.37",
 }
 """The first release that has a gate, where that is not 1.34 (docs/semantics.md 1.2)."""
 _GONE: dict[str, str] = {"DynamicResourceAllocation": "1.38"}
@@ -188,6 +206,18 @@ class KubernetesRelease:
             return self.gates[gate]
         since = _SINCE.get(gate)
         return since is not None and self.is_at_least(since)
+
+    def needs(self, gate: str) -> str:
+        """Return that something needs a gate that is off: `needs the feature gate X, which is off in 1.34`."""
+        return f"needs the feature gate {gate}, which is off in {self.version}"
+
+    def turn_on(self, gate: str) -> str:
+        """Return what to do about a gate that is off."""
+        comes, since = _COMES_WITH.get(gate, RELEASES[0]), _SINCE.get(gate, "")
+        if not has_gate(self.version, gate):
+            return f"Plan for {since or comes} or later" + ("." if since else f", with --feature-gates {gate}=true.")
+        later = f", or plan for {since} or later" if since and not self.is_at_least(since) else ""
+        return f"Turn it on with --feature-gates {gate}=true{later}."
 
     def is_at_least(self, version: str) -> bool:
         """Return whether this is the release `version` or a later one.

@@ -4,48 +4,24 @@ kube-scheduler's PodGroup loop and Kueue are replayed, KAI and Volcano are not. 
 without going back. Whether a pod fits on a node is what first fit says there. Scores of other plugins, which are not
 known here, decide which node gets the next pod; if that matters, the verdict is "maybe".
 
-Source: kubernetes 1.36.2, pkg/scheduler/schedule_one_podgroup.go; kubernetes-sigs/kueue v0.19.2, see `scheduler.kueue`.
+Source: kubernetes 1.36.2, pkg/scheduler/schedule_one_podgroup.go.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import DomainReplay, GangReplay, GangVerdict
+from dra_lab.model.gang_verdicts import DomainReplay, GangChoice, GangReplay, GangVerdict
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.release import KubernetesRelease
-from dra_lab.model.workload import HOSTS, PodGroup, Workload
+from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.pinning.gang_fills import GangFills, Requests
-from dra_lab.pinning.pin_budget import MOST_GANGS, PinBudget
-from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
-
-KUEUE = "Kueue 0.19"
-
-SHARED = "claims that pods share are not replayed"
-
-Range = tuple[int, int]
-"""At least and at most."""
-
-
-class GangChoice(Struct, frozen=True):
-    """The choice of one scheduler for the gangs that are wanted.
-
-    Args:
-        replay: Its verdict about the first gang.
-        started: How many gangs start if they arrive one after the other; None if that is not known.
-        trapped: The domains that it chooses although the claims cannot be met there, as paths.
-    """
-
-    replay: GangReplay
-    started: Range | None = None
-    trapped: tuple[str, ...] = ()
+from dra_lab.pinning.kueue_choice import SHARED, Range, kueue_choice
+from dra_lab.pinning.pin_budget import PinBudget
+from dra_lab.scheduler.kueue.assignment import HOSTNAME
 
 
 @dataclass(frozen=True)
@@ -116,7 +92,7 @@ def gang_choices(
     given = _Arrival(cluster, gang, hierarchy, release, requests, budget)
     found = (
         _kube_scheduler(given),
-        _kueue(given),
+        kueue_choice(cluster, gang, hierarchy, release, requests, budget),
         given.choice("KAI 0.17", GangVerdict.MAYBE, "; ".join(_kai(given))),
         given.choice("Volcano 1.15", GangVerdict.MAYBE, "; ".join(_volcano(given))),
     )
@@ -215,144 +191,6 @@ def _headroom(gang: Workload, nodes: Sequence[str], fills: GangFills) -> Range:
         counts = [fills.on_node(node, number, wanted) for node in nodes]
         least, most = least + sum(one[0] for one in counts), most + sum(one[1] for one in counts)
     return least if fills.alone else 0, most
-
-
-# ---------------------------------------------------------------- Kueue
-
-
-def _kueue(given: _Arrival) -> GangChoice:
-    """Return the verdict, how many gangs start, and where the claims of those that Kueue admits cannot be met.
-
-    Kueue counts CPUs, memory, extended resources and pods, and no devices of claims. Its choice is final: the pods
-    wait there if their claims cannot be met.
-    """
-    gang, hierarchy = given.gang, given.hierarchy
-    if hierarchy is None and gang.level in HOSTS:
-        hierarchy = Hierarchy("nodes", (), ())
-    if hierarchy is None:
-        return given.choice(KUEUE, GangVerdict.MAYBE, "without a level, Kueue checks the quota and chooses no nodes")
-    if unknown := _kueue_unknown(given.cluster, gang, hierarchy):
-        return given.choice(KUEUE, GangVerdict.MAYBE, unknown)
-    keys = tuple(level.key for level in hierarchy.levels)
-    flavor = KueueFlavor(keys if HOSTNAME in keys else (*keys, HOSTNAME), hierarchy.name)
-    sets = [_pod_set(given, group) for group in gang.pods]
-    few = gang.replicas <= MOST_GANGS
-    copies = list(sets)
-    for number in range(1, gang.replicas if few else 1):
-        copies += (
-            replace(one, name=f"{one.name} {number}", group=one.group and f"{one.group} {number}") for one in sets
-        )
-    assigned = kueue_assignments(flavor, given.cluster.nodes, given.cluster.pods, copies)
-    gangs = [assigned[at : at + len(sets)] for at in range(0, len(assigned), len(sets))]
-    fills = GangFills(given.cluster, gang.pods, given.release, given.budget)
-    admitted = _Admitted(given.cluster, gang, hierarchy, fills)
-    for mine in gangs:
-        if len(mine) < len(sets) or any(one.message for one in mine):
-            break
-        admitted.add(mine)
-    started = (admitted.least, admitted.most) if few else None
-    return GangChoice(_kueue_replay(gangs[0] if gangs else (), admitted), started, tuple(admitted.trapped))
-
-
-def _kueue_unknown(cluster: Cluster, gang: Workload, hierarchy: Hierarchy) -> str:
-    """Return why Kueue's choice for a gang is unknown, "" if it is known."""
-    if gang.every_shared_claim:
-        return f"{SHARED}; Kueue refuses pods that name a ResourceClaim"
-    if not all(level.key for level in hierarchy.levels):
-        return f"a level of {hierarchy.name!r} has no node label, which Kueue needs"
-    if not any(node.status.allocatable for node in cluster.nodes):
-        return "the nodes do not say what they can allocate, so Kueue's counts are unknown"
-    return ""
-
-
-def _pod_set(given: _Arrival, group: PodGroup) -> KueuePodSet:
-    gang = given.gang
-    leading = len(gang.pods) == 2 and any(one.leader for one in gang.pods)
-    return KueuePodSet(
-        name=group.name,
-        count=group.count,
-        requests=(given.requests or {}).get(group.name, {}),
-        required=given.key(group.level or gang.level),
-        preferred="" if group.level or gang.level else given.key(group.prefer_level or gang.prefer_level),
-        slices=tuple((given.key(level), size) for size, level in group.slices),
-        group=gang.name if leading else "",
-    )
-
-
-def _kueue_replay(first: Sequence[KueueAssignment], admitted: _Admitted) -> GangReplay:
-    found = GangReplay(KUEUE, GangVerdict.NO, "", gang=admitted.gang.name)
-    refused = next((one for one in first if one.message), None)
-    if refused is not None:
-        return replace(found, sentence=f"Kueue does not admit it: {refused.message}")
-    rows = admitted.rows(first)
-    found = replace(found, domains=rows)
-    waiting = [row for row in rows if row.most < row.wanted]
-    if waiting:
-        row = waiting[0]
-        sentence = (
-            f"Kueue's counts admit it, but on {row.domain} the claims of {row.most} of {row.wanted} pods can be met; "
-            "the others wait there"
-        )
-        return replace(found, sentence=sentence)
-    if any(row.least < row.wanted for row in rows):
-        sentence = "the order of the pods decides whether the claims can be met"
-        return replace(found, verdict=GangVerdict.MAYBE, sentence=sentence)
-    return replace(found, verdict=GangVerdict.YES, sentence="Kueue chooses nodes on which all claims can be met")
-
-
-class _Admitted:
-    """The gangs that Kueue admits one after the other: the devices of earlier ones are in use for the next."""
-
-    def __init__(self, cluster: Cluster, gang: Workload, hierarchy: Hierarchy, fills: GangFills) -> None:
-        self.gang, self.hierarchy, self.fills = gang, hierarchy, fills
-        self.hosts: Mapping[str, str] = {n.metadata.labels.get(HOSTNAME, n.name): n.name for n in cluster.nodes}
-        self.used: dict[str, Counter[int]] = {}
-        self.least = self.most = 0
-        self.trapped: dict[str, None] = {}
-
-    def rows(self, assigned: Sequence[KueueAssignment]) -> tuple[DomainReplay, ...]:
-        """Return for each host of the first gang how many of its pods get their claims."""
-        on_host: dict[str, list[tuple[int, int]]] = {}
-        for number, one in enumerate(assigned):
-            for path, count in one.pods:
-                on_host.setdefault(path[-1], []).append((number, count))
-        rows = []
-        for host, sets in on_host.items():
-            served = [self.fills.on_node(self.hosts.get(host, host), group, count) for group, count in sets]
-            sure = len(sets) == 1 and not self.fills.simulation.shared
-            most, wanted = sum(one[1] for one in served), sum(count for _, count in sets)
-            rows.append(DomainReplay(host, served[0][0] if sure else 0, most, wanted))
-        return tuple(rows)
-
-    def add(self, assigned: Sequence[KueueAssignment]) -> None:
-        """Add one gang; each group has its nodes with the pods there."""
-        certain = possible = True
-        for number, one in enumerate(assigned):
-            least = most = 0
-            for path, count in one.pods:
-                node = self.hosts.get(path[-1], path[-1])
-                served = self._served(node, number, count)
-                least, most = least + served[0], most + served[1]
-                if served[1] < count:
-                    self.trapped["/".join(self._domain(node))] = None
-            wanted = self.gang.pods[number].least
-            certain, possible = certain and least >= wanted, possible and most >= wanted
-        self.least, self.most = self.least + certain, self.most + possible
-
-    def _served(self, node: str, group: int, count: int) -> Range:
-        here = self.used.setdefault(node, Counter())
-        before = here[group]
-        here[group] += count
-        certain, possible = self.fills.on_node(node, group, before + count)
-        alone = len(here) == 1 and not self.fills.simulation.shared
-        return max(0, certain - before) if alone else 0, max(0, possible - before)
-
-    def _domain(self, node: str) -> tuple[str, ...]:
-        """Return the path of the domain of a node: of the required level, else of the innermost one."""
-        level, tree = self.gang.level, self.hierarchy
-        if level in HOSTS:
-            return (node,)
-        return tree.path_of(node)[: tree.level_index(level) + 1] if level else tree.path_of(node)
 
 
 # ---------------------------------------------------------------- schedulers that are not replayed

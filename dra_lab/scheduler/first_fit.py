@@ -183,6 +183,7 @@ def first_fit(
     cancel: threading.Event | None = None,
     recorder: Recorder | None = None,
     progress: Callable[[int], None] | None = None,
+    gates: Gates | None = None,
 ) -> Verdict:
     """Return what kube-scheduler takes for the unallocated claims of one pod on a node, in the claims' order.
 
@@ -190,11 +191,11 @@ def first_fit(
     full backtracking (docs/semantics.md 3). `time_limit` is in seconds of our own time, `search_limit` in seconds that
     kube-scheduler needs (`Verdict.seconds`); at a limit the verdict is STOPPED, never NONE.
     `ignore_allocated` asks what would be taken if nothing were in use. `recorder` records the steps (`node_trace`).
-    `progress` gets the number of candidates so far, every few milliseconds.
+    `progress` gets the number of candidates so far, every few milliseconds. `gates` replace those of the release.
     Raises InputError for an unknown node, QuantityError for a broken amount, UnsupportedFeature for rules of alpha
     gates, Cancelled once `cancel` is set.
     """
-    gates = gates_of(release)
+    gates = gates or gates_of(release)
     cluster.node_named(node_name)
     pools = pools_of(cluster, node_name, gates)
     view = view_node(cluster, node_name, pools, held_devices(cluster, gates, ignore=ignore_allocated), gates)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dra_lab.errors import DraLabError, InputError
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import GangVerdicts
+from dra_lab.model.gang_verdicts import GangChoice, GangVerdicts
 from dra_lab.model.goals import UNPLACED
 from dra_lab.model.headroom import NODE, Bounded, Headroom, Stranded
 from dra_lab.model.hierarchy import Hierarchy
@@ -24,7 +24,6 @@ from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import KnownValue, PodDrawing
 from dra_lab.model.what_if import uncordoned, when_idle
 from dra_lab.model.workload import HOST, Workload, asked_name, workload_of
-from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session.job import Run
 from dra_lab.words.plan_json import plain_value, values_of_bandwidth
 

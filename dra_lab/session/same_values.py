@@ -29,12 +29,13 @@ class SameOption(Struct, frozen=True):
     """An attribute of which all pods of a gang may use the same values.
 
     `reason` says why choosing it makes no sense, "" if it does. `requests` are those that it binds. The name `rail`
-    stands for rails that no device publishes.
+    stands for the attribute with rails, which is `inferred` if no device publishes one.
     """
 
     name: str
     requests: tuple[str, ...]
     reason: str = ""
+    inferred: bool = False
 
 
 def same_options(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelease) -> tuple[SameOption, ...]:
@@ -54,8 +55,10 @@ def same_options(cluster: Cluster, sketch: ClaimSketch, release: KubernetesRelea
     reasons = _reasons(cluster)
     rows = [SameOption(name, tuple(requests), reasons[name]) for name, requests in found.items()]
     rows.sort(key=lambda row: (bool(row.reason), not is_rail(row.name), order[row.name], row.name))
-    inferred = [SameOption(RAIL, tuple(nics))] if nics and not any(map(is_rail, reasons)) else []
-    return (*inferred, *rows)
+    published = {name: None for row in rows if is_rail(row.name) for name in row.requests}
+    inferred = not any(map(is_rail, reasons))
+    rail = SameOption(RAIL, tuple(nics if inferred else published), inferred=inferred)
+    return (rail, *rows) if rail.requests else tuple(rows)
 
 
 @once_per_devices

@@ -24,6 +24,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.decoding import from_builtins
 from dra_lab.model.device import Device
 from dra_lab.model.nodes import NodeSelector, ObjectMeta
+from dra_lab.model.queues import KUEUE_GATES
 from dra_lab.model.topologies import HyperNode
 from dra_lab.sources.pseudonyms import DOMAINS, Pseudonyms, in_machine, is_plain, is_word, level_in
 from dra_lab.sources.snapshot_info import renamed_places
@@ -283,6 +284,9 @@ class _Walk:
         if pool and driver in self.names.protected:
             return {"resource_id": f"{driver}/{self.names.of('pool', pool)}/{self.names.device(driver, device)}"}
         return {"resource_id": self.names.of("value", item.resource_id)}
+
+    def _configuration(self, item: Any) -> dict[str, Any]:
+        return {"feature_gates": {gate: on for gate, on in item.feature_gates.items() if gate in KUEUE_GATES}}
 
     def _kueueresources(self, item: Any) -> dict[str, Any]:
         return {"exclude_resource_prefixes": tuple(one for one in item.exclude_resource_prefixes if one in DOMAINS)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Domain, Hierarchy
+from dra_lab.model.queues import NODE_LEAVES, kueue_gate
 from dra_lab.model.topologies import ResourceFlavor, Topology
 from dra_lab.topology.presets import CLIQUE, ZONE, is_host, is_inside
 
@@ -207,7 +208,9 @@ def preferred_rules(gang: Workload, tree: Hierarchy | None) -> Iterator[Finding]
 
 
 def _without_hostname(cluster: Cluster) -> str:
-    """Return what Kueue does with taints if a Topology does not end with the host name."""
+    """Return what Kueue does with taints if a Topology does not end with the host name, and it counts no nodes."""
+    if kueue_gate(cluster.queues, NODE_LEAVES):
+        return ""
     names = [
         item.name
         for item in cluster.topologies

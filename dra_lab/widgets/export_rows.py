@@ -14,12 +14,11 @@ from dra_lab.exports.readme import EXTRA_FILES
 from dra_lab.exports.simulation import Simulation
 from dra_lab.exports.written_files import FileChange
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import GangVerdict
+from dra_lab.model.gang_verdicts import GangChoice, GangVerdict
 from dra_lab.model.memo import once_per_snapshot
 from dra_lab.model.placement import YOURS, measured_path
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.release import SHOWN_RELEASES
-from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.pinning.pin_plan import PinnedPlan
 from dra_lab.session import Session
 from dra_lab.session.exporting import ExportChoice, Exporting

@@ -35,7 +35,7 @@ from dra_lab.words.workload_words import (
     headroom_words,
     lacking_words,
     level_word,
-    same_words,
+    sharing_words,
 )
 
 DomainState = Literal["chosen", "fits", "refused", "unknown", "outer"]
@@ -176,7 +176,7 @@ def _table_title(answer: FleetAnswer, gang: Workload, word: str) -> str:
     if drawn is None or not drawn.same:
         return pods
     chosen = any(one.workload == gang.name for one in answer.plan.same)
-    return f"{pods} on {'these' if chosen else 'the closest'} {same_words(drawn.same)}"
+    return f"{pods} {sharing_words(drawn.same, 'these' if chosen else 'the closest')}"
 
 
 MOST_BOXES = 700

@@ -11,12 +11,11 @@ from msgspec.structs import replace
 from dra_lab.errors import InputError
 from dra_lab.findings import sentence_case
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangVerdict, GangVerdicts
+from dra_lab.model.gang_verdicts import QUOTA, STOPS, GangChoice, GangVerdict, GangVerdicts
 from dra_lab.model.hierarchy import Hierarchy, Level
 from dra_lab.model.queues import LocalQueue
 from dra_lab.model.sketch import GangDrawing, PodDrawing, pod_drawing
 from dra_lab.model.workload import HOST, RAIL, workload_of
-from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.session import Session
 from dra_lab.session.fleet_answer import FleetAnswer, hierarchy_of
 from dra_lab.session.same_values import SameOption, same_options
@@ -199,16 +198,17 @@ def gang_row(session: Session, pod: PodDrawing, gang: GangDrawing, answer: Fleet
 def _same_rows(session: Session, pod: PodDrawing, gang: GangDrawing) -> tuple[SameRow, ...]:
     """Return the attributes that can be chosen, and those that are."""
     found = same_options(session.cluster, pod_drawing(pod.pod, pod.claims), session.release)
-    unknown = (SameOption(name, (), "no device that is requested has it") for name in gang.same)
-    rows = {one.name: one for one in (*found, *unknown)} | {one.name: one for one in found}
+    known = {one.name for one in found}
+    unknown = (SameOption(name, (), "no device that is requested has it") for name in gang.same if name not in known)
     return tuple(
         SameRow(
             name=one.name,
-            label="rail, inferred from the NICs" if one.name == RAIL else printable(one.name),
+            label=f"{RAIL}, inferred from the NICs" if one.inferred else printable(one.name),
             reason=one.reason,
             requests=one.requests,
         )
-        for one in rows.values()
+        for one in (*found, *unknown)
+        if one.name != RAIL or one.inferred or RAIL in gang.same  # a published attribute is named itself
     )
 
 

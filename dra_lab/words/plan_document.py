@@ -56,9 +56,8 @@ from dra_lab.words.workload_words import (
 )
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang_verdicts import GangVerdicts
+    from dra_lab.model.gang_verdicts import GangChoice, GangVerdicts
     from dra_lab.model.node_type import AddedNodes
-    from dra_lab.pinning.gang_choices import GangChoice
 
 NAMES = 8
 """Nodes that serve a claim alike and are named on a screen: `plan.fitting_nodes` and `plan.node_classes` have all."""

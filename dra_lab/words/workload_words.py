@@ -22,9 +22,8 @@ from dra_lab.words.document import Lines, Part, Sentence, Table, Words, printabl
 from dra_lab.words.facts import KINDS, counted, sentence
 
 if TYPE_CHECKING:
-    from dra_lab.model.gang_verdicts import GangReplay
+    from dra_lab.model.gang_verdicts import GangChoice, GangReplay
     from dra_lab.model.node_type import AddedNodes
-    from dra_lab.pinning.gang_choices import GangChoice
 
 
 _ONE = {"gpu": "GPU", "nic": "NIC", "cpu": "CPU", "memory": "memory device", "other": "other device"}
@@ -82,7 +81,7 @@ def gang_words(gang: GangDrawing, number: int) -> str:
     where = f"in one {level_word(gang.level)}" if gang.level else ""
     prefer = f"in as few {plural(level_word(gang.prefer_level))} as possible" if gang.prefer_level else ""
     each = ", " + ("all " if number == 1 else "each ") if where or prefer or gang.same else ""
-    same = f"on the same {same_words(gang.same)}" if gang.same else ""
+    same = sharing_words(gang.same, "the same") if gang.same else ""
     places = ", ".join(filter(None, (where, prefer, same)))
     return f"{counted(number, 'gang')} of {counted(gang.size, 'pod')}{least}{each}{places}"
 
@@ -102,6 +101,12 @@ def values_words(same: SameValues) -> str:
     noun = "rail" if same.inferred or is_rail(same.attribute) else "value"
     named = listed(texts) if len(texts) <= _MOST_VALUES else some(texts)
     return printable(f"{noun}{'s' if len(texts) > 1 else ''} {named}")
+
+
+def sharing_words(attributes: Sequence[str], which: str) -> str:
+    """Return that pods share values of attributes: `on the same rails`, `with the same values of ifName`."""
+    words = same_words(attributes)
+    return f"on {which} rails" if all(map(is_rail, attributes)) else f"with {which} values of {words}"
 
 
 def is_rail(attribute: str) -> bool:
@@ -170,7 +175,7 @@ def lacking_words(headroom: Fit) -> list[str]:
 
 
 def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
-    """Return what a scheduler does with a gang: `Kueue 0.19 does not start it: ...`."""
+    """Return what a scheduler does with a gang: `Kueue 0.20 does not start it: ...`."""
     if text.startswith("it finds a place"):
         return printable(sentence(f"{scheduler} {_UUID.sub(_CUT, text.removeprefix('it '))}"))
     does = {"yes": "finds a place", "maybe": "may find a place", "no": "does not start it"}[verdict]
@@ -178,7 +183,7 @@ def scheduler_words(scheduler: str, verdict: str, text: str) -> str:
 
 
 def trapped_words(scheduler: str, domains: Sequence[str]) -> str:
-    """Return that a scheduler may choose domains where claims do not fit: `Kueue 0.19 may choose r5, where ...`."""
+    """Return that a scheduler may choose domains where claims do not fit: `Kueue 0.20 may choose r5, where ...`."""
     named = ", ".join(_UUID.sub(_CUT, name.rpartition("/")[2]) for name in domains[:_NAMED])
     more = f" or {len(domains) - _NAMED:,} more" if len(domains) > _NAMED else ""
     return printable(f"{scheduler} may choose {named}{more}, where the claims do not fit. The pods would wait there.")

@@ -84,6 +84,6 @@ def test_pods_that_share_a_claim_over_lists_do_not_fit(answers, tmp_path, capsys
 def test_a_field_that_the_release_drops_is_reported_in_the_same_words(answers):
     """Kubernetes 1.34 has no amounts: API servers drop them, so that no answer may say what kube-scheduler does."""
     found = answers("dra.cpu/other", "1.34", value="{int: 1}")
-    why = "Does not fit. Request one: it asks for capacity, which Kubernetes 1.34 does not serve"
+    why = "Does not fit. Request one: capacity needs the feature gate DRAConsumableCapacity, which is off in 1.34"
     values = {name: (status, why in text, "gives up" in text) for name, (status, text) in found.items()}
     assert values == dict.fromkeys(found, (1, True, False))

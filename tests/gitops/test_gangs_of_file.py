@@ -177,6 +177,15 @@ def test_a_workload_of_kueue(read):
     assert (found.gang.level, found.queue, shape(found.gang)) == (RACK, "q", [("main", 6, 2, "", "", ())])
 
 
+def test_a_pod_set_of_kueue_may_start_without_pods(read):
+    """`minCount` is 0 or more from 0.20 on."""
+    pods = ", ".join(
+        f"{{name: {name}, count: 2, minCount: {n}, template: {template()}}}" for name, n in (("a", 2), ("b", 0))
+    )
+    [found] = read(f"{head('kueue.x-k8s.io/v1beta2', 'Workload')}spec: {{queueName: q, podSets: [{pods}]}}")
+    assert [one[:3] for one in shape(found.gang)] == [("a", 2, 2), ("b", 2, 0)]
+
+
 def pod(number: int, spec: str, annotations: str = "") -> str:
     """Return a pod."""
     meta = f"{{name: train-{number}, namespace: ml, annotations: {{{annotations}}}}}"

@@ -67,6 +67,25 @@ def test_what_a_gate_was_for_stays_on_when_it_is_gone():
     assert KubernetesRelease("1.38", {"DRADeviceTaints": True}).enabled("DRADeviceTaintRules")
 
 
+GATES_SINCE = {
+    "OpportunisticBatching": ("1.34", "1.35", True),
+    "DRADeviceAttributesDownwardAPI": ("1.35", "1.37", True),
+    "SchedulerPreQueueingHints": ("1.36", "1.37", False),
+    "CompositePodGroup": ("1.36", "1.37", False),
+    "PodGroupPreemptionPolicy": ("1.36", "1.37", False),
+}
+
+
+@pytest.mark.parametrize("gate", GATES_SINCE)
+def test_a_gate_is_known_from_its_release_on(gate):
+    """The release before does not start with it, and the release has its default."""
+    before, since, on = GATES_SINCE[gate]
+    with pytest.raises(InputError, match=f"has no feature gate {gate}"):
+        KubernetesRelease(before, {gate: True})
+    assert KubernetesRelease(since).enabled(gate) == on
+    assert KubernetesRelease(since, {gate: not on}).enabled(gate) != on
+
+
 CLUSTERS = [
     ("", ["v1.36.2", "v1.36.4"], "1.36.2"),
     ("", ["v1.37.1", "v1.36.9"], "1.36.3"),

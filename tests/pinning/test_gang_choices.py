@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 from gang_replays import replay_kueue
-from small_claims import request
+from labelled_nodes import topology
+from small_claims import alternative, one_of, request
 from small_nodes import a_slice, cluster, gpu
 
 from dra_lab import PodGroup, Workload
@@ -16,6 +17,7 @@ from dra_lab.model.gang_verdicts import GangVerdict
 from dra_lab.model.hierarchy import Domain, Hierarchy, Level
 from dra_lab.model.nodes import Node, NodeStatus, ObjectMeta
 from dra_lab.model.pods import Pod, PodSpec
+from dra_lab.model.queues import Configuration
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.pinning.gang_choices import gang_choices
@@ -67,6 +69,77 @@ def test_kueue_fills_a_domain_gang_after_gang():
     """It counts pods: three a node, of which two get devices, so that the second gang waits."""
     kueue = choices({"r1": [PAIRED]}, pods=1, replicas=3, most=3)[1]
     assert (kueue.replay.verdict, kueue.started, kueue.trapped) == (GangVerdict.YES, (2, 2), ("r1",))
+
+
+def configured(on: Cluster, **gates: bool) -> Cluster:
+    """Return the cluster with these gates in Kueue's Configuration."""
+    return replace(on, queues=(Configuration(feature_gates=gates),))
+
+
+@pytest.mark.parametrize(
+    ("gates", "name", "verdict"),
+    [
+        ({}, "Kueue 0.20 (KueueDRADeviceFeasibility off)", GangVerdict.NO),
+        (
+            {"KueueDRADeviceFeasibility": True},
+            "Kueue 0.20 (KueueDRADeviceFeasibility on, KueueDRAIntegrationDeviceTaints off)",
+            GangVerdict.YES,
+        ),
+    ],
+)
+def test_kueue_leaves_out_nodes_without_devices_if_its_gate_is_on(gates, name, verdict):
+    """A verdict names the version and the gates that it assumes. Without the check the first node has one GPU."""
+    on, tree = racks({"r1": [["r0"], ["r0", "r0"]]}, pods=1)
+    gang = Workload("train", [PodGroup("worker", (TWO,), count=1)], level="rack", hierarchy="fabric")
+    found = replay_kueue(configured(on, **gates), gang, tree, R136)
+    assert (found.scheduler, found.verdict) == (name, verdict)
+
+
+def test_kueue_checks_the_devices_of_one_pod_only():
+    """It puts two pods on a node that has devices for one: the second waits there."""
+    on, tree = racks({"r1": [["r0", "r0"]]})
+    gang = Workload("train", [PodGroup("worker", (TWO,), count=2)], level="rack", hierarchy="fabric")
+    found = replay_kueue(configured(on, KueueDRADeviceFeasibility=True), gang, tree, R136)
+    assert (found.verdict, [(row.most, row.wanted) for row in found.domains]) == (GangVerdict.NO, [(1, 2)])
+
+
+def test_kueue_admits_nothing_where_no_node_has_the_devices():
+    """Its message counts the nodes that its check leaves out."""
+    on, tree = racks({"r1": [["r0"], ["r0"]]})
+    gang = Workload("train", [PodGroup("worker", (TWO,), count=1)], level="rack", hierarchy="fabric")
+    found = replay_kueue(configured(on, KueueDRADeviceFeasibility=True), gang, tree, R136)
+    assert "excluded: draNoFit: 2" in found.sentence
+
+
+@pytest.mark.parametrize(("checks", "verdict"), [(False, GangVerdict.NO), (True, GangVerdict.YES)])
+def test_an_extended_resource_of_a_class_needs_the_check_of_devices(checks, verdict):
+    """Without it, Kueue looks for the resource in what the nodes can allocate, where DRA never writes it."""
+    on, tree = racks({"r1": [PAIRED]})
+    claim = ClaimSketch(name="extended-resources", requests=(request("container-0-request-0", GPU),))
+    gang = Workload("train", [PodGroup("worker", (claim,), count=1)], level="rack", hierarchy="fabric")
+    found = replay_kueue(configured(on, KueueDRADeviceFeasibility=checks), gang, tree, R136)
+    assert (found.verdict, 'excluded: resource "nvidia.com/gpu": 1' in found.sentence) == (verdict, not checks)
+
+
+def test_kube_scheduler_chooses_the_nodes_of_a_domain_without_host_names():
+    """Kueue holds the pods to the rack, so they find the node that has devices."""
+    on, tree = racks({"r1": [["r0"], PAIRED]})
+    own = replace(on, topologies=(topology(RACK, name="fabric"),))
+    levels = Hierarchy("fabric", (Level("rack", RACK, "Kueue Topology fabric"),), tree.domains)
+    gang = Workload("train", [PodGroup("worker", (TWO,), count=2)], level="rack", hierarchy="fabric")
+    found = replay_kueue(own, gang, levels, R136)
+    assert (found.verdict, [row.domain for row in found.domains]) == (GangVerdict.YES, ["r1"])
+
+
+def test_kueue_refuses_what_its_gates_do_not_cover():
+    """A list of alternatives needs a gate, which the verdict names."""
+    on, tree = racks({"r1": [PAIRED]})
+    alternatives = ClaimSketch(name="one", requests=(one_of("gpu", alternative("a", GPU), alternative("b", GPU)),))
+    gang = Workload("train", [PodGroup("worker", (alternatives,), count=1)], level="rack", hierarchy="fabric")
+    gate = "KueueDRAIntegrationPrioritizedList"
+    verdicts = [replay_kueue(configured(on, **{gate: value}), gang, tree, R136) for value in (False, True)]
+    assert [one.verdict for one in verdicts] == [GangVerdict.NO, GangVerdict.YES]
+    assert verdicts[0].scheduler.startswith(f"Kueue 0.20 ({gate} off")
 
 
 def test_what_is_proven_to_fit_nowhere_fits_nowhere_with_kai_and_volcano():

@@ -69,3 +69,50 @@ def test_the_name_that_every_class_has_is_counted_as_it_is():
     cluster = read(SLICE, CLASS, cluster_queue("a", {resource: 2}, usage={}), MAPPED)
     found = quota_verdict(cluster, extended(1), release=RELEASE)
     assert [(one.resource, one.wanted) for one in found.amounts] == [(resource, 2)]
+
+
+def alternatives(*rows, pods=2):
+    """A gang whose pods request one of several (count, DeviceClass)."""
+    parts = [{"name": f"a{at}", "deviceClassName": cls, "count": count} for at, (count, cls) in enumerate(rows)]
+    return gang(pods, {"name": "gpu", "firstAvailable": parts})
+
+
+GPU, NIC = "gpu.example.com", "nic.example.com"
+LIST = "KueueDRAIntegrationPrioritizedList"
+
+
+@pytest.mark.parametrize(
+    ("rows", "mapped", "on", "says", "words"),
+    [
+        ([(2, GPU), (2, NIC)], {"gpu": [GPU, NIC]}, True, Says.YES, "the gang needs 4"),
+        ([(2, GPU), (2, NIC)], {"gpu": [GPU, NIC]}, False, Says.INADMISSIBLE, f"without the gate {LIST}"),
+        ([(2, GPU), (1, GPU)], {"gpu": [GPU]}, True, Says.INADMISSIBLE, "request different counts"),
+        ([(1, GPU), (1, NIC)], {"gpu": [GPU], "nic": [NIC]}, True, Says.INADMISSIBLE, "counts as different resources"),
+        ([(1, GPU), (1, NIC)], {"gpu": [GPU]}, True, Says.INADMISSIBLE, f"no resource to the DeviceClass {NIC}"),
+    ],
+    ids=["once", "gate", "counts", "resources", "mapping"],
+)
+def test_alternatives_count_once_if_all_request_the_same(rows, mapped, on, says, words):
+    """Kueue 0.20 charges the count that every alternative has, if its gate is on."""
+    known = {**configuration(mapped), "featureGates": {LIST: on}}
+    found = quota_verdict(
+        read(SLICE, CLASS, cluster_queue("a", {"gpu": 8}, usage={}), known), alternatives(*rows), release=RELEASE
+    )
+    assert (found.row.says, words in found.row.sentence) == (says, True)
+    assert f"Kueue 0.20 ({LIST} {'on' if on else 'off'}) is assumed." in found.row.notes
+
+
+def test_alternatives_that_a_counter_counts_are_refused():
+    """Kueue reads counters of exact requests only."""
+    known = {**configuration({"gpu": [GPU]}), "featureGates": {LIST: True}}
+    known["resources"]["deviceClassMappings"][0]["sources"] = [SOURCE]
+    cluster = read(SLICE, CLASS, cluster_queue("a", {"gpu": 8}, usage={}), known)
+    found = quota_verdict(cluster, alternatives((1, GPU)), release=RELEASE)
+    assert (found.row.says, "by a counter" in found.row.sentence) == (Says.INADMISSIBLE, True)
+
+
+def test_admin_access_is_not_charged():
+    """A monitoring pod takes no device away, whatever its allocation mode."""
+    cluster = read(SLICE, CLASS, cluster_queue("a", {"gpu": 1}, usage={}), MAPPED)
+    found = quota_verdict(cluster, gang(9, request(adminAccess=True, allocationMode="All", count=0)), release=RELEASE)
+    assert (found.row.says, found.amounts) == (Says.YES, ())

@@ -53,6 +53,7 @@ def test_assignments_and_messages_are_those_of_kueue(case: Case) -> None:
         tuple(case["levels"]),
         node_labels=case.get("nodeLabels", {}),
         not_ready=frozenset(one["name"] for one in case["nodes"] if one.get("notReady")),
+        node_leaves=False,  # 0.19.2 has no gate TASNodeFeasibilityForAllLevels
     )
     found = kueue_assignments(
         flavor,
@@ -66,6 +67,44 @@ def test_assignments_and_messages_are_those_of_kueue(case: Case) -> None:
         if "pods" in one or "message" in one
     }
     assert {one.pod_set: (list(one.pods), one.message) for one in found} == wanted
+
+
+RACK = "example.com/rack"
+
+
+def rack_nodes(**more: Case) -> list[Node]:
+    """Return two nodes of one rack with four CPUs each; `more` are fields of one by its name."""
+    every = ({"name": name, "labels": {RACK: "r1"}, "allocatable": {"cpu": 4, "pods": 9}} for name in ("a", "b"))
+    return [node({**one, **more.get(str(one["name"]), {})}) for one in every]
+
+
+@pytest.mark.parametrize(("node_leaves", "fits"), [(True, False), (False, True)])
+def test_a_pod_fits_a_node_and_not_only_a_rack(node_leaves: bool, fits: bool) -> None:
+    """Two nodes of four CPUs are no place for a pod of six, from 0.20 on (TASNodeFeasibilityForAllLevels)."""
+    flavor, six = KueueFlavor((RACK,), node_leaves=node_leaves), KueuePodSet("p", 1, {"cpu": 6}, RACK)
+    (found,) = kueue_assignments(flavor, rack_nodes(), [], [six])
+    assert (found.pods, bool(found.message)) == (((("r1",), 1),) if fits else (), not fits)
+
+
+def test_taints_count_although_a_topology_does_not_end_with_the_host_name() -> None:
+    """The assignment names the rack, for which only the other node counts."""
+    taint = {"taints": [{"key": "broken", "effect": "NoSchedule"}]}
+    (found,) = kueue_assignments(KueueFlavor((RACK,)), rack_nodes(a=taint), [], [KueuePodSet("p", 2, {"cpu": 4}, RACK)])
+    assert "allows to fit only 1 out of 2 pod(s)" in found.message
+    assert found.message.endswith('excluded: taint "broken:NoSchedule": 1')
+
+
+def test_the_host_name_is_no_level_of_a_topology_without_it() -> None:
+    """Nodes are counted one by one, and cannot be asked for."""
+    host = KueuePodSet("p", 1, required="kubernetes.io/hostname")
+    (found,) = kueue_assignments(KueueFlavor((RACK,)), rack_nodes(), [], [host])
+    assert found.message == "no requested topology level: kubernetes.io/hostname"
+
+
+def test_pods_of_one_rack_are_added_up() -> None:
+    """kube-scheduler chooses their nodes."""
+    (found,) = kueue_assignments(KueueFlavor((RACK,)), rack_nodes(), [], [KueuePodSet("p", 2, {"cpu": 4}, RACK)])
+    assert found.pods == ((("r1",), 2),)
 
 
 def test_the_cases_occur() -> None:

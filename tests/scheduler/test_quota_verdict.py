@@ -100,7 +100,6 @@ def test_each_gang_of_several_waits_for_the_one_before_it():
 REFUSED = {
     "a class without mapping": (gang(1, request(cls="nic.example.com")), (), "maps no resource to the DeviceClass"),
     "all devices": (gang(1, request(allocationMode="All", count=0)), (), "allocationMode All"),
-    "admin access": (gang(1, request(adminAccess=True)), (), "adminAccess"),
     "alternatives": (
         gang(1, {"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "gpu.example.com"}]}),
         (),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from dra_lab.model.quantity import parse_quantity
 from dra_lab.scheduler.replay_allocator import replay_allocation
 
 CASES = Path(__file__).parents[1] / "conformance"
+JULY = "allocation-1.37-2026-07"
 FAMILIES = (
     *("admin", "aligned", "all", "apart", "binding", "capacity", "config", "counters", "cpu", "fabric", "gates"),
     *("generations", "ladder", "limit", "lists", "mig", "mixed", "odd", "pairs", "partly", "pernode", "shared"),
@@ -27,6 +29,11 @@ def recorded(name: str) -> dict[str, list[bytes]]:
         family = line[: line.index(b"-")].removeprefix(b'{"id":"').decode()
         found.setdefault(family, []).append(line)
     return found
+
+
+def explained() -> dict[str, str]:
+    """Read which later changes of 1.37 explain that a case differs from the library of July 2026."""
+    return dict(row.split("\t") for row in (CASES / f"{JULY}.explained.tsv").read_text().splitlines()[1:])
 
 
 def comparable(allocation: list[dict] | None) -> list | None:
@@ -85,6 +92,23 @@ def test_every_recorded_verdict_agrees(family):
     cases = list(map(json.loads, recorded("allocation.ndjson.gz")[family]))
     wrong = [text for case in cases if (text := disagreement(case, as_document(replay_allocation(case))))]
     assert not wrong, f"{len(wrong)} of {len(cases)} disagree; the first: {wrong[0]}"
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_1_37_differs_from_the_library_of_july_2026_in_the_explained_cases_alone(family):
+    """The changes that explain a case are in `.explained.tsv`; docs/semantics.md has their pull requests."""
+    july = dict(map(itemgetter("id", "results"), map(json.loads, recorded(f"{JULY}.expect.ndjson.gz")[family])))
+    cases = map(json.loads, recorded("allocation.ndjson.gz")[family])
+    answered = ((case, as_document(replay_allocation(case, "1.37.0", time_limit=120))) for case in cases)
+    found = {case["id"] for case, answer in answered if disagreement({**case, "expect": july[case["id"]]}, answer)}
+    assert found == {case for case in explained() if case.startswith(f"{family}-")}
+
+
+def test_every_explanation_is_a_change_after_july_2026():
+    """Several changes of one case explain it together."""
+    named = {change for changes in explained().values() for change in changes.split()}
+    assert named == {"distinct", "reject", "back", "all", "pools"}
 
 
 def test_verdicts_of_all_rules_mixed_agree():

@@ -7,6 +7,8 @@ import json
 import re
 from typing import Any
 
+from dra_lab.model.cluster import Cluster
+from dra_lab.model.queues import Configuration
 from dra_lab.sources import load_texts
 from dra_lab.sources.anonymise import anonymise
 from dra_lab.sources.snapshots import make_snapshot
@@ -269,3 +271,10 @@ def test_what_refers_to_each_other_still_does():
     assert health.name == f"claim:{entry.name}/nic"
     assert claim.status.reserved_for[0].name == pod.metadata.name
     assert hidden.nodes[0].status.node_info.kubelet_version == "v1.36.2"
+
+
+def test_gates_of_kueue_stay():
+    """Answers about Kueue depend on them; names that are no gates of it are left out."""
+    gates = {"KueueDRADeviceFeasibility": True, "PlantedByAcme": True}
+    (found,) = anonymise(Cluster(queues=(Configuration(feature_gates=gates),))).cluster.queues
+    assert found.feature_gates == {"KueueDRADeviceFeasibility": True}

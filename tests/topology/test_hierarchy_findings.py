@@ -11,6 +11,7 @@ from msgspec import structs
 from dra_lab.checks.cluster_checks import check_cluster
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.nodes import NodeSpec, ObjectMeta
+from dra_lab.model.queues import Configuration
 from dra_lab.model.topologies import ResourceFlavor, ResourceFlavorSpec
 from dra_lab.topology import hierarchy_findings
 
@@ -115,10 +116,12 @@ def test_a_topology_that_no_flavor_names_is_not_used():
     assert "no ResourceFlavor names this Topology" in finding.message
 
 
-def test_a_tainted_node_below_a_topology_without_host_names():
-    """Kueue respects taints only if the host name is the last level."""
+@pytest.mark.parametrize(("gates", "ignored"), [({}, False), ({"TASNodeFeasibilityForAllLevels": False}, True)])
+def test_a_tainted_node_below_a_topology_without_host_names(gates, ignored):
+    """Kueue 0.20 respects taints although the host name is not the last level, unless its gate for that is off."""
     world = with_state(labelled(*two_racks("r1", "r1"), objects=(topology(BLOCK, RACK),)), 0, taint("nvidia.com/gpu"))
-    assert "Kueue ignores taints in Topology default" in hierarchy_findings(world)[0].advice
+    found = hierarchy_findings(world.with_objects(queues=(Configuration(feature_gates=gates),)))
+    assert ("Kueue ignores taints in Topology default" in found[0].advice) == ignored
 
 
 def test_a_change_of_taints_is_seen():

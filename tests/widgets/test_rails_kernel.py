@@ -5,7 +5,8 @@ from ipywidgets import Widget
 from msgspec.structs import replace
 from widget_messages import fleet_answered, say
 
-from dra_lab import ClaimCanvas, PlanView, Session, read_sketch
+from dra_lab import ClaimCanvas, PlanView, Session, load_cluster, read_sketch
+from dra_lab.model.device import DeviceAttribute
 from dra_lab.model.sketch import ClaimSketch
 
 PAIRS = "tests/golden/inputs/two-pairs.dralab.yaml"
@@ -122,3 +123,39 @@ def test_nodes_to_add_are_refused_with_what_to_do(rails):
     session.adding.find()
     session.adding.wait(30)
     assert "remove Same in all pods" in str(session.adding.refusal)
+
+
+def test_published_rails_are_offered_by_their_name():
+    """The menu has the attribute first and infers nothing; a file may still say rail."""
+    plain = load_cluster("sample:h100-pod")
+    rails = {f"0000:{at}:00.0": number for number, at in enumerate(("18", "40", "4f", "5e", "9a", "c0", "ce", "dc"))}
+
+    def with_rail(device):
+        address = device.attributes["dra.net/pciAddress"].string
+        return replace(device, attributes={**device.attributes, "dra.net/rail": DeviceAttribute(int_=rails[address])})
+
+    slices = tuple(
+        replace(one, spec=replace(one.spec, devices=tuple(map(with_rail, one.spec.devices))))
+        if one.spec.driver == "dra.net"
+        else one
+        for one in plain.slices
+    )
+    session = Session(plain.with_objects(slices=slices), sketch=read_sketch(PAIRS))
+    canvas, view = ClaimCanvas(session), PlanView(session)
+    say(canvas, type="make-gang")
+    assert canvas.gang["sames"][0] == {"name": "dra.net/rail", "label": "dra.net/rail", "requests": ["nic"]}
+    (same,) = planned(session, canvas).same
+    assert (same.attribute, same.inferred) == ("dra.net/rail", False)
+    assert canvas.gang["sames"][0] == {"name": "rail", "label": "rail", "requests": ["nic"]}
+    assert view.fleet_answer["verdict"].endswith(f"on rails {same.values[0]} and {same.values[1]}.")
+    session.close()
+    Widget.close_all()
+
+
+def test_values_that_are_no_rails_are_called_values(rails):
+    """All pods may have NICs on the same NUMA node."""
+    session, canvas, view = rails
+    (same,) = planned(session, canvas, same=["dra.net/numaNode"]).same
+    assert view.fleet_answer["asked"].endswith("with the same values of numaNode (2 gpu + 2 nic).")
+    assert view.fleet_answer["verdict"].endswith(f"with the value {same.values[0]}.")
+    assert view.fleet_domains["title"].endswith("with these values of numaNode")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dra_lab.model.gang_verdicts import DomainReplay, GangReplay, GangVerdict
+from dra_lab.model.gang_verdicts import DomainReplay, GangChoice, GangReplay, GangVerdict
 from dra_lab.model.goals import GANGS, GoalValue
 from dra_lab.model.headroom import Bounded, Fit
 from dra_lab.model.names import DeviceID
@@ -12,7 +12,6 @@ from dra_lab.model.placement import PlacedPod, Placement, SharedClaim
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.sketch import ClaimSketch
 from dra_lab.model.workload import PodGroup, Workload
-from dra_lab.pinning.gang_choices import GangChoice
 from dra_lab.words.answer_sentence import answer_sentence
 from dra_lab.words.plan_document import shared_table
 from dra_lab.words.plan_json import plan_outcome
@@ -109,17 +108,17 @@ def test_the_outcome_is_fits_only_if_all_gangs_are_placed(name):
 
 def test_a_choice_says_what_starts_and_what_is_trapped():
     """One line for each scheduler."""
-    replay = GangReplay("Kueue 0.19", GangVerdict.NO, "it waits there")
+    replay = GangReplay("Kueue 0.20", GangVerdict.NO, "it waits there")
     choice = GangChoice(replay, (1, 2), ("b/r1",))
     line = choice_sentence(choice, gang(replicas=3))
     assert line == (
-        "Kueue 0.19: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit."
+        "Kueue 0.20: no. It waits there. It starts 1 to 2 of 3 gangs. It may choose b/r1, where the claims do not fit."
     )
 
 
 def test_a_verdict_is_printed_with_its_domains():
     """The reason is first, then a row for each domain; names of a cluster are text in HTML."""
-    replay = GangReplay("Kueue 0.19", GangVerdict.NO, "it waits there", (DomainReplay("<b>n1", 1, 2, 3),))
-    assert in_words(replay).split("\n")[0] == "Kueue 0.19: no. It waits there."
+    replay = GangReplay("Kueue 0.20", GangVerdict.NO, "it waits there", (DomainReplay("<b>n1", 1, 2, 3),))
+    assert in_words(replay).split("\n")[0] == "Kueue 0.20: no. It waits there."
     assert in_words(replay).split("\n")[-1].split() == ["<b>n1", "1", "to", "2", "3"]
     assert "<b>" not in in_html(replay)

@@ -56,7 +56,9 @@ def partition():
 def test_a_release_without_partitions_is_named_as_the_reason(release):
     """The gate is off, so no smaller amount would help."""
     said = answer_sentence(checked_plan(load_cluster("sample:mig"), partition(), release=release))
-    assert [part for part in ("DRAPartitionableDevices off", release, "--feature-gates") if part not in said] == []
+    assert [
+        part for part in (f"DRAPartitionableDevices, which is off in {release}", "--feature-gates") if part not in said
+    ] == []
     assert "less capacity" not in said
 
 

@@ -94,7 +94,7 @@ const GANG: GangSheetRow = {
   gangs: ["train"],
   scheduler: "kueue",
   schedulers: [
-    ["kueue", "Kueue 0.19"],
+    ["kueue", "Kueue 0.20"],
     ["kai", "KAI 0.17"],
   ],
   queue: "team/train",
@@ -142,7 +142,7 @@ test("one of several gangs is chosen by its name", () => {
 
 test("what the scheduler cannot express is listed under its name", () => {
   const { el } = gangSheet({ notExpressed: ["A PodGroup has no preferred level."] });
-  const card = el.querySelector('[aria-label="What Kueue 0.19 cannot express"]')!;
+  const card = el.querySelector('[aria-label="What Kueue 0.20 cannot express"]')!;
   expect([...card.querySelectorAll("li")].map((line) => line.textContent)).toEqual([
     "A PodGroup has no preferred level.",
   ]);

@@ -30,6 +30,7 @@ from dra_lab.model.cluster import Cluster
 from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.plan import Plan
 from dra_lab.model.quantity import QuantityText
+from dra_lab.model.queues import KUEUE_VERSION
 from dra_lab.model.release import DEFAULT_RELEASE, KubernetesRelease, release_of
 from dra_lab.model.workload import Workload
 from dra_lab.scheduler.kueue.quota_verdict import quota_findings
@@ -60,7 +61,7 @@ class Scheduler(Struct, frozen=True):
 
 
 SCHEDULERS: Mapping[str, Scheduler] = {
-    "kueue": Scheduler("Kueue 0.19", kueue.objects, kueue.edit, kueue.cannot, kueue.findings),
+    "kueue": Scheduler(KUEUE_VERSION, kueue.objects, kueue.edit, kueue.cannot, kueue.findings),
     "kai": Scheduler("KAI 0.17", kai.objects, kai.edit, kai.cannot, kai.findings),
     "volcano": Scheduler("Volcano 1.15", volcano.objects, volcano.edit, volcano.cannot, volcano.findings),
     "kube-scheduler": Scheduler(
@@ -319,7 +320,7 @@ def _outcome(gang: Workload, plan: Plan) -> Simulation:
 
 
 def title_of(scheduler: str) -> str:
-    """Return the name of a scheduler as people write it, with its version: `Kueue 0.19`."""
+    """Return the name of a scheduler as people write it, with its version: `Kueue 0.20`."""
     return SCHEDULERS[scheduler].title
 
 

@@ -1,7 +1,8 @@
-"""A gang for Kueue 0.19: a Job or JobSet with annotations, and what Kueue cannot express or refuses.
+"""A gang for Kueue 0.20: a Job or JobSet with annotations, and what Kueue cannot express or refuses.
 
 Sources: kubernetes-sigs/kueue v0.19.2, `pkg/controller/jobframework/tas_validation.go` (annotations),
 `pkg/controller/jobs/job/job_controller.go` (partial admission), `apis/config/v1beta2/configuration_types.go`.
+Slices in groups and the check of devices are those of v0.20, `tas_validation.go` and dynamic_resource_allocation.md.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from dra_lab.exports.gangs.gang_parts import Cannot, GangParts, GroupParts, Obje
 from dra_lab.exports.gangs.level_keys import is_host, topology_of
 from dra_lab.exports.workload import mapping_in, pod_metadata, replace_annotations
 from dra_lab.findings import Finding, Severity
+from dra_lab.model.queues import DEVICE_CHECK, SLICED_GROUPS, kueue_gate
 from dra_lab.model.sketch import asks
 from dra_lab.model.topologies import Topology
-from dra_lab.scheduler.kueue.counted import refused_claims, unmapped_classes
+from dra_lab.scheduler.kueue.counted import is_free, refused_claims, unmapped_classes
 from dra_lab.sketch.object_names import object_name
 
 CONFIGURATION = "config.kueue.x-k8s.io/v1beta2"
@@ -53,18 +55,17 @@ def objects(parts: GangParts) -> dict[str, list[Object]]:
 
 
 def _leads(parts: GangParts) -> bool:
-    """Say whether Kueue can put all groups into one domain: two groups, one of them a single pod, and no slices."""
+    """Say whether Kueue can put all groups into one domain: two groups, one of them a single pod."""
     if len(parts.groups) != 2 or min(group.pods for group in parts.groups) > 1:
         return False
     whole = _level(parts, parts.gang.level, parts.gang.prefer_level)
-    return bool(whole) and all(
-        not group.slices and _level(parts, group.required, group.preferred) == whole for group in parts.groups
-    )
+    slices = kueue_gate(parts.cluster.queues, SLICED_GROUPS) or not any(group.slices for group in parts.groups)
+    return bool(whole) and slices and all(_level(parts, g.required, g.preferred) == whole for g in parts.groups)
 
 
 def device_classes(parts: GangParts) -> tuple[str, ...]:
-    """Return the DeviceClasses of all claims, sorted."""
-    named = {ask.device_class_name for _, request in parts.requests for ask in asks(request)}
+    """Return the DeviceClasses of all claims that Kueue counts, sorted."""
+    named = {ask.device_class_name for _, request in parts.requests if not is_free(request) for ask in asks(request)}
     return tuple(sorted(named | ({CHANNEL_CLASS} if parts.channels else set())))
 
 
@@ -142,8 +143,8 @@ def cannot(parts: GangParts) -> Iterator[Cannot]:
     if len(parts.groups) > 1 and parts.gang.level and not _leads(parts):
         kept = "The pinned domain does." if parts.pinned else "They may get several."
         text = (
-            f"Kueue puts each group into one {parts.gang.level}, and only a leader with one other group without "
-            f"slices into the same one. {kept}"
+            f"Kueue puts each group into one {parts.gang.level}, and only a leader with one other group into the same "
+            f"one. {kept}"
         )
         yield Cannot(text, (parts.gang.level,))
     for group in parts.groups:
@@ -183,9 +184,16 @@ def findings(parts: GangParts) -> Iterator[Finding]:
                 "Merge kueue-configuration.yaml into it, cover the resources in the ClusterQueue and restart Kueue."
             )
             yield Finding("kueue-class-mapping", Severity.WARNING, name, message, advice)
-        if parts.wanted_levels and not parts.pinned:
+        if parts.wanted_levels and kueue_gate(parts.cluster.queues, DEVICE_CHECK):
+            message = f"with {DEVICE_CHECK} Kueue asks for the devices of one pod on a node, so others may wait there"
+            advice = (
+                "Request CPUs and memory in the containers, so that no more pods fit on a node than it has devices."
+            )
+            yield Finding("kueue-devices-not-counted", Severity.NOTE, name, message, advice)
+        elif parts.wanted_levels and not parts.pinned:
             message = "Kueue chooses domains by node resources and does not count devices, so the gang may wait there"
-            yield Finding("kueue-devices-not-counted", Severity.WARNING, name, message, "Pin a planned domain.")
+            advice = f"Pin a planned domain. The alpha gate {DEVICE_CHECK} of 0.20 checks them for one pod."
+            yield Finding("kueue-devices-not-counted", Severity.WARNING, name, message, advice)
         elif parts.wanted_levels and _ends_with_host(parts):
             message = "Kueue chooses the nodes of the pinned domain without counting devices, so pods may wait on some"
             advice = "Request CPUs and memory in the containers, so that Kueue leaves out busy nodes."

@@ -22,6 +22,7 @@ from dra_lab.exports.workload import Patched, patch_copy
 from dra_lab.exports.workload_file import WorkloadFile
 from dra_lab.manifests.pod_templates import value_at
 from dra_lab.manifests.yaml_text import load_yaml
+from dra_lab.model.queues import KUEUE_VERSION
 
 EXAMPLES = ("job.yaml", "jobset.yaml", "volcano-job.yaml", "computedomain.yaml")
 """Files with example pods, and what belongs to them, which a person's own workload replaces."""
@@ -29,9 +30,9 @@ EXAMPLES = ("job.yaml", "jobset.yaml", "volcano-job.yaml", "computedomain.yaml")
 _LEADER_SETS = "LeaderWorkerSet"
 _ADMITTED = (
     "Job", "JobSet", _LEADER_SETS, "MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "JAXJob", "PaddleJob", "RayJob",
-    "RayCluster", "TrainJob", "Pod", "Deployment", "StatefulSet", "AppWrapper",
+    "RayCluster", "RayService", "SparkApplication", "TrainJob", "Pod", "Deployment", "StatefulSet", "AppWrapper",
 )  # fmt: skip
-"""The kinds that Kueue 0.19 admits (`pkg/controller/jobs`)."""
+"""The kinds that Kueue 0.20 admits (`pkg/controller/jobs`)."""
 
 _WITH_GROUP = ("Pod", "Job", "CronJob", "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "JobSet", _LEADER_SETS)
 """The kinds whose pod templates have `schedulingGroup`: those of Kubernetes 1.36, JobSet 0.12, LeaderWorkerSet 0.10."""
@@ -135,7 +136,7 @@ def _not_expressed(scheduler: str, parts: GangParts, workload: WorkloadFile) -> 
     kind, elastic = workload.kind, parts.gang.least < parts.gang.size
     if scheduler == "kueue":
         if kind not in _ADMITTED:
-            yield f"Kueue 0.19 does not admit a {kind}."
+            yield f"{KUEUE_VERSION} does not admit a {kind}."
         if elastic and kind != "Job":
             yield f"Kueue starts all pods of a {kind} or none."
     own_group = scheduler == "kai" or (scheduler == "volcano" and not _is_volcano(workload))

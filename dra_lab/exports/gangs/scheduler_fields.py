@@ -1,6 +1,6 @@
 """Fields and annotations of other schedulers in manifests that do not exist, or no longer, with the right ones.
 
-The lists are those of the schemas of Kueue 0.19.2, KAI 0.17.0, Volcano 1.15.1 and Grove 0.1.0-alpha.12.
+The lists are those of the schemas of Kueue 0.20, KAI 0.17.0, Volcano 1.15.1 and Grove 0.1.0-alpha.12.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from msgspec import Struct
 from dra_lab.exports.gangs.pod_group import POD_GROUPS, not_by_default
 from dra_lab.findings import Finding, Origin, Severity
 from dra_lab.manifests.pod_templates import pod_fields, value_at
+from dra_lab.model.quantity import unsigned_number
+from dra_lab.model.queues import KUEUE_VERSION
 from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.topologies import KUEUE
 
 _TOPOLOGY = ("mode", "highestTierAllowed", "highestTierName")
 _KAI_TOPOLOGY = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
@@ -84,7 +87,7 @@ ANNOTATIONS = (
         f"kueue.x-k8s.io/podset-{name}"
         for name in (
             "required-topology", "preferred-topology", "unconstrained-topology", "slice-required-topology",
-            "slice-size", "slice-required-topology-constraints", "group-name",
+            "slice-size", "slice-required-topology-constraints", "group-name", "topology-spreading",
         )
     ),
     *(f"kai.scheduler/topology{name}" for name in ("", "-required-placement", "-preferred-placement")),
@@ -97,7 +100,7 @@ ANNOTATIONS = (
 At = Callable[[str], Origin]
 _LIKE = ("kueue.x-k8s.io/podset", "kai.scheduler/topology", "volcano.sh/network-topology")
 _UPSTREAM = "scheduling.k8s.io/"
-_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+_ERROR, _WARNING, _NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 class _Place(Struct, frozen=True):
@@ -137,7 +140,8 @@ def _versions(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
     version, kind = str(document.get("apiVersion")), str(document.get("kind"))
     newer = OLDER.get((version, kind)) or OLDER.get((version, ""))
     if newer:
-        message = f"{kind} of {version} is replaced by {newer}"
+        gone = f"; {KUEUE_VERSION} does not serve it" if version.startswith(f"{KUEUE}/") else ""
+        message = f"{kind} of {version} is replaced by {newer}{gone}"
         where = at("apiVersion")
         spec = document.get("spec")
         known = [(wrong, right) for (of, wrong), right in RENAMED.items() if of == kind]
@@ -185,6 +189,22 @@ def _annotations(document: Mapping[str, Any], at: At) -> Iterator[Finding]:
                 advice = f"Did you mean {similar}?" if similar else "Remove it."
                 where = at(f"{path}.annotations")
                 yield Finding("scheduler-annotation", _ERROR, where.object, message, advice, where)
+        yield from _kueue_values(found if isinstance(found, Mapping) else {}, at(f"{path}.annotations"))
+
+
+def _kueue_values(texts: Mapping[str, Any], where: Origin) -> Iterator[Finding]:
+    """Yield what Kueue 0.20 refuses in the values of its annotations, and what it ignores by default.
+
+    Source: kubernetes-sigs/kueue v0.20, pkg/controller/jobframework/tas_validation.go.
+    """
+    size = texts.get("kueue.x-k8s.io/podset-slice-size")
+    if size is not None and not unsigned_number(str(size)):
+        message = f"Kueue refuses a podset-slice-size of {size}"
+        yield Finding("scheduler-annotation-value", _ERROR, where.object, message, "Write a number, 1 or more.", where)
+    if "kueue.x-k8s.io/podset-topology-spreading" in texts:
+        message = "Kueue spreads groups of pods only with its gate TASTopologySpreading, which is alpha and off"
+        advice = "dra-lab plans without it; with the gate, Kueue may choose another domain."
+        yield Finding("scheduler-annotation-alpha", _NOTE, where.object, message, advice, where)
 
 
 def _places(document: Mapping[str, Any], path: str) -> Iterator[_Place]:

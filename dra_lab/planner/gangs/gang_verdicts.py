@@ -6,21 +6,25 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from dra_lab.errors import InputError
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import DEVICES, DomainVerdict, GangVerdicts, Says, VerdictRow
 from dra_lab.model.goals import GANGS
 from dra_lab.model.headroom import Fit
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.nodes import ObjectMeta
 from dra_lab.model.plan import Plan, PlanStatus
 from dra_lab.model.quantity import QuantityText
-from dra_lab.model.queues import ClusterQueue
+from dra_lab.model.queues import DEVICE_CHECK, ClusterQueue, kueue_gate
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.workload import HOSTS, Workload
 from dra_lab.planner.arguments import given, workloads_given
 from dra_lab.planner.budget import Progress, awaited
 from dra_lab.planner.gangs.plan_gangs import plan_gangs
+from dra_lab.scheduler.kueue.counted import node_requests
 from dra_lab.scheduler.kueue.quota_verdict import quota_verdict
-from dra_lab.scheduler.kueue.topology_counts import TopologyCounts, topology_counts
+from dra_lab.scheduler.kueue.topology_counts import TopologyCounts, nodes_with_devices, topology_counts
+from dra_lab.sketch.compile import compile_claim
 from dra_lab.topology.hierarchies import hierarchies as levels_of
 
 Path = tuple[str, ...]
@@ -44,6 +48,7 @@ def gang_verdicts(
 
     Kueue admits a gang if the quota of its queue is enough and a domain has enough CPUs, memory, extended resources
     and pods. It counts no devices, so a gang may be admitted and wait for devices, or have devices and wait for quota.
+    With its gate KueueDRADeviceFeasibility, which its Configuration turns on, each node must have those of one pod.
 
     Args:
         cluster: The cluster, with the queues of Kueue as far as they were read (`cluster.queues`).
@@ -98,7 +103,8 @@ def gang_verdicts(
         )
         groups = found.spec.resource_groups if found is not None else ()
         flavors = dict.fromkeys(flavor.name for group in groups for flavor in group.flavors)
-    counts = topology_counts(cluster, gang, known, tuple(flavors), requested)
+    of_nodes, checked = node_requests(cluster, gang, requested, target), checked_nodes(cluster, gang, target)
+    counts = topology_counts(cluster, gang, known, tuple(flavors), of_nodes, checked)
     if plan is None:
         plan = plan_gangs(
             cluster,
@@ -121,6 +127,18 @@ def gang_verdicts(
         _advice(gang, headrooms, chosen),
         cluster.name,
     )
+
+
+def checked_nodes(cluster: Cluster, gang: Workload, release: KubernetesRelease) -> Mapping[str, frozenset[str]] | None:
+    """Return the nodes that Kueue's check of devices leaves for each group with claims; None if the check is off."""
+    if not kueue_gate(cluster.queues, DEVICE_CHECK):
+        return None
+    found = {}
+    for group in (one for one in gang.pods if one.claims):
+        made = [(sketch.name, compile_claim(sketch, cluster, release).spec) for sketch in group.claims]
+        claims = [ResourceClaim(metadata=ObjectMeta(name=name), spec=spec) for name, spec in made]
+        found[group.name] = nodes_with_devices(cluster, claims, release)
+    return found
 
 
 def _devices(gang: Workload, plan: Plan, headrooms: Sequence[Fit]) -> VerdictRow:

@@ -72,11 +72,15 @@ Amounts = Mapping[str, Fraction]
 """Capacity by key, exactly as published."""
 
 
-def is_hidden(gates: Gates, device: Device) -> bool:
-    """Say whether a gate that is off hides a device: `bindingConditions`, and `compatibilityGroups` from 1.37."""
+def hiding_gate(gates: Gates, device: Device) -> str:
+    """Return the gate that hides a device because it is off, "" if none does.
+
+    It hides devices with `bindingConditions`, and from 1.37 those with `compatibilityGroups`.
+    """
     if device.binding_conditions and not gates.binding_conditions:
-        return True
-    return gates.skip_groups and any(use.compatibility_groups for use in device.consumes_counters)
+        return "DRADeviceBindingConditions"
+    grouped = gates.skip_groups and any(use.compatibility_groups for use in device.consumes_counters)
+    return "DRADeviceCompatibilityGroups" if grouped else ""
 
 
 def device_use(gates: Gates, ask: Ask, device: Device, driver: str) -> Amounts | None:

@@ -27,7 +27,7 @@ from dra_lab.planner.node.device_tests import (
     Stage,
     counter_books,
     device_use,
-    is_hidden,
+    hiding_gate,
     is_tolerated,
     why_not_all,
 )
@@ -229,7 +229,7 @@ def _asks(rules: Rules, state: _State) -> Iterator[AskEligibility]:
                 known[same] = found
             yield found
         else:
-            yield replace(found, ask=ask, blocked=_gate(rules, ask))
+            yield replace(found, ask=ask, blocked=_refusal(rules, ask))
 
 
 def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
@@ -246,7 +246,7 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
         if match.stage != "match":
             own = match.stage == "selector" or (match.stage == "error" and match.expression in ask.selectors)
             stages[item.id] = Stage.SELECTOR if own else Stage.CLASS
-        elif is_hidden(rules.gates, item.device):
+        elif hiding_gate(rules.gates, item.device):
             stages[item.id] = Stage.CLASS
         else:
             use = device_use(rules.gates, ask, item.device, item.driver)
@@ -256,7 +256,7 @@ def _ask(rules: Rules, ask: Ask, state: _State) -> AskEligibility:
         if use is not None and is_shareable(item.device, rules):
             uses[item.id] = use
     listed = _listed(rules, ask, state, stages) if ask.all_devices else ()
-    blocked = _gate(rules, ask) or why_not_all(ask, stages, listed, errors, state.pools)
+    blocked = _refusal(rules, ask) or why_not_all(ask, stages, listed, errors, state.pools)
     return AskEligibility(ask, stages, uses, listed, tuple(errors), blocked)
 
 
@@ -307,19 +307,24 @@ def _listed(rules: Rules, ask: Ask, state: _State, stages: Mapping[DeviceID, Sta
     return tuple(found)
 
 
-def _gate(rules: Rules, ask: Ask) -> str:
-    """Return why a gate that is off refuses `capacity`, `adminAccess` or `firstAvailable`, or "".
+def refusing_gate(rules: Rules, ask: Ask) -> tuple[str, str]:
+    """Return the field of a request that a gate refuses because it is off, and the gate; empty texts if none does.
 
     Rule: docs/semantics.md 3.4.
     """
     if ask.capacity and not rules.release.enabled("DRAConsumableCapacity"):
-        return f"it asks for capacity, which Kubernetes {rules.release} does not serve (DRAConsumableCapacity is off)"
+        return "capacity", "DRAConsumableCapacity"
     exactly = rules.sketch.request(ask.request).exactly
     if exactly is not None and exactly.admin_access is not None and not rules.gates.admin_access:
-        return f"it sets adminAccess, which Kubernetes {rules.release} does not serve (DRAAdminAccess is off)"
+        return "adminAccess", "DRAAdminAccess"
     if "/" in ask.reference and not rules.release.enabled("DRAPrioritizedList"):
-        return f"it has alternatives, which Kubernetes {rules.release} does not serve (DRAPrioritizedList is off)"
-    return ""
+        return "firstAvailable", "DRAPrioritizedList"
+    return "", ""
+
+
+def _refusal(rules: Rules, ask: Ask) -> str:
+    field, gate = refusing_gate(rules, ask)
+    return f"{field} {rules.release.needs(gate)}" if gate else ""
 
 
 _NEXT = "change the claim so that it does not need it"

@@ -16,7 +16,7 @@ from dra_lab.model.reasons import Funnel, FunnelStep, Scarcity
 from dra_lab.model.sketch import Ask, covers
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.node.allocation_problem import place_values
-from dra_lab.planner.node.device_tests import Stage, is_hidden, is_tolerated
+from dra_lab.planner.node.device_tests import Stage, hiding_gate, is_tolerated
 from dra_lab.planner.node.eligible import AskEligibility, NodeEligibility, eligibility
 from dra_lab.planner.scan import Scan
 from dra_lab.sketch.links import link_words
@@ -205,7 +205,7 @@ def _scarce(scan: Scan, ask: Ask, rows: Sequence[tuple[AskCounts, Sequence[str]]
     name, noun = ask.reference, noun_of(scan, ask, node)
     matching = scan.matched.get(name, 0) if scan.complete else None
     if free < ask.count:
-        there = _there(ask, free, free if matching and not scan.cluster.claims_known else matching)
+        there = _there(ask, free, free if matching and free and not scan.cluster.claims_known else matching)
         needed = f"{ask.count} {noun.removesuffix('s') if ask.count == 1 else noun}"
         kind, text = "shortage", f"request {name} needs {needed}; {there}"
     elif most < ask.count:
@@ -239,7 +239,7 @@ def matching_devices(scan: Scan, ask: Ask, node: str) -> list[tuple[DeviceID, St
     rules, found = scan.rules, []
     alone, tainting = scan.views.held_on(node, rules.allocated)[0], rules.gates.device_taints
     for at, (item, match) in enumerate(zip(scan.views.view(node).devices, scan.views.stages(ask, node), strict=True)):
-        if match == "match" and not is_hidden(rules.gates, item.device):
+        if match == "match" and not hiding_gate(rules.gates, item.device):
             tainted = tainting and (item.device.taints or rules.cluster.taint_rules)
             kept_away = tainted and not is_tolerated(rules.cluster, rules.release, ask, item)
             found.append((item.id, Stage.TAINT if kept_away else Stage.IN_USE if at in alone else Stage.FREE))

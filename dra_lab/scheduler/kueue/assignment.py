@@ -1,10 +1,12 @@
 """Kueue's topology assignment of the pod sets of one workload over the nodes of a ResourceFlavor.
 
-Kueue counts what nodes can allocate (CPUs, memory, extended resources, pods). It does not count devices of claims:
-"DRA resources are not accounted for in TAS capacity calculations".
+Kueue counts what nodes can allocate (CPUs, memory, extended resources, pods). It does not count devices of claims. With
+the gate KueueDRADeviceFeasibility it leaves out nodes that cannot allocate the devices of one pod.
 
 Source: kubernetes-sigs/kueue v0.19.2, pkg/cache/scheduler/tas_flavor_snapshot.go, tas_topology_tree.go,
-tas_nodes_cache.go, scheduling_simulator_default.go.
+tas_nodes_cache.go, scheduling_simulator_default.go. TASNodeFeasibilityForAllLevels and the check of devices are those
+of v0.20, tas_topology_tree.go and dynamic_resource_allocation.md. Kueue charges the pods of a domain without nodes to
+the domain; here each pod counts on its node.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ class KueuePodSet(Struct, frozen=True):
         node_selector: The node selector of the pod.
         affinity: The required node affinity of the pod.
         tolerations: The tolerations of the pod.
+        nodes: The nodes that can allocate the devices of one pod; None: Kueue does not check them.
 
     Source: `PodSet` and `PodSetTopologyRequest` of kueue.x-k8s.io/v1beta2.
     """
@@ -65,6 +68,7 @@ class KueuePodSet(Struct, frozen=True):
     node_selector: Mapping[str, str] = {}
     affinity: NodeSelector | None = None
     tolerations: tuple[Mapping[str, object], ...] = ()
+    nodes: frozenset[str] | None = None
 
 
 class KueueAssignment(Struct, frozen=True):
@@ -92,6 +96,7 @@ class KueueFlavor(Struct, frozen=True):
         node_labels: The labels that a node must have (`ResourceFlavor.spec.nodeLabels`).
         tolerations: `ResourceFlavor.spec.tolerations`.
         not_ready: The names of nodes that are not ready.
+        node_leaves: Whether nodes are counted one by one below the last level, as with TASNodeFeasibilityForAllLevels.
     """
 
     levels: tuple[str, ...]
@@ -99,6 +104,7 @@ class KueueFlavor(Struct, frozen=True):
     node_labels: Mapping[str, str] = {}
     tolerations: tuple[Mapping[str, object], ...] = ()
     not_ready: frozenset[str] = frozenset()
+    node_leaves: bool = True
 
 
 def kueue_assignments(
@@ -107,7 +113,7 @@ def kueue_assignments(
     pods: Iterable[Pod],
     pod_sets: Sequence[KueuePodSet],
 ) -> tuple[KueueAssignment, ...]:
-    """Return where Kueue v0.19.2 puts the pod sets of one workload, one group of pod sets after the other.
+    """Return where Kueue puts the pod sets of one workload, one group of pod sets after the other.
 
     Args:
         flavor: The levels and which nodes count.
@@ -140,7 +146,8 @@ class _DomainHeadroom:
 
     def __init__(self, flavor: KueueFlavor, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
         self.flavor = flavor
-        self.by_host = flavor.levels[-1] == HOSTNAME
+        self.hidden = flavor.node_leaves and flavor.levels[-1] != HOSTNAME
+        self.of_nodes = self.hidden or flavor.levels[-1] == HOSTNAME
         self.nodes: dict[tuple[str, ...], Node] = {}
         self.free: dict[tuple[str, ...], Counter[str]] = {}
         place: dict[str, tuple[str, ...]] = {}
@@ -148,7 +155,7 @@ class _DomainHeadroom:
             labels, closed = node.metadata.labels, node.spec.unschedulable or node.name in flavor.not_ready
             if closed or not {*flavor.levels} <= labels.keys() or not flavor.node_labels.items() <= labels.items():
                 continue
-            path = tuple(labels[key] for key in flavor.levels)
+            path = (*(labels[key] for key in flavor.levels), *((node.name,) if self.hidden else ()))
             place[node.name] = path
             self.nodes.setdefault(path, node)
             self.free.setdefault(path, Counter()).update(whole_amounts(node.status.allocatable))
@@ -188,8 +195,13 @@ class _DomainHeadroom:
         return found
 
     def _shown(self, pods: tuple[tuple[tuple[str, ...], int], ...]) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """Return the assignment as Kueue writes it: only the host names if they are the lowest level."""
-        return tuple((path[-1:] if self.by_host else path, count) for path, count in pods)
+        """Return the assignment as Kueue writes it: only host names, or the last level that the Topology has."""
+        if not self.hidden:
+            return tuple((path[-1:] if self.of_nodes else path, count) for path, count in pods)
+        found: Counter[tuple[str, ...]] = Counter()
+        for path, count in pods:
+            found[path[:-1]] += count
+        return tuple(sorted(found.items()))
 
     def _key(self, pod_set: KueuePodSet) -> str:
         if pod_set.slices and not (pod_set.required or pod_set.preferred):
@@ -233,7 +245,7 @@ class _DomainHeadroom:
     ) -> None:
         """Count what fits into a lowest domain; `excluded` counts the nodes that are left out, by reason."""
         node = self.nodes[place.path]
-        if self.by_host and (reason := _unfit(node, workers, self.flavor.tolerations)):
+        if self.of_nodes and (reason := _unfit(node, workers, self.flavor.tolerations)):
             excluded[reason] += 1
             return
         free = self.free[place.path]
@@ -279,7 +291,7 @@ def _slices_below(place: KueueDomain, level: int, target: int, size: int) -> int
 
 
 def _unfit(node: Node, pod_set: KueuePodSet, more: Iterable[Mapping[str, object]]) -> str:
-    """Return why Kueue leaves a node out: a taint, the node selector or the affinity; "" if it does not."""
+    """Return why Kueue leaves a node out: a taint, the node selector, the affinity or devices; "" if it does not."""
     tolerations = (*pod_set.tolerations, *more)
     for taint in node.spec.taints:
         if taint.get("effect") in _EFFECTS and not any(_tolerated(taint, one) for one in tolerations):
@@ -289,7 +301,7 @@ def _unfit(node: Node, pod_set: KueuePodSet, more: Iterable[Mapping[str, object]
         return "nodeSelector"
     if pod_set.affinity is not None and not node_matches(pod_set.affinity, node):
         return "affinity"
-    return ""
+    return "" if pod_set.nodes is None or node.name in pod_set.nodes else "draNoFit"
 
 
 def _tolerated(taint: Mapping[str, object], toleration: Mapping[str, object]) -> bool:

@@ -1,7 +1,8 @@
 """What Kueue counts of a gang against quota, and the claims with which it refuses a gang whatever the quota.
 
 Source: kubernetes-sigs/kueue v0.19.2, `pkg/dra` (`claims.go`, `mapper.go`, `counters.go`, `extended_resources.go`),
-`pkg/controller/core/workload_controller.go`.
+`pkg/controller/core/workload_controller.go`; for alternatives and adminAccess v0.20, `claims.go` and
+dynamic_resource_allocation.md.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ from dra_lab.manifests.device_asks import IMPLICIT
 from dra_lab.model.claims import DeviceRequest, expressions
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.quantity import QuantityText, parse_quantity
-from dra_lab.model.queues import Configuration, CounterSource, DeviceClassMapping, DeviceClassSource
+from dra_lab.model.queues import (
+    ALTERNATIVES,
+    DEVICE_CHECK,
+    Configuration,
+    CounterSource,
+    DeviceClassMapping,
+    DeviceClassSource,
+    kueue_gate,
+)
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.sketch import Ask, asks
 from dra_lab.model.workload import PodGroup, Workload
@@ -89,6 +98,37 @@ def gang_requests(gang: Workload) -> Iterator[tuple[str, DeviceRequest]]:
         for claim in group.claims:
             for request in claim.requests:
                 yield claim.name, request
+
+
+def is_free(request: DeviceRequest) -> bool:
+    """Say whether Kueue accepts a request without counting it: adminAccess takes no device away."""
+    return not request.first_available and all(ask.admin_access for ask in asks(request))
+
+
+def node_requests(
+    cluster: Cluster,
+    gang: Workload,
+    requests: Mapping[str, Mapping[str, QuantityText]],
+    release: KubernetesRelease,
+) -> dict[str, dict[str, QuantityText]]:
+    """Return what Kueue looks for in the amounts of nodes, for a pod of each group by its name.
+
+    Extended resources that a DeviceClass serves are among them unless its check of devices is on, and then the gang
+    fits on no node that does not advertise them.
+
+    Source: kubernetes-sigs/kueue v0.20, dynamic_resource_allocation.md, "When the check runs".
+    """
+    found = {group.name: dict(requests.get(group.name, {})) for group in gang.pods}
+    if kueue_gate(cluster.queues, DEVICE_CHECK):
+        return found
+    classes = node_index(cluster, release).matching.classes
+    for group in gang.pods:
+        for claim in (one for one in group.claims if one.name == EXTENDED_CLAIM):
+            for ask in (one for request in claim.requests for one in asks(request)[:1]):
+                of_class = classes.get(ask.device_class_name)
+                own = of_class.spec.extended_resource_name if of_class is not None else None
+                found[group.name][own or f"{IMPLICIT}{ask.device_class_name}"] = ask.count
+    return found
 
 
 def leads(gang: Workload) -> bool:
@@ -161,14 +201,14 @@ class _Reader:
             amounts[PODS] += pods
         for claim in group.claims:
             for request in claim.requests:
-                for ask in asks(request)[:1]:
+                for ask in () if is_free(request) else asks(request):
                     of_class = self.matching.classes.get(ask.device_class_name)
                     own = of_class.spec.extended_resource_name if of_class is not None else None
                     if claim.name != EXTENDED_CLAIM or (own and self.mappings.get(ask.device_class_name)):
                         of = list(self._devices(ask))
                     else:  # an extended resource that a class serves counts as itself
                         of = [(own or f"{IMPLICIT}{ask.device_class_name}", ask.count)]
-                    for resource, count in of:
+                    for resource, count in () if ask.rank else of:  # alternatives count once
                         amounts[resource] += count * pods
                         named = self.found.classes.setdefault(resource, [])
                         named += [one for one in (ask.device_class_name,) if one not in named]
@@ -258,16 +298,30 @@ def refused_claims(
         yield Finding("kueue-shared-claim", Severity.ERROR, claim.name, message, _ADVICE)
     for claim_name, request in every:
         subject = f"{claim_name}, request {request.name}"
-        if request.first_available:
-            message = "Kueue refuses a list of alternatives (firstAvailable)"
+        if request.first_available and (message := _refused_alternatives(cluster, request)):
             yield Finding("kueue-alternatives", Severity.ERROR, subject, message, _ADVICE)
-        for ask in asks(request):
-            if ask.all_devices:
-                message = "Kueue refuses allocationMode All"
-                yield Finding("kueue-all-devices", Severity.ERROR, subject, message, _ADVICE)
-            if ask.admin_access:
-                yield Finding("kueue-admin-access", Severity.ERROR, subject, "Kueue 0.19 refuses adminAccess", _ADVICE)
+        if any(ask.all_devices for ask in asks(request)) and not is_free(request):
+            message = "Kueue refuses allocationMode All"
+            yield Finding("kueue-all-devices", Severity.ERROR, subject, message, _ADVICE)
     yield from _failing_selectors(cluster, every, release)
+
+
+def _refused_alternatives(cluster: Cluster, request: DeviceRequest) -> str:
+    """Return why Kueue refuses a list of alternatives; "" if all request the same count of one resource."""
+    text = "Kueue refuses a list of alternatives (firstAvailable)"
+    if not kueue_gate(cluster.queues, ALTERNATIVES):
+        return f"{text} without the gate {ALTERNATIVES}, which is alpha and off"
+    known = configuration_of(cluster)
+    rows = known.resources.device_class_mappings if known else ()
+    every = asks(request)
+    mapped = [[one for one in rows if ask.device_class_name in one.device_class_names] for ask in every]
+    if len({ask.count for ask in every}) > 1:
+        return f"{text} that request different counts"
+    if any(one.sources for found in mapped for one in found):
+        return f"{text} that it counts by a counter or a capacity"
+    if len({one.name for found in mapped for one in found}) > 1:
+        return f"{text} that it counts as different resources"
+    return ""
 
 
 def _failing_selectors(
@@ -275,7 +329,7 @@ def _failing_selectors(
 ) -> Iterator[Finding]:
     matching = node_index(cluster, release).matching
     for claim_name, request in requests:
-        for ask in asks(request):
+        for ask in () if request.first_available else asks(request):  # Kueue tries selectors of exact requests only
             for slice_ in cluster.slices:
                 driver = slice_.spec.driver
                 matches = (matching.match(ask, driver, device) for device in slice_.spec.devices or ())

@@ -19,7 +19,7 @@ from dra_lab.model.hierarchy import Hierarchy
 from dra_lab.model.nodes import Node as Labelled
 from dra_lab.model.nodes import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectMeta, node_matches
 from dra_lab.model.quantity import QuantityText
-from dra_lab.model.queues import ClusterQueue, LabelSelector
+from dra_lab.model.queues import ALTERNATIVES, ClusterQueue, LabelSelector, kueue_title
 from dra_lab.model.release import KubernetesRelease
 from dra_lab.model.topologies import KUEUE, ResourceFlavor, Topology
 from dra_lab.model.workload import HOSTS, PodGroup, Workload
@@ -128,7 +128,9 @@ class _QuotaQuestion:
         return replace(row, amounts=amounts, gangs=gangs, flavors=chosen)
 
     def _row(self, says: Says, text: str, more: Sequence[str] = ()) -> QuotaAnswers:
-        row = VerdictRow(QUOTA, says, text, tuple(dict.fromkeys((*more, *self.notes))))
+        lists = any(request.first_available for _, request in gang_requests(self.gang))
+        assumed = f"{kueue_title(self.cluster.queues, *((ALTERNATIVES,) if lists else ()))} is assumed."
+        row = VerdictRow(QUOTA, says, text, tuple(dict.fromkeys((*more, *self.notes, assumed))))
         return QuotaAnswers(row, self.found.name, self.queue.name)
 
     def _refusals(self) -> Iterator[str]:

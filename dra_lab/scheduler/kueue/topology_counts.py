@@ -1,17 +1,27 @@
-"""What Kueue counts of a gang in each domain of a Topology: CPUs, memory, extended resources and pods, no devices."""
+"""What Kueue counts of a gang in each domain of a Topology: CPUs, memory, extended resources and pods, no devices.
+
+With the gate KueueDRADeviceFeasibility, it counts only nodes that can allocate the devices of one pod.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dra_lab.model.claims import ResourceClaim
 from dra_lab.model.cluster import Cluster
 from dra_lab.model.gang_verdicts import COUNTS, Says, VerdictRow
 from dra_lab.model.hierarchy import Hierarchy
+from dra_lab.model.placement import FirstFitStatus
 from dra_lab.model.quantity import QuantityText
+from dra_lab.model.queues import DEVICE_CHECK, DEVICE_TAINTS, NODE_LEAVES, kueue_gate, kueue_title
+from dra_lab.model.release import CountedRules, KubernetesRelease, gates_of
 from dra_lab.model.topologies import KUEUE, ResourceFlavor, Topology
 from dra_lab.model.workload import PodGroup, Workload
+from dra_lab.scheduler.first_fit import first_fit
+from dra_lab.scheduler.identical_nodes import node_states
 from dra_lab.scheduler.kueue.assignment import HOSTNAME, KueueAssignment, KueueFlavor, KueuePodSet, kueue_assignments
 from dra_lab.scheduler.kueue.counted import leads
 from dra_lab.scheduler.kueue.quota_verdict import level_key
@@ -41,6 +51,7 @@ def topology_counts(
     hierarchies: Sequence[Hierarchy],
     flavors: Sequence[str],
     requests: Mapping[str, Mapping[str, QuantityText]],
+    checked: Mapping[str, frozenset[str]] | None = None,
 ) -> TopologyCounts:
     """Return what Kueue counts of a gang over the nodes of a ResourceFlavor.
 
@@ -50,17 +61,61 @@ def topology_counts(
         hierarchies: The levels above the nodes.
         flavors: The names of the ResourceFlavors of the queue, the one that Kueue would take first; () if not known.
         requests: What a pod of each group requests of its node, by the name of the workload.
+        checked: The nodes that Kueue's check of devices leaves, by group; None if it makes no check.
 
     Returns:
-        The answer, with the pods that fit in each domain.
+        The answer, with the pods that fit in each domain and the version of Kueue that it assumes.
     """
+    found = _counts(cluster, gang, hierarchies, flavors, requests, checked)
+    gates = (DEVICE_CHECK, *((DEVICE_TAINTS,) if checked is not None else ()))
+    note = f"{kueue_title(cluster.queues, *gates)} is assumed."
+    return replace(found, row=replace(found.row, notes=(*found.row.notes, note)))
+
+
+def nodes_with_devices(cluster: Cluster, claims: Sequence[ResourceClaim], release: KubernetesRelease) -> frozenset[str]:
+    """Return the nodes that Kueue's check of devices leaves: first fit allocates the claims of one pod there.
+
+    The check ignores taints of devices without the gate KueueDRAIntegrationDeviceTaints, and DeviceTaintRules before
+    Kubernetes 1.37. A node on which the search does not end in our time counts as one that has the devices.
+
+    Source: kubernetes-sigs/kueue v0.20, dynamic_resource_allocation.md, "Topology-Aware Scheduling with DRA".
+    """
+    gates = gates_of(release)
+    if not kueue_gate(cluster.queues, DEVICE_TAINTS):
+        gates = replace(gates, device_taints=False, taint_rules=CountedRules.NONE)
+    elif not release.is_at_least("1.37"):
+        gates = replace(gates, taint_rules=CountedRules.NONE)
+    found: set[str] = set()
+    for nodes in node_states(cluster, release).groups(claims):
+        if first_fit(cluster, nodes[0], claims, release, gates=gates).status in _HAVE:
+            found.update(nodes)
+    return frozenset(found)
+
+
+_HAVE = (FirstFitStatus.ALLOCATED, FirstFitStatus.STOPPED)
+
+
+def _counts(
+    cluster: Cluster,
+    gang: Workload,
+    hierarchies: Sequence[Hierarchy],
+    flavors: Sequence[str],
+    requests: Mapping[str, Mapping[str, QuantityText]],
+    checked: Mapping[str, frozenset[str]] | None,
+) -> TopologyCounts:
     flavor, why = _flavor(cluster, flavors)
     if flavor is None:
         return TopologyCounts(why)
+    if checked is not None and leads(gang):
+        text = "Whether Kueue checks the devices of a leader is not known here, so its counts are not either."
+        return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
     if not any(node.status.allocatable for node in cluster.nodes):
         text = "The nodes do not say what they can allocate, so what Kueue counts is not known."
         return TopologyCounts(VerdictRow(COUNTS, Says.UNKNOWN, text))
-    sets = [_pod_set(gang, group, hierarchies, requests.get(group.name, {})) for group in gang.pods]
+    sets = [
+        _pod_set(gang, group, hierarchies, requests.get(group.name, {}), checked.get(group.name) if checked else None)
+        for group in gang.pods
+    ]
     assigned = kueue_assignments(flavor, cluster.nodes, cluster.pods, sets)
     refused = next((one for one in assigned if one.message), None)
     if refused is not None:
@@ -117,12 +172,17 @@ def _flavor(cluster: Cluster, flavors: Sequence[str]) -> tuple[KueueFlavor | Non
     closed = (node.name for node in cluster.nodes if any(t.get("key") in _NOT_READY for t in node.spec.taints))
     labels = own.spec.node_labels if own is not None else {}
     tolerations = own.spec.tolerations if own is not None else ()
-    found = KueueFlavor(topology.labels, topology.name, labels, tolerations, frozenset(closed))
+    leaves = kueue_gate(cluster.queues, NODE_LEAVES)
+    found = KueueFlavor(topology.labels, topology.name, labels, tolerations, frozenset(closed), leaves)
     return found, VerdictRow(COUNTS, Says.UNKNOWN, "")
 
 
 def _pod_set(
-    gang: Workload, group: PodGroup, hierarchies: Sequence[Hierarchy], requests: Mapping[str, QuantityText]
+    gang: Workload,
+    group: PodGroup,
+    hierarchies: Sequence[Hierarchy],
+    requests: Mapping[str, QuantityText],
+    nodes: frozenset[str] | None,
 ) -> KueuePodSet:
     required = group.level or gang.level
     preferred = "" if required else group.prefer_level or gang.prefer_level
@@ -134,4 +194,5 @@ def _pod_set(
         preferred=level_key(preferred, gang.hierarchy, hierarchies),
         slices=tuple((level_key(level, gang.hierarchy, hierarchies), size) for size, level in group.slices),
         group=gang.name if leads(gang) else "",
+        nodes=nodes,
     )

@@ -56,6 +56,18 @@ def rules(one, **more):
             gang(group("leader", 1, leader=True), group(), level="rack"),
             [{"required-topology": RACK, "group-name": "gang-train"}] * 2,
         ),
+        (
+            gang(group("leader", 1, leader=True), group(pods=8, slices=((4, "rack"),)), level="block"),
+            [
+                {"required-topology": BLOCK, "group-name": "gang-train"},
+                {
+                    "required-topology": BLOCK,
+                    "group-name": "gang-train",
+                    "slice-required-topology": RACK,
+                    "slice-size": "4",
+                },
+            ],
+        ),
         (gang(group("a"), group("b"), level="rack"), [{"required-topology": RACK}] * 2),
         (gang(group("a", 1), group("b", level="rack")), [{}, {"required-topology": RACK}]),
     ],
@@ -132,7 +144,6 @@ LIST = ClaimSketch(
     [
         (gang(group(claims=LIST)), "kueue-alternatives"),
         (gang(group(claims=exact(allocation_mode="All"))), "kueue-all-devices"),
-        (gang(group(claims=exact(admin_access=True))), "kueue-admin-access"),
         (gang(shared_claims=(CHANNEL,)), "kueue-shared-claim"),
         (gang(group(shared_claims=(CHANNEL,))), "kueue-shared-claim"),
         (gang(), "kueue-class-mapping"),
@@ -142,6 +153,31 @@ LIST = ClaimSketch(
 def test_what_kueue_does_not_admit_is_reported(one, rule):
     """Before the export: Kueue would say so in the status of a Workload."""
     assert rule in rules(one)
+
+
+def test_admin_access_is_accepted_and_not_mapped():
+    """Kueue 0.20 charges nothing for it, so its class needs no resource."""
+    found = exported(gang(group(claims=exact(admin_access=True, allocation_mode="All"))))
+    assert not [one.rule for one in found.findings if one.rule.startswith("kueue-")]
+    assert "kueue-configuration.yaml" not in found.documents
+
+
+@pytest.mark.parametrize(
+    ("gates", "advice"),
+    [({}, "KueueDRADeviceFeasibility"), ({"KueueDRADeviceFeasibility": True}, "Request CPUs and memory")],
+)
+def test_a_level_without_a_pin_is_checked_for_one_pod_at_most(gates, advice):
+    """The gate of Kueue's Configuration decides whether it asks for devices at all."""
+    on = read({**configuration({"gpu": ["gpu.nvidia.com"]}), "featureGates": gates})
+    found = exported(gang(level="rack"), cluster=on).findings
+    assert [advice in one.advice for one in found if one.rule == "kueue-devices-not-counted"] == [True]
+
+
+def test_without_its_gate_a_group_has_no_slices():
+    """Kueue refuses podset-group-name beside slices if TASGroupedPodSetSlicing is off."""
+    on = read({**configuration({"gpu": ["gpu.nvidia.com"]}), "featureGates": {"TASGroupedPodSetSlicing": False}})
+    one = gang(group("leader", 1, leader=True), group(pods=8, slices=((4, "rack"),)), level="block")
+    assert all("group-name" not in found for found in notes(one, cluster=on))
 
 
 def test_classes_that_the_configuration_maps_need_no_mapping():

@@ -101,6 +101,15 @@ def test_what_is_renamed_leads_to_a_field_that_exists():
             "scheduler-version-old", "apiVersion", "Write it as kind ClusterTopologyBinding.",
         ),
         (
+            JOB.replace("require-topology: example.com/rack", 'slice-size: "0"'),
+            "scheduler-annotation-value", "spec.template.metadata.annotations", "Write a number, 1 or more.",
+        ),
+        (
+            JOB.replace("require-topology: example.com/rack", "topology-spreading: '{}'"),
+            "scheduler-annotation-alpha", "spec.template.metadata.annotations",
+            "dra-lab plans without it; with the gate, Kueue may choose another domain.",
+        ),
+        (
             JOB,
             "scheduler-annotation", "spec.template.metadata.annotations",
             "Did you mean kueue.x-k8s.io/podset-required-topology?",
@@ -110,6 +119,13 @@ def test_what_is_renamed_leads_to_a_field_that_exists():
 def test_a_wrong_name_gets_the_right_one(text, rule, path, advice):
     """With the place in the file."""
     assert report(text) == [(rule, path, advice)]
+
+
+def test_kueue_0_20_does_not_serve_older_versions():
+    """Dumps of older clusters are still read."""
+    document = {"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": {"name": "q"}}
+    (found,) = scheduler_fields(document, lambda path: Origin("file.yaml", 1, "object", path), RELEASE)
+    assert found.message.endswith("is replaced by kueue.x-k8s.io/v1beta2; Kueue 0.20 does not serve it")
 
 
 def test_a_field_like_no_other_gets_the_list():
