@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import threading
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,18 +34,17 @@ from dra_lab.cli.options import (
     with_cluster_findings,
 )
 from dra_lab.cli.output import add_output
-from dra_lab.cli.workloads import Asked, GangInput, asked_of
-from dra_lab.errors import Cancelled, InputError, UnsupportedFeature
+from dra_lab.cli.plan_questions import Questions, started
+from dra_lab.cli.workloads import Asked, asked_of
+from dra_lab.errors import InputError
 from dra_lab.findings import Finding, Severity
 from dra_lab.model.cluster import Cluster
-from dra_lab.model.plan import Plan, PlanStatus
-from dra_lab.model.release import KubernetesRelease
+from dra_lab.model.plan import Plan
 from dra_lab.planner.budget import command_waits
-from dra_lab.words.plan_json import DOES_NOT_FIT, FITS, plan_outcome
+from dra_lab.words.plan_json import DOES_NOT_FIT, FITS
 
 if TYPE_CHECKING:
     from dra_lab.gitops.claims_of_file import ReadPod
-    from dra_lab.model.gang_verdicts import GangChoice
     from dra_lab.model.node_type import AddedNodes
     from dra_lab.model.running import Movable
     from dra_lab.words.plan_document import AfterPlan
@@ -253,181 +250,3 @@ def _print(
     parts += [Lines("Files for an autoscaler", files)] if files else []
     whole, more = replace(plan, findings=tuple(findings)), {"files": files} if wanted else {}
     return print_answer(options, lambda: {**plan_json(whole, after), **more}, parts, findings, pod_outcome(plan))
-
-
-_SECONDS = 30.0
-"""Seconds for each question after the plan, where no time limit is given."""
-
-_TO_ADD = 10.0
-"""Seconds for the nodes to add, which are a remark beside the answer."""
-
-_MOST_TYPES = 4
-_UNANSWERED = (PlanStatus.STOPPED, PlanStatus.NOT_CHECKED, PlanStatus.EMPTY)
-
-
-class Questions:
-    """The questions after a plan, each within the time limit of the command, or 30 s without one.
-
-    Nothing is asked once cancelled; a question that is cancelled while it is looked at has its bounds. Unless
-    `everything`, the largest job and the stranded devices are not asked for.
-    """
-
-    def __init__(
-        self,
-        options: argparse.Namespace,
-        cluster: Cluster,
-        plan: Plan,
-        release: KubernetesRelease,
-        progress: Any = None,
-        cancel: threading.Event | None = None,
-    ) -> None:
-        """Take the plan, and what every question needs."""
-        given = getattr(options, "time_limit", None)
-        self.seconds = _SECONDS if given is None else given
-        self.everything = options.format == "json" or options.detail == "all"
-        self.exports_nodes = getattr(options, "export_autoscaler", None) is not None
-        self.cluster, self.plan, self.release = cluster, plan, release
-        self.cancel = cancel or threading.Event()
-        self.findings: list[Finding] = []
-        self._common: dict[str, Any] = {
-            "release": release,
-            "progress": progress,
-            "cancel": cancel,
-            "time_limit": self.seconds,
-        }
-
-    def after(self, asked: Asked | None = None) -> AfterPlan:
-        """Return what is known after the plan; `asked` has the queues and files of the workloads, None for one pod."""
-        from dra_lab.planner.questions import how_many_more
-        from dra_lab.sketch.kind_counts import unread_words
-        from dra_lab.words.plan_document import AfterPlan
-
-        plan, known = self.plan, AfterPlan(unread="" if self.plan.is_one_pod else unread_words(self.cluster))
-        if plan.status in _UNANSWERED or self.cancel.is_set() or plan.allocated_claims:
-            return known
-        gangs = {gang.name for gang in plan.gangs}
-        more, total = {}, {}
-        for workload in plan.workloads if plan.fits or gangs else ():
-            if self.cancel.is_set():
-                break
-            more[workload.name] = how_many_more(self.cluster, workload, after=plan, **self._common)
-            if workload.name in gangs:
-                now = how_many_more(self.cluster, workload, **self._common) if plan.pods else more[workload.name]
-                total[workload.name] = now
-        known = changed(known, more=more, total=total)
-        if self.everything and not gangs:
-            known = self._capacity(known)
-        if not plan.fits and not plan.is_one_pod:
-            known = changed(known, alone=self._alone())
-        known = changed(known, added=self._nodes_that_help())
-        return known if asked is None or not gangs else self._of_gangs(known, asked)
-
-    def _capacity(self, known: AfterPlan) -> AfterPlan:
-        from dra_lab.planner.fleet import largest_job, stranded
-
-        claims = [workload.claims[0] for workload in self.plan.workloads if workload.claims]
-        common = {**self._common, "after": self.plan}
-        jobs = tuple(largest_job(self.cluster, claim, **common) for claim in claims)
-        return changed(known, jobs=jobs, stranded=stranded(self.cluster, claims, **common))
-
-    def _alone(self) -> dict[str, Plan]:
-        """Return the plan of one pod of each workload without gangs, where that is the reason."""
-        from dra_lab.planner.plan_pod import plan_pod
-
-        single = [workload for workload in self.plan.workloads if not workload.is_gang]
-        return {one.name: plan_pod(self.cluster, one, release=self.release, time_limit=10.0) for one in single}
-
-    def _nodes_that_help(self) -> AddedNodes | None:
-        """Return the fewest nodes like those of the cluster with which everything fits, None if that is not known."""
-        from dra_lab.model.node_type import NodeType
-        from dra_lab.planner.gangs.nodes_to_add import nodes_to_add
-
-        outcome = plan_outcome(self.plan)
-        of_gangs = self.plan.gangs and not self.plan.fits and outcome == DOES_NOT_FIT
-        if not (of_gangs or (self.exports_nodes and outcome != FITS)) or self.cancel.is_set():
-            return None
-        kinds: dict[Hashable, str] = {}
-        for node, slices in self.cluster.slices_by_node.items():
-            kinds.setdefault(tuple(sorted((one.spec.driver, len(one.spec.devices or ())) for one in slices)), node)
-        types = [NodeType.like(node) for node in [*kinds.values()][:_MOST_TYPES]]
-        common: dict[str, Any] = {"release": self.release, "cancel": self.cancel}
-        with suppress(InputError, UnsupportedFeature):
-            limit = self.seconds if self.exports_nodes else min(self.seconds, _TO_ADD)
-            found = nodes_to_add(self.cluster, self.plan.workloads, types, time_limit=limit, **common)
-            return found if found.count else None
-        return None
-
-    # -- gangs
-
-    def _of_gangs(self, known: AfterPlan, asked: Asked) -> AfterPlan:
-        """Return what is known with the queues of gangs, and with what schedulers do."""
-        from dra_lab.planner.gangs import gang_verdicts
-
-        choices: dict[str, tuple[GangChoice, ...]] = {}
-        verdicts = {}
-        with suppress(Cancelled):
-            for one in asked.gangs:
-                try:
-                    choices[one.gang.name] = self._choices(one)
-                except UnsupportedFeature as error:
-                    self.findings.append(Finding("gang-not-replayed", Severity.WARNING, one.gang.name, error.message))
-                    break
-        for one in (one for one in asked.gangs if one.queue):
-            common: dict[str, Any] = {"plan": self.plan, "release": self.release, "requests": one.requests or None}
-            try:
-                verdicts[one.gang.name] = gang_verdicts(self.cluster, one.gang, queue=one.queue, **common)
-            except InputError as error:
-                advice = "Only the devices are answered."
-                name, words = one.gang.name, error.message
-                self.findings.append(Finding("gang-queue-unknown", Severity.WARNING, name, words, advice))
-        for one in asked.gangs:
-            # Kueue was replayed with pods of which it is not known what they request of a node
-            if not any(one.requests.values()) and any(c.replay.domains for c in choices.get(one.gang.name, ())):
-                self.findings.append(_unknown_requests(one))
-        queues = {one.gang.name: one.queue for one in asked.gangs}
-        return changed(known, choices=choices, verdicts=verdicts, queues=queues)
-
-    def _choices(self, one: GangInput) -> tuple[GangChoice, ...]:
-        from dra_lab.pinning.gang_choices import gang_choices
-        from dra_lab.pinning.pin_budget import budget_of
-
-        common: dict[str, Any] = {"requests": one.requests, "budget": budget_of(self.seconds, self.cancel)}
-        return tuple(gang_choices(self.cluster, one.gang, one.hierarchy, self.release, self.plan, **common))
-
-
-def _unknown_requests(one: GangInput) -> Finding:
-    message = (
-        f"Kueue counts CPUs and memory, and {one.source} says none for its pods, so Kueue may put all pods on one node"
-    )
-    advice = "Write requests for the containers of the Job that you submit, and plan that Job."
-    return Finding("gang-requests-unknown", Severity.NOTE, one.gang.name, message, advice)
-
-
-def started(
-    asked: Asked, plan: Plan, release: KubernetesRelease, time_limit: float | None, cancel: threading.Event
-) -> Plan:
-    """Return the plan after kube-scheduler's search for a pod of each placed workload, on every node that it may use.
-
-    Its findings include those of the searches.
-    """
-    from dra_lab.pinning.pod_start import searched, start_of
-
-    if not plan.pods or plan.gangs:
-        return plan
-    found = (*plan.findings, *_searches(asked, plan, release, _SECONDS if time_limit is None else time_limit, cancel))
-    if plan.is_one_pod:
-        plan, found = searched(plan, found)
-        return replace(plan, findings=found)
-    return replace(plan, start=start_of(found), findings=found)
-
-
-def _searches(
-    asked: Asked, plan: Plan, release: KubernetesRelease, seconds: float, cancel: threading.Event
-) -> Iterator[Finding]:
-    from dra_lab.pinning.node_search import start_findings
-
-    common: dict[str, Any] = {"time_limit": seconds, "cancel": cancel}
-    with suppress(Cancelled):
-        for one in (one for one in plan.workloads if plan.placed[one.name] and not one.is_gang):
-            written = one.name in asked.written
-            yield from start_findings(one.claims, asked.cluster, release, one.name, written=written, **common)

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace as changed
 
+from dra_lab.cel.matching import MATCH
 from dra_lab.model.names import DeviceID
 from dra_lab.planner.budget import Budget
 from dra_lab.planner.fleet.question import FleetProblem
@@ -174,14 +175,31 @@ def _looked_at(fleet: FleetProblem, site: Site) -> list[NodeKind]:
         alike[tuple(sees[node])].append(node)
     found = []
     for every, nodes in alike.items():
+        mixed = _takes_both(fleet, nodes)
         for one in alone_sites(fleet, nodes):
-            equal: dict[Print, list[str]] = defaultdict(list)
+            equal: dict[Print | None, list[str]] = defaultdict(list)
             for node in one.members:
-                equal[shared_print(fleet, node)].append(node)
+                equal[shared_print(fleet, node) if mixed else None].append(node)
             for members in equal.values():
                 problem, where, origin = _split(fleet, table(fleet, members[0]))
                 found.append(NodeKind(fleet, tuple(members), problem, where, origin, Place(), every))
     return found
+
+
+def _takes_both(fleet: FleetProblem, nodes: Sequence[str]) -> bool:
+    """Say whether a request may take a node's own devices and shared ones; else what they serve tells them apart.
+
+    The nodes see the same shared devices. So it is enough to look at one of those on which devices serve the same.
+    """
+    scan, shared = fleet.scan, coupled_devices(fleet.scan)
+    alike = {tuple(scan.views.answers(ask, node).by_node[node] for ask in scan.rules.asks): node for node in nodes}
+    for node in alike.values():
+        devices = scan.views.view(node).devices
+        for ask in scan.rules.asks:
+            stages = zip(devices, scan.views.stages(ask, node), strict=True)
+            if len({item.id in shared for item, stage in stages if stage == MATCH}) > 1:
+                return True
+    return False
 
 
 def _split(
